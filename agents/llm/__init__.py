@@ -1,0 +1,1 @@
+"""Language models: typed messages, one protocol, thin wire adapters. Pure: no Django, no Celery."""

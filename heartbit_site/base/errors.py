@@ -1,0 +1,23 @@
+"""The root of Heartbit's exception tree: every error a person may meet is one clear sentence."""
+
+from __future__ import annotations
+
+
+class HeartbitError(Exception):
+    """Something a person can mend; ``str(error)`` says what was wrong, where, and how to mend it.
+
+    Surfaces (CLI, API, admin) show the sentence and nothing else; a traceback appears only with
+    ``--debug``. Anything that is not a ``HeartbitError`` is a defect of ours.
+    """
+
+
+class ConfigurationError(HeartbitError):
+    """A setting, an environment variable or a definition cannot be used as it is."""
+
+
+class NotFoundError(HeartbitError):
+    """What was asked for does not exist in this workspace."""
+
+
+class ConflictError(HeartbitError):
+    """The row has moved on: the action is no longer possible in its present state."""
