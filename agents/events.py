@@ -1,0 +1,204 @@
+"""Every fact a run's journal can hold: one class a type, one union, one codec. Pure.
+
+Events are versioned JSON: a reader ignores fields it does not know and a field added later has a
+default, so old journals stay readable. A type is never renamed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Literal
+
+from pydantic import TypeAdapter
+
+from agents.llm.messages import AssistantMessage, Usage
+
+ToolStatus = Literal["ok", "error", "timeout", "invalid", "refused", "uncertain"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCreated:
+    """The run was accepted. Written by the database function that inserts its row."""
+
+    type: ClassVar[str] = "run.created"
+    task: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A worker claimed the run: one slice begins. Written by the claim."""
+
+    type: ClassVar[str] = "run.started"
+    worker: str
+    task_id: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequeued:
+    """The run went back to the queue: its worker died, drained, or its slice was long enough."""
+
+    type: ClassVar[str] = "run.requeued"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """The model's whole answer; once journaled it is never asked for again."""
+
+    type: ClassVar[str] = "model.answered"
+    turn: int
+    message: AssistantMessage
+    usage: Usage
+    finish_reason: str
+    model: str
+    duration_ms: int = 0
+    cost_usd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """The intent to run an at-most-once tool, committed before the call."""
+
+    type: ClassVar[str] = "tool.started"
+    call_id: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call's result; once journaled it is never computed again."""
+
+    type: ClassVar[str] = "tool.finished"
+    call_id: str
+    status: ToolStatus
+    content: str
+    effect: str = ""
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallWaiting:
+    """A tool call cannot answer yet: it waits for these keys, and the run gives its worker back."""
+
+    type: ClassVar[str] = "call.waiting"
+    call_id: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitResolved:
+    """A wait ended; ``value`` holds at least ``subject`` and ``status``. Written by the join."""
+
+    type: ClassVar[str] = "wait.resolved"
+    key: str
+    value: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """Somebody wants the running run to stop. Written by the cancel."""
+
+    type: ClassVar[str] = "run.cancel_requested"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSucceeded:
+    """The final answer. ``finish_reason`` is ``length`` when the model was cut at max_tokens."""
+
+    type: ClassVar[str] = "run.succeeded"
+    output: str
+    finish_reason: str = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """The run ended without a final answer.
+
+    Attributes:
+        kind: ``limit``, ``model``, ``definition`` or ``internal``.
+        message: One sentence for a person.
+        limit: Which limit, when kind is ``limit``.
+        partial: The last text produced before the end.
+    """
+
+    type: ClassVar[str] = "run.failed"
+    kind: str
+    message: str
+    limit: str = ""
+    partial: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCancelled:
+    """The run was cancelled; what it had produced stays in the journal."""
+
+    type: ClassVar[str] = "run.cancelled"
+    reason: str = ""
+    partial: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuarantined:
+    """The run's workers died too often without progress. Written by the sweeper."""
+
+    type: ClassVar[str] = "run.quarantined"
+    attempts: int = 0
+
+
+Event = (
+    RunCreated
+    | RunStarted
+    | RunRequeued
+    | ModelAnswered
+    | ToolStarted
+    | ToolFinished
+    | CallWaiting
+    | WaitResolved
+    | CancelRequested
+    | RunSucceeded
+    | RunFailed
+    | RunCancelled
+    | RunQuarantined
+)
+Ending = RunSucceeded | RunFailed | RunCancelled
+
+_ADAPTERS: dict[str, TypeAdapter[Event]] = {
+    kind.type: TypeAdapter(kind) for kind in Event.__args__
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event at its place in the journal."""
+
+    seq: int
+    at: datetime
+    event: Event
+
+
+def encode(event: Event) -> dict[str, Any]:
+    """The event as it is stored: its type and a JSON payload."""
+    return {"type": event.type, "payload": _ADAPTERS[event.type].dump_python(event, mode="json")}
+
+
+def decode(kind: str, payload: dict[str, Any]) -> Event:
+    """The event of a stored row.
+
+    Raises:
+        KeyError: This version of Heartbit does not know the type.
+        pydantic.ValidationError: The payload does not have the type's form.
+    """
+    return _ADAPTERS[kind].validate_python(payload)
+
+
+def decode_row(row: dict[str, Any]) -> Recorded:
+    """The event of a row as the journal's functions return it: ``{seq, type, payload, at}``."""
+    return Recorded(
+        seq=row["seq"],
+        at=datetime.fromisoformat(row["at"]),
+        event=decode(row["type"], row["payload"]),
+    )

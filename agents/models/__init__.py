@@ -1,0 +1,21 @@
+"""Models of the agents app; import them from this package. One noun a file."""
+
+from __future__ import annotations
+
+from agents.models.agent import Agent, ToolBinding
+from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
+from agents.models.run import Run
+from agents.models.version import AgentVersion
+from agents.models.worker import WorkerHeartbeat
+
+__all__ = [
+    "Agent",
+    "AgentVersion",
+    "BlackboardEntry",
+    "Run",
+    "RunEvent",
+    "ToolBinding",
+    "ToolCall",
+    "Wait",
+    "WorkerHeartbeat",
+]

@@ -1,0 +1,113 @@
+"""A run's journal and what is projected from it: events, tool calls, waits."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from agents.choices import CallStatus, WaitKind
+from agents.models.run import Run
+
+
+class RunEvent(models.Model):
+    """One journaled fact (``agents.events`` has the types); append-only, the database refuses more."""
+
+    pk = models.CompositePrimaryKey("run_id", "seq")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    seq = models.PositiveIntegerField()
+    type = models.CharField(max_length=40)
+    payload = models.JSONField()
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["run_id", "seq"]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.type}"
+
+
+class ToolCall(models.Model):
+    """One tool call of a run, with its effect class and outcome.
+
+    ``call_id`` is ours (``turn.index``); ``provider_id`` is what the model's provider called it.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls")
+    call_id = models.CharField(max_length=24)
+    provider_id = models.CharField(max_length=200, blank=True)
+    tool = models.CharField(max_length=200)
+    arguments = models.TextField(help_text="As the model wrote them.")
+    effect = models.CharField(max_length=16, blank=True)
+    status = models.CharField(
+        max_length=16, choices=CallStatus.choices, default=CallStatus.PENDING
+    )
+    result = models.TextField(null=True, blank=True)  # noqa: DJ001  null: none yet
+    idempotency_key = models.CharField(max_length=80)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "call_id"], name="call_once_per_run"),
+            models.CheckConstraint(
+                name="call_status_known", condition=Q(status__in=list(CallStatus.values))
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool} ({self.call_id})"
+
+
+class Wait(models.Model):
+    """A durable promise that a suspended run waits for; resolved once."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waits")
+    key = models.CharField(max_length=80)
+    kind = models.CharField(max_length=16, choices=WaitKind.choices)
+    call_id = models.CharField(max_length=24, blank=True)
+    value = models.JSONField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "key"], name="wait_once_per_run"),
+            models.CheckConstraint(
+                name="wait_value_iff_resolved",
+                condition=Q(value__isnull=True, resolved_at__isnull=True)
+                | Q(value__isnull=False, resolved_at__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(resolved_at__isnull=True, expires_at__isnull=False),
+                name="wait_expiring",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class BlackboardEntry(models.Model):
+    """A value shared by one run tree; a finished sub-agent's result is at ``agent:<name>``."""
+
+    root = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="blackboard")
+    key = models.CharField(max_length=200)
+    value = models.JSONField()
+    author = models.CharField(max_length=64)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    updated_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["key"]
+        verbose_name_plural = "blackboard entries"
+        constraints = [models.UniqueConstraint(fields=["root", "key"], name="blackboard_key")]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,105 @@
+"""A run: one execution of an agent; a row with a journal, not a process."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from agents.choices import TERMINAL, Home, RunKind, RunStatus
+from agents.models.version import AgentVersion
+from agents.models.worker import WorkerHeartbeat
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.models import Workspace
+
+
+class Run(models.Model):
+    """One execution. Its columns are a projection of its journal, kept by ``agents.runs`` alone.
+
+    Attributes:
+        agent: The agent's name, kept for people to read after the agent is renamed.
+        model: ``provider:model``, settled at the first claim.
+        model_override: Asked for with this run; its children inherit it.
+        lease_token: Rises with every claim; a write with an older one is refused.
+        last_seq: The journal's last sequence number.
+        open_waits: Unresolved waits; whoever brings it to zero queues the run.
+        rung_at: When the broker was last told of this run; null means never.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="runs")
+    kind = models.CharField(max_length=16, choices=RunKind.choices, default=RunKind.AGENT)
+    version = models.ForeignKey(AgentVersion, on_delete=models.PROTECT, related_name="runs")
+    agent = models.CharField(max_length=64)
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.CASCADE, related_name="children"
+    )
+    root = models.ForeignKey("self", on_delete=models.CASCADE, related_name="tree")
+    status = models.CharField(max_length=16, choices=RunStatus.choices, default=RunStatus.QUEUED)
+    task = models.TextField(help_text="What the agent is asked to do.")
+    output = models.TextField(null=True, blank=True)  # noqa: DJ001  null: no output yet
+    error = models.JSONField(null=True, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    model_override = models.CharField(max_length=200, blank=True)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    priority = models.SmallIntegerField(default=0, help_text="Higher goes first.")
+    queue = models.CharField(max_length=64, default="agents")
+    home = models.CharField(max_length=8, choices=Home.choices, default=Home.FLEET)
+    lease_token = models.BigIntegerField(default=0)
+    worker = models.ForeignKey(
+        WorkerHeartbeat, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    attempts = models.PositiveIntegerField(default=0, help_text="Slices that died without progress.")
+    claimed_seq = models.PositiveIntegerField(default=0)
+    last_seq = models.PositiveIntegerField(default=0)
+    open_waits = models.PositiveIntegerField(default=0)
+    available_at = models.DateTimeField(db_default=Now())
+    rung_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    idempotency_key = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001  null: none
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.CheckConstraint(
+                name="run_status_known", condition=Q(status__in=list(RunStatus.values))
+            ),
+            models.CheckConstraint(
+                name="run_finished_iff_terminal",
+                condition=Q(status__in=sorted(TERMINAL), finished_at__isnull=False)
+                | (~Q(status__in=sorted(TERMINAL)) & Q(finished_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="run_held_iff_running",
+                condition=Q(status=RunStatus.RUNNING) | Q(worker__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="run_waits_iff_waiting",
+                condition=~Q(status=RunStatus.WAITING) | Q(open_waits__gt=0),
+            ),
+            models.UniqueConstraint(
+                fields=["workspace", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="run_idempotency_key",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                F("queue"),
+                F("priority").desc(),
+                F("available_at"),
+                condition=Q(status=RunStatus.QUEUED, home=Home.FLEET),
+                name="run_claimable",
+            ),
+            models.Index(
+                fields=["worker"], condition=Q(status=RunStatus.RUNNING), name="run_held_by"
+            ),
+            models.Index(fields=["workspace", "-created_at"], name="run_recent"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent} · {self.task[:60]}"

@@ -1,0 +1,31 @@
+"""The immutable snapshot of an agent that runs are pinned to."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from agents.models.agent import Agent
+
+
+class AgentVersion(models.Model):
+    """What an agent was when a run began; never updated (the database refuses it).
+
+    ``snapshot`` has a format version and no names, times or secrets; ``hash`` is the SHA-256 of
+    its canonical JSON, so publishing an unchanged agent makes no new version.
+    """
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    hash = models.CharField(max_length=64)
+    snapshot = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "hash"], name="version_hash_per_agent"),
+            models.UniqueConstraint(fields=["agent", "number"], name="version_number_per_agent"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent.name} v{self.number}"

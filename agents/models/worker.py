@@ -1,0 +1,32 @@
+"""A process that executes runs, alive as long as it beats and holds its advisory lock."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+from agents.choices import Home
+
+
+class WorkerHeartbeat(models.Model):
+    """One row a process. Its id is also the key of the session advisory lock the process holds."""
+
+    name = models.CharField(max_length=200, help_text="host:pid")
+    home = models.CharField(max_length=8, choices=Home.choices, default=Home.FLEET)
+    queues = models.JSONField(default=list)
+    slots = models.PositiveIntegerField(default=0, help_text="How many runs it holds at most.")
+    lease_seconds = models.FloatField(help_text="Silent for longer than this, it counts as dead.")
+    started_at = models.DateTimeField(db_default=Now())
+    beat_at = models.DateTimeField(db_default=Now())
+    gone_at = models.DateTimeField(null=True, blank=True, help_text="When it left or was found dead.")
+
+    class Meta:
+        ordering = ["-started_at"]
+        indexes = [
+            models.Index(
+                fields=["beat_at"], condition=models.Q(gone_at__isnull=True), name="worker_alive"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,402 @@
+-- The journal's writes. Each function is one transaction's worth of work in one round trip, so that
+-- a rule such as "resolve the wait and count it down under the parent's lock" stands in one place
+-- for every caller: the async runtime, Django's connections and the sweeper.
+--
+-- Lock order everywhere: parent before child, siblings by id.
+-- Errors: HB001 = the lease is lost (another claim, or the run is no longer running).
+
+-- ---------------------------------------------------------------------------------------- journal
+
+-- Insert events after sequence number p_after and project them onto calls and the usage ledger.
+CREATE OR REPLACE FUNCTION heartbit_journal(p_run uuid, p_workspace bigint, p_after int, p_events jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_seq int := p_after;
+    v_event jsonb;
+    p jsonb;
+BEGIN
+    FOR v_event IN SELECT value FROM jsonb_array_elements(p_events) LOOP
+        v_seq := v_seq + 1;
+        p := v_event -> 'payload';
+        INSERT INTO agents_runevent (run_id, seq, type, payload, at)
+        VALUES (p_run, v_seq, v_event ->> 'type', p, v_now);
+        CASE v_event ->> 'type'
+        WHEN 'model.answered' THEN
+            INSERT INTO base_usageentry
+                (workspace_id, run_id, turn, model, input_tokens, output_tokens,
+                 cached_input_tokens, cost_usd, at)
+            VALUES (p_workspace, p_run, (p ->> 'turn')::int, p ->> 'model',
+                    (p #>> '{usage,input_tokens}')::int, (p #>> '{usage,output_tokens}')::int,
+                    (p #>> '{usage,cached_input_tokens}')::int, (p ->> 'cost_usd')::numeric, v_now);
+            IF jsonb_array_length(p #> '{message,tool_calls}') > 0 THEN
+                INSERT INTO agents_toolcall
+                    (run_id, call_id, provider_id, tool, arguments, effect, status, idempotency_key)
+                SELECT p_run, (p ->> 'turn') || '.' || (n - 1), left(c ->> 'id', 200),
+                       left(c ->> 'name', 200), c ->> 'arguments', '', 'pending',
+                       p_run || ':' || (p ->> 'turn') || '.' || (n - 1)
+                FROM jsonb_array_elements(p #> '{message,tool_calls}') WITH ORDINALITY AS t(c, n);
+            END IF;
+        WHEN 'tool.started' THEN
+            UPDATE agents_toolcall SET status = 'started', effect = p ->> 'effect', started_at = v_now
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        WHEN 'tool.finished' THEN
+            UPDATE agents_toolcall
+            SET status = p ->> 'status', effect = p ->> 'effect', result = p ->> 'content',
+                started_at = coalesce(
+                    started_at, v_now - make_interval(secs => (p ->> 'duration_ms')::int / 1000.0)),
+                finished_at = v_now
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        WHEN 'call.waiting' THEN
+            UPDATE agents_toolcall SET status = 'waiting', started_at = v_now
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        ELSE
+            NULL;
+        END CASE;
+    END LOOP;
+END $$;
+
+-- Tokens that a batch of events adds to the run's row.
+CREATE OR REPLACE FUNCTION heartbit_tokens(p_events jsonb, p_field text)
+RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(sum((e #>> ARRAY['payload', 'usage', p_field])::bigint), 0)
+    FROM jsonb_array_elements(p_events) AS e WHERE e ->> 'type' = 'model.answered'
+$$;
+
+-- Events p_after < seq <= p_upto in the form agents.events.decode_row reads.
+CREATE OR REPLACE FUNCTION heartbit_events(p_run uuid, p_after int, p_upto int)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT coalesce(jsonb_agg(jsonb_build_object(
+               'seq', seq, 'type', type, 'payload', payload, 'at', at) ORDER BY seq), '[]')
+    FROM agents_runevent WHERE run_id = p_run AND seq > p_after AND seq <= p_upto
+$$;
+
+-- ----------------------------------------------------------------------------------------- create
+
+CREATE OR REPLACE FUNCTION heartbit_create_run(
+    p_id uuid, p_workspace bigint, p_version bigint, p_agent text, p_task text, p_parent uuid,
+    p_root uuid, p_home text, p_queue text, p_priority int, p_model text, p_override text, p_key text)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE v_id uuid;
+BEGIN
+    INSERT INTO agents_run
+        (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
+         model_override, input_tokens, output_tokens, priority, queue, home, lease_token, attempts,
+         claimed_seq, last_seq, open_waits, rung_at, cancel_requested, idempotency_key)
+    VALUES (p_id, p_workspace, 'agent', p_version, p_agent, p_parent, p_root, 'queued', p_task, p_model,
+            p_override, 0, 0, p_priority, p_queue, p_home, 0, 0,
+            0, 1, 0, CASE WHEN p_home = 'fleet' THEN clock_timestamp() END, false, p_key)
+    ON CONFLICT (workspace_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING id INTO v_id;
+    IF v_id IS NULL THEN
+        SELECT id INTO v_id FROM agents_run WHERE workspace_id = p_workspace AND idempotency_key = p_key;
+        RETURN v_id;
+    END IF;
+    PERFORM heartbit_journal(v_id, p_workspace, 0, jsonb_build_array(jsonb_build_object(
+        'type', 'run.created', 'payload', jsonb_build_object('task', p_task, 'agent', p_agent))));
+    RETURN v_id;
+END $$;
+
+-- ------------------------------------------------------------------------------------------ claim
+
+-- Take the named run if it is queued and due (waiting for its row lock), else the next eligible run
+-- of these queues. No row: nothing to do.
+CREATE OR REPLACE FUNCTION heartbit_claim(
+    p_run uuid, p_home text, p_queues text[], p_worker bigint, p_worker_name text, p_task_id text,
+    p_default_model text)
+RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, parent_id uuid,
+               root_id uuid, queue text, model text, model_override text, lease_token bigint,
+               last_seq int, events jsonb) LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    SELECT * INTO r FROM agents_run t
+    WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
+          AND t.available_at <= clock_timestamp() FOR UPDATE;
+    IF NOT FOUND THEN
+        IF p_home <> 'fleet' THEN RETURN; END IF;
+        SELECT * INTO r FROM agents_run t
+        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = ANY (p_queues)
+              AND t.available_at <= clock_timestamp()
+        ORDER BY t.priority DESC, t.available_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN RETURN; END IF;
+    END IF;
+    UPDATE agents_run t
+    SET status = 'running', worker_id = p_worker, lease_token = t.lease_token + 1,
+        last_seq = t.last_seq + 1, claimed_seq = t.last_seq + 1,
+        started_at = coalesce(t.started_at, clock_timestamp()),
+        model = CASE WHEN t.model = '' THEN p_default_model ELSE t.model END
+    WHERE t.id = r.id RETURNING * INTO r;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq - 1, jsonb_build_array(jsonb_build_object(
+        'type', 'run.started', 'payload', jsonb_build_object(
+            'worker', p_worker_name, 'task_id', p_task_id, 'model', r.model))));
+    RETURN QUERY SELECT r.id, r.workspace_id, r.version_id, r.agent::text, r.parent_id, r.root_id,
+        r.queue::text, r.model::text, r.model_override::text, r.lease_token, r.last_seq,
+        heartbit_events(r.id, 0, r.last_seq);
+END $$;
+
+-- ---------------------------------------------------------------------------- the lease's own writes
+
+-- Lock a run that its caller holds, or raise HB001.
+CREATE OR REPLACE FUNCTION heartbit_lock_held(p_run uuid, p_token bigint)
+RETURNS agents_run LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR UPDATE;
+    IF r.id IS NULL OR r.status <> 'running' OR r.lease_token <> p_token THEN
+        RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
+    END IF;
+    RETURN r;
+END $$;
+
+-- Append events; return those of other writers that the caller had not folded yet.
+CREATE OR REPLACE FUNCTION heartbit_record(p_run uuid, p_token bigint, p_folded int, p_events jsonb)
+RETURNS TABLE (last_seq int, tail jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    n int := jsonb_array_length(p_events);
+BEGIN
+    UPDATE agents_run t
+    SET last_seq = t.last_seq + n,
+        input_tokens = t.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
+        output_tokens = t.output_tokens + heartbit_tokens(p_events, 'output_tokens')
+    WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
+    END IF;
+    PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq - n, p_events);
+    RETURN QUERY SELECT r.last_seq, heartbit_events(p_run, p_folded, r.last_seq - n);
+END $$;
+
+-- Resolve one wait and count it down; whoever brings the count to zero queues the run.
+-- Returns the run to ring, or null.
+CREATE OR REPLACE FUNCTION heartbit_resolve_wait(p_run uuid, p_key text, p_value jsonb)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR UPDATE;
+    UPDATE agents_wait SET value = p_value, resolved_at = clock_timestamp()
+    WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
+    IF NOT FOUND OR r.finished_at IS NOT NULL THEN
+        RETURN NULL; -- late, or the run has ended: a wait of a terminal run never queues it
+    END IF;
+    PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
+        'type', 'wait.resolved', 'payload', jsonb_build_object('key', p_key, 'value', p_value))));
+    UPDATE agents_run
+    SET last_seq = last_seq + 1, open_waits = open_waits - 1,
+        status = CASE WHEN open_waits = 1 AND status = 'waiting' THEN 'queued' ELSE status END,
+        available_at = clock_timestamp(),
+        rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
+    WHERE id = p_run RETURNING * INTO r;
+    RETURN CASE WHEN r.status = 'queued' THEN r.id END;
+END $$;
+
+-- End a run whose row, and whose parent's row, the caller has locked. Returns the parent to ring.
+CREATE OR REPLACE FUNCTION heartbit_end(
+    r agents_run, p_status text, p_output text, p_error jsonb, p_events jsonb)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE n int := jsonb_array_length(p_events);
+BEGIN
+    UPDATE agents_run
+    SET status = p_status, output = p_output, error = p_error, finished_at = clock_timestamp(),
+        worker_id = NULL, open_waits = 0, last_seq = last_seq + n,
+        input_tokens = input_tokens + heartbit_tokens(p_events, 'input_tokens'),
+        output_tokens = output_tokens + heartbit_tokens(p_events, 'output_tokens')
+    WHERE id = r.id;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
+    IF r.open_waits > 0 THEN
+        UPDATE agents_wait SET value = '{"status": "void"}', resolved_at = clock_timestamp()
+        WHERE run_id = r.id AND resolved_at IS NULL;
+    END IF;
+    IF r.parent_id IS NULL THEN RETURN NULL; END IF;
+    IF p_status = 'succeeded' THEN
+        INSERT INTO agents_blackboardentry (root_id, key, value, author, updated_at)
+        VALUES (r.root_id, 'agent:' || r.agent, to_jsonb(p_output), r.agent, clock_timestamp())
+        ON CONFLICT (root_id, key) DO UPDATE
+        SET value = excluded.value, author = excluded.author, updated_at = excluded.updated_at;
+    END IF;
+    RETURN heartbit_resolve_wait(r.parent_id, 'child:' || r.id, jsonb_build_object(
+        'subject', r.agent, 'run', r.id, 'status', p_status, 'output', p_output, 'error', p_error));
+END $$;
+
+-- Finish a held run, unless its journal moved since p_folded: then nothing is written and the tail
+-- comes back to be folded first.
+CREATE OR REPLACE FUNCTION heartbit_finish(
+    p_run uuid, p_token bigint, p_folded int, p_status text, p_output text, p_error jsonb,
+    p_events jsonb)
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb, ring uuid) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    v_parent uuid;
+BEGIN
+    SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
+    IF v_parent IS NOT NULL THEN
+        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR UPDATE;
+    END IF;
+    r := heartbit_lock_held(p_run, p_token);
+    IF r.last_seq <> p_folded THEN
+        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq), NULL::uuid;
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT false, r.last_seq + jsonb_array_length(p_events), '[]'::jsonb,
+        heartbit_end(r, p_status, p_output, p_error, p_events);
+END $$;
+
+-- Suspend a held run: create its children and waits, and give the worker back; nothing is written
+-- when the journal moved since p_folded.
+CREATE OR REPLACE FUNCTION heartbit_suspend(
+    p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_children jsonb)
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    c jsonb;
+    n int := jsonb_array_length(p_events);
+BEGIN
+    r := heartbit_lock_held(p_run, p_token);
+    IF r.last_seq <> p_folded THEN
+        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq);
+        RETURN;
+    END IF;
+    FOR c IN SELECT value FROM jsonb_array_elements(p_children) LOOP
+        PERFORM heartbit_create_run(
+            (c ->> 'id')::uuid, r.workspace_id, (c ->> 'version')::bigint, c ->> 'agent', c ->> 'task',
+            r.id, r.root_id, r.home, c ->> 'queue', r.priority, c ->> 'model', r.model_override, NULL);
+        INSERT INTO agents_wait (run_id, key, kind, call_id, expires_at, created_at)
+        VALUES (r.id, 'child:' || (c ->> 'id'), 'child', c ->> 'call_id',
+                clock_timestamp() + make_interval(secs => (c ->> 'timeout_seconds')::float),
+                clock_timestamp());
+    END LOOP;
+    UPDATE agents_run
+    SET status = 'waiting', worker_id = NULL, last_seq = agents_run.last_seq + n,
+        open_waits = jsonb_array_length(p_children)
+    WHERE id = r.id;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
+    RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb;
+END $$;
+
+-- Hand a held run back to the queue (drain, or a slice long enough). Returns false if it was lost.
+CREATE OR REPLACE FUNCTION heartbit_release(p_run uuid, p_token bigint, p_reason text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    UPDATE agents_run t
+    SET status = 'queued', worker_id = NULL, last_seq = t.last_seq + 1,
+        rung_at = CASE WHEN t.home = 'fleet' THEN clock_timestamp() END
+    WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
+    IF NOT FOUND THEN RETURN false; END IF;
+    PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq - 1, jsonb_build_array(
+        jsonb_build_object('type', 'run.requeued', 'payload', jsonb_build_object('reason', p_reason))));
+    RETURN true;
+END $$;
+
+-- ----------------------------------------------------------------------------------------- cancel
+
+-- Cancel a run and everything below it. Queued and waiting runs end here; running ones are told and
+-- end themselves. Returns the parent to ring, or null.
+CREATE OR REPLACE FUNCTION heartbit_cancel(p_run uuid, p_reason text)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    v_parent uuid;
+    v_ring uuid;
+    v_child uuid;
+BEGIN
+    SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
+    IF v_parent IS NOT NULL THEN
+        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR UPDATE;
+    END IF;
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR UPDATE;
+    IF r.id IS NULL OR r.finished_at IS NOT NULL THEN RETURN NULL; END IF;
+    IF r.status = 'running' THEN
+        IF NOT r.cancel_requested THEN
+            PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(
+                jsonb_build_object('type', 'run.cancel_requested',
+                                   'payload', jsonb_build_object('reason', p_reason))));
+            UPDATE agents_run SET cancel_requested = true, last_seq = last_seq + 1 WHERE id = r.id;
+        END IF;
+        PERFORM pg_notify('heartbit', 'cancel:' || r.id);
+    ELSE
+        v_ring := heartbit_end(r, 'cancelled', NULL, NULL, jsonb_build_array(jsonb_build_object(
+            'type', 'run.cancelled', 'payload', jsonb_build_object('reason', p_reason, 'partial', ''))));
+    END IF;
+    FOR v_child IN SELECT id FROM agents_run WHERE parent_id = p_run AND finished_at IS NULL ORDER BY id
+    LOOP
+        PERFORM heartbit_cancel(v_child, p_reason);
+    END LOOP;
+    RETURN v_ring;
+END $$;
+
+-- ------------------------------------------------------------------------------------------ sweep
+
+-- Requeue what a dead worker held; quarantine what has killed its workers p_max_attempts times
+-- without progress. Returns the fleet's runs to ring.
+CREATE OR REPLACE FUNCTION heartbit_recover(p_worker bigint, p_max_attempts int)
+RETURNS TABLE (ring uuid) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    c record;
+    v_ring uuid;
+    v_attempts int;
+BEGIN
+    UPDATE agents_workerheartbeat SET gone_at = clock_timestamp() WHERE id = p_worker AND gone_at IS NULL;
+    FOR c IN SELECT id, parent_id FROM agents_run
+             WHERE worker_id = p_worker AND status = 'running' ORDER BY id LOOP
+        IF c.parent_id IS NOT NULL THEN
+            PERFORM 1 FROM agents_run WHERE id = c.parent_id FOR UPDATE;
+        END IF;
+        SELECT * INTO r FROM agents_run
+        WHERE id = c.id AND worker_id = p_worker AND status = 'running' FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        v_attempts := CASE WHEN r.last_seq > r.claimed_seq THEN 0 ELSE r.attempts + 1 END;
+        IF v_attempts >= p_max_attempts THEN
+            v_ring := heartbit_end(r, 'quarantined', NULL, jsonb_build_object(
+                'kind', 'internal', 'message', format(
+                    'Its worker died %s times without progress; the run is quarantined.', v_attempts)),
+                jsonb_build_array(jsonb_build_object('type', 'run.quarantined',
+                    'payload', jsonb_build_object('attempts', v_attempts))));
+        ELSE
+            UPDATE agents_run
+            SET status = 'queued', worker_id = NULL, attempts = v_attempts, last_seq = r.last_seq + 1,
+                rung_at = CASE WHEN r.home = 'fleet' THEN clock_timestamp() END
+            WHERE id = r.id;
+            PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(
+                jsonb_build_object('type', 'run.requeued',
+                                   'payload', jsonb_build_object('reason', 'worker lost'))));
+            v_ring := CASE WHEN r.home = 'fleet' THEN r.id END;
+        END IF;
+        IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
+    END LOOP;
+END $$;
+
+-- Resolve waits whose time is up and cancel the children they waited for. Returns runs to ring.
+CREATE OR REPLACE FUNCTION heartbit_expire_waits(p_limit int)
+RETURNS TABLE (ring uuid) LANGUAGE plpgsql AS $$
+DECLARE
+    w record;
+    v_ring uuid;
+BEGIN
+    FOR w IN SELECT t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
+             LEFT JOIN agents_run c ON t.kind = 'child' AND c.id = split_part(t.key, ':', 2)::uuid
+             WHERE t.resolved_at IS NULL AND t.expires_at <= clock_timestamp()
+             ORDER BY t.run_id, t.id LIMIT p_limit LOOP
+        v_ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
+            'subject', coalesce(w.agent, w.key), 'run', w.child, 'status', 'expired'));
+        IF w.child IS NOT NULL THEN
+            PERFORM heartbit_cancel(w.child, 'its orchestrator stopped waiting');
+        END IF;
+        IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
+    END LOOP;
+END $$;
+
+-- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,
+-- so what comes back can start at once.
+CREATE OR REPLACE FUNCTION heartbit_unanswered(p_queues text[], p_limit int, p_older_seconds float)
+RETURNS TABLE (ring uuid) LANGUAGE sql AS $$
+    UPDATE agents_run SET rung_at = clock_timestamp()
+    WHERE id IN (
+        SELECT id FROM agents_run
+        WHERE status = 'queued' AND home = 'fleet' AND queue = ANY (p_queues)
+              AND available_at <= clock_timestamp()
+              AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => p_older_seconds))
+        ORDER BY priority DESC, available_at LIMIT p_limit FOR UPDATE SKIP LOCKED)
+    RETURNING id
+$$;

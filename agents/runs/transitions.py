@@ -1,0 +1,37 @@
+"""The one transition table of a run; ``docs/architecture/run-lifecycle.md`` draws it.
+
+The database holds a copy and refuses every other change of ``status`` (migration 0002); a test
+compares the three.
+"""
+
+from __future__ import annotations
+
+from agents.choices import RunStatus
+
+TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
+    RunStatus.QUEUED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED}),
+    RunStatus.RUNNING: frozenset(
+        {
+            RunStatus.WAITING,
+            RunStatus.QUEUED,
+            RunStatus.SUCCEEDED,
+            RunStatus.FAILED,
+            RunStatus.CANCELLED,
+            RunStatus.QUARANTINED,
+        }
+    ),
+    RunStatus.WAITING: frozenset({RunStatus.QUEUED, RunStatus.CANCELLED}),
+    RunStatus.SUCCEEDED: frozenset(),
+    RunStatus.FAILED: frozenset(),
+    RunStatus.CANCELLED: frozenset(),
+    RunStatus.QUARANTINED: frozenset(),
+}
+
+
+def arrows() -> list[str]:
+    """Each allowed change as ``source>target``, sorted: the form the database's guard holds."""
+    return sorted(
+        f"{source.value}>{target.value}"
+        for source, targets in TRANSITIONS.items()
+        for target in targets
+    )

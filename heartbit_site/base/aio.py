@@ -1,0 +1,330 @@
+"""The one bridge between threads and the process's asyncio loop.
+
+Celery tasks, Django views and commands are synchronous; agents, models and the journal are
+coroutines. A process has ONE loop, in a daemon thread, as long as the process lives, so HTTP
+clients and connection pools are opened once and shared by every run:
+
+    result = aio.run(execute(run_id))      # in a thread: wait for the coroutine
+    aio.submit(flush_deltas())             # anywhere: start it and go on
+
+    async def execute(run_id):
+        try:
+            ...
+        except asyncio.CancelledError:     # why? SoftTimeLimitExceeded, Terminated, ShuttingDown
+            if isinstance(aio.cancel_reason(), aio.ShuttingDown):
+                await hand_back(run_id)
+            raise
+
+Code that runs on the loop awaits; it never calls `run`, and `run` refuses. There are no twins of
+an API, one synchronous and one not: synchronous callers wrap the coroutine here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import contextvars
+import dataclasses
+import logging
+import os
+import threading
+from concurrent import futures
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+__all__ = [
+    "GRACE",
+    "Aborted",
+    "Job",
+    "ShuttingDown",
+    "Terminated",
+    "cancel_reason",
+    "close",
+    "current_job",
+    "loop",
+    "run",
+    "submit",
+]
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+#: Seconds a coroutine has to clean up once its job was given up. After that the waiting thread
+#: goes on without it, so that code which swallows cancellation cannot hold a slot for ever.
+GRACE = 5.0
+
+
+class Aborted(BaseException):
+    """The pool gave the job up; whatever it does from now on is nobody's result.
+
+    A BaseException, so that `except Exception` in task code cannot turn it into a failure.
+    """
+
+
+class Terminated(Aborted):
+    """Someone revoked the job, or its hard time limit passed."""
+
+
+class ShuttingDown(Aborted):
+    """The process goes away; the work is to be continued elsewhere."""
+
+
+class Job:
+    """One unit of work of a pool, and the coroutines it is waiting for.
+
+    The pool binds a job to the thread that performs it; `run` finds it there. Everything but
+    `bind` and `cancel` happens on the loop, in the order in which it was asked for, which is why
+    there is no lock: a cancel that arrives before `run` makes that `run` fail at once.
+    """
+
+    __slots__ = ("_final", "_pending", "_waits", "reason")
+
+    def __init__(self) -> None:
+        #: Why the job was cancelled; the coroutine reads it through `cancel_reason`.
+        self.reason: BaseException | None = None
+        self._final = False
+        self._pending = False
+        self._waits: dict[asyncio.Task[Any], futures.Future[Any]] = {}
+
+    @contextlib.contextmanager
+    def bind(self) -> Iterator[None]:
+        """Make this the current job of the calling thread."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def cancel(self, reason: BaseException, *, final: bool = False) -> None:
+        """Cancel what the job is waiting for; `run` raises `reason`. Any thread may call it.
+
+        Args:
+            reason: Raised in the waiting thread and readable in the coroutine.
+            final: The job is given up: it cannot start another coroutine, has `GRACE` seconds
+                left, and its own exceptions no longer count. Otherwise (a soft limit) the reason
+                is delivered once and the job may still clean up with `run`. A final reason
+                overrides one that is not; apart from that the first one wins.
+        """
+        loop().call_soon_threadsafe(self._cancel, reason, final)
+
+    def _cancel(self, reason: BaseException, final: bool) -> None:  # noqa: FBT001 - a callback
+        if self._final or (self.reason is not None and not final):
+            return
+        self.reason, self._final = reason, final
+        reached = [task.cancel() for task in self._waits]
+        # Only a final reason outlives its delivery.
+        self._pending = final or not any(reached)
+        if final and self._waits:
+            asyncio.get_running_loop().call_later(GRACE, self._abandon)
+
+    def _start(self, coro: Coroutine[Any, Any, T], future: futures.Future[T]) -> None:
+        if self._pending and self.reason is not None:
+            self._pending = self._final
+            coro.close()
+            future.set_exception(self.reason)
+            return
+        task = asyncio.get_running_loop().create_task(coro)
+        self._waits[task] = future
+        task.add_done_callback(self._settle)
+
+    def _settle(self, task: asyncio.Task[Any]) -> None:
+        future = self._waits.pop(task)
+        error = None if task.cancelled() else task.exception()
+        if future.done():  # abandoned: the thread has left
+            logger.warning("Abandoned coroutine of a job ended: %r", error or task)
+        elif task.cancelled():
+            future.set_exception(self.reason or futures.CancelledError())
+        elif error is None:
+            future.set_result(task.result())
+        elif self._final and self.reason is not None:
+            # A clean-up that failed must not pass for the task's failure: Celery would
+            # acknowledge a message that is about to be handed back.
+            logger.error("Coroutine failed while being cancelled", exc_info=error)
+            future.set_exception(self.reason)
+        else:
+            future.set_exception(error)
+
+    def _abandon(self) -> None:
+        for task, future in self._waits.items():
+            if self.reason is not None and not future.done():
+                logger.error("Coroutine ignored its cancellation (%r): %r", self.reason, task)
+                future.set_exception(self.reason)
+
+    def _interrupt(self) -> None:
+        for task in self._waits:
+            task.cancel()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Served:
+    loop: asyncio.AbstractEventLoop
+    thread: threading.Thread
+
+
+# A context variable and not a thread local: the loop copies the caller's context into the task,
+# so the coroutine finds the same job as the thread that waits for it.
+_current: contextvars.ContextVar[Job | None] = contextvars.ContextVar("job", default=None)
+_lock = threading.Lock()
+_served: _Served | None = None
+_inherited: list[_Served] = []
+_background: set[futures.Future[Any]] = set()
+
+
+def loop() -> asyncio.AbstractEventLoop:
+    """The loop of this process; the first call starts it."""
+    served = _served
+    if served is None:
+        served = _serve()
+    return served.loop
+
+
+def current_job() -> Job | None:
+    """The pool's job this thread or coroutine works for; None outside a pool."""
+    return _current.get()
+
+
+def cancel_reason() -> BaseException | None:
+    """Why the current job is being cancelled; None if it is not (or if there is no job)."""
+    job = _current.get()
+    return None if job is None else job.reason
+
+
+def run(coro: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the loop and wait for it in the calling thread.
+
+    Args:
+        coro: Inherits the thread's context variables.
+
+    Returns:
+        What the coroutine returns.
+
+    Raises:
+        RuntimeError: The calling thread runs an event loop itself, which this would block.
+        BaseException: What the coroutine raises; the reason, if its job was cancelled.
+    """
+    if _runs_a_loop():
+        coro.close()
+        raise RuntimeError("aio.run() blocks its thread: await the coroutine instead")
+    job = _current.get() or Job()
+    future: futures.Future[T] = futures.Future()
+    bridge = loop()
+    bridge.call_soon_threadsafe(job._start, coro, future)
+    try:
+        return future.result()
+    except BaseException:
+        if not future.done():  # the wait was interrupted (Ctrl-C), not the coroutine
+            bridge.call_soon_threadsafe(job._interrupt)
+            futures.wait([future], GRACE)
+        raise
+    finally:
+        del future  # it holds an exception whose traceback holds this frame
+
+
+def submit(coro: Coroutine[Any, Any, T]) -> futures.Future[T]:
+    """Start a background coroutine on the loop, from any thread or from the loop itself.
+
+    It belongs to no job: cancelling the job that started it leaves it alone. A failure is logged,
+    because usually nobody asks the future.
+
+    Args:
+        coro: Inherits the caller's context variables, except the current job.
+
+    Returns:
+        A future to wait for it in a thread; cancelling the future cancels the coroutine.
+    """
+    context = contextvars.copy_context()
+    context.run(_current.set, None)
+    future = context.run(asyncio.run_coroutine_threadsafe, coro, loop())
+    _background.add(future)  # asyncio itself keeps only weak references to tasks
+    future.add_done_callback(_report)
+    return future
+
+
+def close(timeout: float = 2.0) -> None:
+    """Cancel all that still runs, stop the loop and close it; registered to run at exit.
+
+    Args:
+        timeout: Seconds for the coroutines to end and, again, for the thread.
+    """
+    global _served
+    with _lock:
+        served, _served = _served, None
+    if served is None:
+        return
+    ended = asyncio.run_coroutine_threadsafe(_cancel_all(), served.loop)
+    futures.wait([ended], timeout)
+    served.loop.call_soon_threadsafe(served.loop.stop)
+    served.thread.join(timeout)
+    if served.thread.is_alive():
+        logger.warning("The event loop did not stop within %s s", timeout)
+    else:
+        served.loop.close()
+
+
+def _serve() -> _Served:
+    global _served
+    with _lock:
+        if _served is None:
+            bridge = asyncio.new_event_loop()
+            thread = threading.Thread(
+                target=_run_forever, args=(bridge,), name="heartbit-loop", daemon=True
+            )
+            _served = _Served(bridge, thread)
+            thread.start()
+        return _served
+
+
+def _run_forever(bridge: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(bridge)
+    stopped = False
+    while not stopped:
+        try:
+            bridge.run_forever()
+            stopped = True
+        except (SystemExit, KeyboardInterrupt):
+            # asyncio lets these two out of run_forever. One tool that calls sys.exit() must not
+            # stop every run of the process; the waiting thread gets the exception as well.
+            logger.exception("A coroutine tried to exit the process; the loop goes on")
+
+
+def _runs_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _report(future: futures.Future[Any]) -> None:
+    _background.discard(future)
+    if not future.cancelled() and (error := future.exception()) is not None:
+        logger.error("Background coroutine failed", exc_info=error)
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+def _forget_parent() -> None:
+    """Give a forked child a clean slate: the loop's thread exists only in the parent."""
+    global _lock, _served
+    if _served is not None:
+        # Kept, never closed: its selector is shared with the parent, and closing it here would
+        # unregister the parent's wake-up pipe.
+        _inherited.append(_served)
+    _served = None
+    _lock = threading.Lock()
+    _background.clear()
+    _current.set(None)
+
+
+os.register_at_fork(after_in_child=_forget_parent)
+atexit.register(close)

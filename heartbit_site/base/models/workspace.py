@@ -1,0 +1,19 @@
+"""A workspace: the tenant that every other row belongs to."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Workspace(models.Model):
+    """A tenant. Every query is scoped to one."""
+
+    slug = models.SlugField(unique=True, help_text="Short name, used in URLs and on the command line.")
+    name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.name

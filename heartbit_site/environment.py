@@ -1,0 +1,99 @@
+"""What the environment says: read once, typed, with one clear sentence for each mistake."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.embedded.state import StateDirectory
+
+POSTGRES_SCHEMES = ("postgresql", "postgres")
+REDIS_SCHEMES = ("redis", "rediss", "unix")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where the services are.
+
+    Attributes:
+        state: The state directory (keys, logs, embedded servers).
+        database_url: PostgreSQL, as libpq understands it.
+        database_direct_url: The same database without a transaction pooler in between.
+        redis_url: Valkey or Redis, as redis-py understands it.
+        embedded: The services Heartbit has to run itself, because no URL names others.
+    """
+
+    state: StateDirectory
+    database_url: str
+    database_direct_url: str
+    redis_url: str
+    embedded: frozenset[str]
+
+
+def read(environ: Mapping[str, str] | None = None) -> Environment:
+    """Read the environment.
+
+    Raises:
+        ConfigurationError: A URL has a scheme Heartbit does not speak.
+    """
+    environ = os.environ if environ is None else environ
+    state = StateDirectory()
+    embedded = set()
+    database_url = environ.get("DATABASE_URL", "")
+    if not database_url:
+        embedded.add("postgres")
+        database_url = state.database_url
+    redis_url = environ.get("REDIS_URL", "")
+    if not redis_url:
+        embedded.add("valkey")
+        redis_url = state.redis_url
+    _check("DATABASE_URL", database_url, POSTGRES_SCHEMES)
+    _check("REDIS_URL", redis_url, REDIS_SCHEMES)
+    return Environment(
+        state=state,
+        database_url=database_url,
+        database_direct_url=environ.get("DATABASE_DIRECT_URL") or database_url,
+        redis_url=redis_url,
+        embedded=frozenset(embedded),
+    )
+
+
+def _check(name: str, url: str, schemes: tuple[str, ...]) -> None:
+    scheme = urlsplit(url).scheme
+    if scheme not in schemes:
+        raise ConfigurationError(
+            f"{name} begins with {scheme or 'no scheme'!r}: Heartbit needs one of "
+            f"{', '.join(s + '://' for s in schemes)}."
+        )
+
+
+def django_database(url: str) -> dict[str, object]:
+    """Django's DATABASES entry for a libpq URL (host may be a socket directory in the query)."""
+    parts = urlsplit(url)
+    options: dict[str, str] = {}
+    query = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair)
+    host = unquote(query.pop("host", "")) or (parts.hostname or "")
+    user = unquote(query.pop("user", "")) or unquote(parts.username or "")
+    port = query.pop("port", "") or (str(parts.port) if parts.port else "")
+    options.update({key: unquote(value) for key, value in query.items()})
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": user,
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": port,
+        "OPTIONS": options,
+    }
+
+
+def celery_broker(redis_url: str) -> str:
+    """The same Valkey as kombu names it: a unix socket has a scheme of its own there."""
+    if not redis_url.startswith("unix://"):
+        return redis_url
+    parts = urlsplit(redis_url)
+    database = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair).get("db", "0")
+    return f"redis+socket://{parts.path}?virtual_host={database}"

@@ -1,0 +1,110 @@
+"""Django's settings. Everything that differs between installations comes from the environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import django_stubs_ext
+
+from heartbit_site import environment
+from heartbit_site.keys import secret_key
+
+django_stubs_ext.monkeypatch()
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+ENVIRONMENT = environment.read()
+
+SECRET_KEY = secret_key(ENVIRONMENT.state)
+DEBUG = os.environ.get("HEARTBIT_DEBUG", "") == "1"
+ALLOWED_HOSTS = [
+    host
+    for host in os.environ.get("HEARTBIT_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+    if host
+]
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_celery_beat",
+    "heartbit_site.base",
+    "memory",
+    "tools",
+    "agents",
+    "scheduling",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "heartbit_site.urls"
+ASGI_APPLICATION = "heartbit_site.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": environment.django_database(ENVIRONMENT.database_url)}
+DATABASES["default"]["CONN_MAX_AGE"] = 60
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+SERVESTATIC_USE_FINDERS = True
+
+SESSION_COOKIE_HTTPONLY = True
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+
+# --- Heartbit -----------------------------------------------------------------------------------
+
+REDIS_URL = ENVIRONMENT.redis_url
+DATABASE_URL = ENVIRONMENT.database_url
+DATABASE_DIRECT_URL = ENVIRONMENT.database_direct_url
+
+#: A process silent for longer than this is dead; the same on all workers.
+HEARTBIT_LEASE_SECONDS = float(os.environ.get("HEARTBIT_LEASE_SECONDS", "10"))
+#: How often each worker looks for the dead, lost doorbells and expired waits.
+HEARTBIT_SWEEP_SECONDS = float(os.environ.get("HEARTBIT_SWEEP_SECONDS", "1"))
+#: Slices of one run that die without progress before it is quarantined.
+HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "20"))
+#: Hosts that tools may reach although they are not public, e.g. "10.0.0.7:8080,intranet.example".
+HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
+
+UNFOLD = {
+    "SITE_TITLE": "Heartbit",
+    "SITE_HEADER": "Heartbit",
+    "SITE_SUBHEADER": "Durable multi-agent runtime",
+    "SITE_SYMBOL": "ecg_heart",
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+}
