@@ -14,8 +14,8 @@ class AgentDefinition:
         name: The agent's name.
         system_prompt: Sent with every call.
         model: ``provider:model``, or empty for the installation's default.
-        tools: Names of the tools it was given.
-        team: Names of the agents it may delegate to; a sub-agent never has one in effect.
+        tools: Name and definition hash of each tool it was given.
+        team: Name and description of each agent it may delegate to.
         max_turns: Limit on model calls of one run.
         max_tokens: Limit on each answer.
         timeout_seconds: Limit on the time the run works, waits excluded.
@@ -30,7 +30,7 @@ class AgentDefinition:
     system_prompt: str
     model: str
     temperature: float | None
-    tools: tuple[str, ...]
+    tools: tuple[tuple[str, str], ...]
     team: tuple[tuple[str, str], ...]
     max_turns: int
     max_tokens: int

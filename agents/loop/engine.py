@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import Literal
 
+from agents.errors import LeaseLostError
 from agents.events import (
-    Ending,
     Event,
     ModelAnswered,
-    RunCancelled,
     RunFailed,
     RunSucceeded,
     ToolFinished,
@@ -24,8 +22,9 @@ from agents.events import (
 from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import ChatRequest, Completion, TextDelta
 from agents.loop.definition import AgentDefinition
-from agents.loop.ports import Moved, PendingSuspension, Ports, Settled
-from agents.loop.state import CallState, RunState
+from agents.loop.journaled import JournaledState
+from agents.loop.ports import PendingSuspension, Ports
+from agents.loop.state import CallState
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import Done, Waiting
 
@@ -37,75 +36,65 @@ UNCERTAIN = (
 Outcome = Literal["succeeded", "failed", "cancelled", "suspended"]
 
 
-@dataclass(slots=True)
-class _Limits:
-    """The clock of one slice: how long the run may still work."""
-
-    definition: AgentDefinition
-    began: float
-
-    def seconds_left(self, state: RunState) -> float:
-        used = state.worked_seconds + time.monotonic() - self.began
-        return self.definition.timeout_seconds - used
-
-
 class Slice:
-    """The engine of one slice. Not shared between runs; cancel the task that awaits ``run``."""
+    """The engine of one slice. Cancel the task that awaits ``run`` to stop it."""
 
-    def __init__(self, state: RunState, definition: AgentDefinition, ports: Ports) -> None:
-        self.state = state
+    def __init__(
+        self, journaled: JournaledState, definition: AgentDefinition, ports: Ports
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
         self._definition = definition
         self._ports = ports
-        self._limits = _Limits(definition, time.monotonic())
-        self._journal_order = asyncio.Lock()
-        self._streamed = ""
+        self._began = time.monotonic()
 
     async def run(self) -> Outcome:
         """Work until the slice is over.
 
         Raises:
             LeaseLostError: Another worker has the run; nothing more may be written.
-            asyncio.CancelledError: The caller stops the slice; see ``stop``.
+            HeartbitError: The run's definition cannot be executed.
+            asyncio.CancelledError: The caller stops the slice.
         """
         while True:
             outcome = await self._step()
             if outcome is not None:
                 return outcome
 
-    async def stop(self, reason: str) -> Outcome:
-        """End the run as cancelled, keeping what was produced. Called after cancelling ``run``."""
-        ending = RunCancelled(reason=reason, partial=self._streamed or self.state.last_text)
-        while not await self._finish(ending):
-            pass
-        return "cancelled"
-
     async def _step(self) -> Outcome | None:
-        state = self.state
+        state = self._state
         if state.cancel_reason is not None:
-            return await self.stop(state.cancel_reason)
+            await self._journaled.cancel()
+            return "cancelled"
         if state.open_calls():
             return await self._serve_calls()
         if state.answer is not None:
-            done = await self._finish(RunSucceeded(output=state.answer))
-            return "succeeded" if done else None
+            return await self._end(RunSucceeded(output=state.answer))
         limit = self._limit_reached()
         if limit is not None:
-            return "failed" if await self._finish(limit) else None
+            return await self._end(limit)
         return await self._ask_model()
+
+    async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
+        """End the run, unless others wrote meanwhile: then decide again."""
+        if not await self._journaled.finish(ending, *events):
+            return None
+        return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
 
     # ------------------------------------------------------------------------------------- model
 
     async def _ask_model(self) -> Outcome | None:
-        turn = self.state.turn + 1
+        turn = self._state.turn + 1
         began = time.monotonic()
         try:
-            async with asyncio.timeout(self._limits.seconds_left(self.state)):
+            async with asyncio.timeout(self._seconds_left()):
                 completion = await self._stream(turn)
         except TimeoutError:
-            return "failed" if await self._finish(self._out_of_time()) else None
+            return await self._end(self._out_of_time())
         except ModelError as error:
-            ending = RunFailed(kind="model", message=str(error), partial=self._partial())
-            return "failed" if await self._finish(ending) else None
+            return await self._end(
+                RunFailed(kind="model", message=str(error), partial=self._state.partial)
+            )
         answered = ModelAnswered(
             turn=turn,
             message=completion.message,
@@ -117,45 +106,50 @@ class Slice:
         )
         if not completion.message.tool_calls:
             ending = RunSucceeded(completion.message.text, finish_reason=completion.finish_reason)
-            if await self._finish(ending, answered):
-                return "succeeded"
+            if outcome := await self._end(ending, answered):
+                return outcome
         # Journaled even when others were quicker: an answer once received is never asked for again.
-        await self._record(answered)
-        self._streamed = ""
+        await self._journaled.record(answered)
         return None
 
     async def _stream(self, turn: int) -> Completion:
-        self._streamed = ""
+        self._state.streamed = ""
         self._ports.live.restarted(turn)
+        completion: Completion | None = None
         async for event in self._ports.model.stream(self._request()):
             if isinstance(event, Completion):
-                return event
+                completion = event
+                continue
             if isinstance(event, TextDelta):
-                self._streamed += event.text
+                self._state.streamed += event.text
             self._ports.live.delta(turn, event)
-        raise StreamTruncatedError(f"{self._ports.model.name} ended its answer without finishing it.")
+        if completion is None:
+            raise StreamTruncatedError(
+                f"{self._ports.model.name} ended its answer without finishing it: try again."
+            )
+        return completion
 
     def _request(self) -> ChatRequest:
         definition = self._definition
         return ChatRequest(
             system=definition.system_prompt,
-            messages=tuple(self.state.conversation),
+            messages=tuple(self._state.conversation),
             tools=self._ports.toolbox.definitions(),
             max_tokens=definition.max_tokens,
             temperature=definition.temperature,
-            timeout_seconds=max(1.0, self._limits.seconds_left(self.state)),
+            timeout_seconds=max(1.0, self._seconds_left()),
         )
 
     def _limit_reached(self) -> RunFailed | None:
         definition = self._definition
-        if self.state.turn >= definition.max_turns:
+        if self._state.turn >= definition.max_turns:
             return RunFailed(
                 kind="limit",
                 limit="max_turns",
                 message=f"Stopped after {definition.max_turns} turns (max_turns of {definition.name}).",
-                partial=self._partial(),
+                partial=self._state.partial,
             )
-        if self._limits.seconds_left(self.state) <= 0:
+        if self._seconds_left() <= 0:
             return self._out_of_time()
         return None
 
@@ -168,29 +162,31 @@ class Slice:
                 f"Stopped after working {definition.timeout_seconds:g} s "
                 f"(timeout_seconds of {definition.name})."
             ),
-            partial=self._partial(),
+            partial=self._state.partial,
         )
 
-    def _partial(self) -> str:
-        return self._streamed or self.state.last_text
+    def _seconds_left(self) -> float:
+        used = self._state.worked_seconds + time.monotonic() - self._began
+        return self._definition.timeout_seconds - used
 
     # ------------------------------------------------------------------------------------- tools
 
     async def _serve_calls(self) -> Outcome | None:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._serve(call)) for call in self.state.open_calls()]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._serve(call)) for call in self._state.open_calls()]
+        except* LeaseLostError as lost:  # raised by a call's own journal write
+            raise LeaseLostError(str(lost.exceptions[0])) from lost
         served = [task.result() for task in tasks]
         finished = [event for event in served if isinstance(event, ToolFinished)]
         if finished:
-            await self._record(*finished)
+            await self._journaled.record(*finished)
         pending = [event for event in served if isinstance(event, PendingSuspension)]
         if not pending:
             return None
-        while self.state.cancel_reason is None:
-            result = await self._ports.journal.suspend(*pending)
-            if isinstance(result, Settled):
+        while self._state.cancel_reason is None:
+            if await self._journaled.suspend(*pending):
                 return "suspended"
-            self._fold(result)
         return None
 
     async def _serve(self, call: CallState) -> ToolFinished | PendingSuspension | None:
@@ -202,14 +198,14 @@ class Slice:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
             return ToolFinished(call.call_id, "uncertain", UNCERTAIN, effect)
         if call.keys:
-            outcomes = self.state.outcomes(call)
+            outcomes = self._state.outcomes(call)
             if outcomes is None:
                 raise ValueError(f"call {call.call_id} was resumed with open waits")
             done: Done | Waiting = toolbox.resume(call.call, outcomes)
         else:
 
             async def intent() -> None:
-                await self._record(ToolStarted(call.call_id, effect))
+                await self._journaled.record(ToolStarted(call.call_id, effect))
 
             done = await toolbox.invoke(call.call_id, call.call, intent)
         if isinstance(done, Waiting):
@@ -219,24 +215,5 @@ class Slice:
         )
         if effect in (Effect.PURE, ""):
             return event  # journaled with its turn's other results
-        await self._record(event)
+        await self._journaled.record(event)
         return None
-
-    # ----------------------------------------------------------------------------------- journal
-
-    async def _record(self, *events: Event) -> None:
-        async with self._journal_order:
-            for recorded in await self._ports.journal.record(*events):
-                self.state.fold(recorded)
-
-    async def _finish(self, ending: Ending, *events: Event) -> bool:
-        """End the run; False when the journal moved: its tail is folded, decide again."""
-        result = await self._ports.journal.finish(ending, *events)
-        if isinstance(result, Moved):
-            self._fold(result)
-            return False
-        return True
-
-    def _fold(self, moved: Moved) -> None:
-        for recorded in moved.tail:
-            self.state.fold(recorded)

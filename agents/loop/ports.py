@@ -2,7 +2,7 @@
 
 Usage::
 
-    ending = await engine.run_slice(state, definition, Ports(model, toolbox, journal, live))
+    outcome = await Slice(JournaledState(state, journal), definition, ports).run()
 """
 
 from __future__ import annotations
@@ -90,10 +90,9 @@ class Live(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything outside the loop."""
+    """Everything outside the loop but the journal."""
 
     model: ChatModel
     toolbox: Toolbox
-    journal: Journal
     live: Live
     price: Callable[[str, Usage], str | None]

@@ -54,7 +54,8 @@ class RunState:
         cancel_reason: Why somebody wants the run to stop, once somebody does.
         input_tokens: Tokens read by the model so far.
         output_tokens: Tokens written by the model so far.
-        last_text: The last text the model produced: a stopped run's partial work.
+        last_text: The last text the model produced.
+        streamed: What the model call in flight has produced so far; not journaled.
     """
 
     folded_seq: int = 0
@@ -68,6 +69,7 @@ class RunState:
     input_tokens: int = 0
     output_tokens: int = 0
     last_text: str = ""
+    streamed: str = ""
     _slice_began: datetime | None = None
     _last_at: datetime | None = None
 
@@ -114,6 +116,7 @@ class RunState:
         self.input_tokens += answer.usage.input_tokens
         self.output_tokens += answer.usage.output_tokens
         self.last_text = answer.message.text or self.last_text
+        self.streamed = ""
         self.calls = {
             (call_id := f"{answer.turn}.{index}"): CallState(call_id, call)
             for index, call in enumerate(answer.message.tool_calls)
@@ -135,6 +138,11 @@ class RunState:
                 )
         self.calls = {}
         self.resolved = {}
+
+    @property
+    def partial(self) -> str:
+        """What a run that is stopped now has to show."""
+        return self.streamed or self.last_text
 
     @property
     def answer(self) -> str | None:

@@ -3,7 +3,8 @@
 -- for every caller: the async runtime, Django's connections and the sweeper.
 --
 -- Lock order everywhere: parent before child, siblings by id.
--- Errors: HB001 = the lease is lost (another claim, or the run is no longer running).
+-- Errors: HB001 = the lease is lost (another claim, or the run is no longer running);
+--         HB004 = a definition that the run needs is gone.
 
 -- ---------------------------------------------------------------------------------------- journal
 
@@ -150,7 +151,7 @@ END $$;
 
 -- Append events; return those of other writers that the caller had not folded yet.
 CREATE OR REPLACE FUNCTION heartbit_record(p_run uuid, p_token bigint, p_folded int, p_events jsonb)
-RETURNS TABLE (last_seq int, tail jsonb) LANGUAGE plpgsql AS $$
+RETURNS TABLE (last_seq int, now timestamptz, tail jsonb) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
     n int := jsonb_array_length(p_events);
@@ -164,7 +165,7 @@ BEGIN
         RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
     END IF;
     PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq - n, p_events);
-    RETURN QUERY SELECT r.last_seq, heartbit_events(p_run, p_folded, r.last_seq - n);
+    RETURN QUERY SELECT r.last_seq, clock_timestamp(), heartbit_events(p_run, p_folded, r.last_seq - n);
 END $$;
 
 -- Resolve one wait and count it down; whoever brings the count to zero queues the run.
@@ -187,7 +188,11 @@ BEGIN
         available_at = clock_timestamp(),
         rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
     WHERE id = p_run RETURNING * INTO r;
-    RETURN CASE WHEN r.status = 'queued' THEN r.id END;
+    IF r.status <> 'queued' THEN RETURN NULL; END IF;
+    IF r.home = 'local' THEN
+        PERFORM pg_notify('heartbit', 'ring:' || r.id); -- its process may not be the one resolving
+    END IF;
+    RETURN r.id;
 END $$;
 
 -- End a run whose row, and whose parent's row, the caller has locked. Returns the parent to ring.
@@ -223,43 +228,59 @@ END $$;
 CREATE OR REPLACE FUNCTION heartbit_finish(
     p_run uuid, p_token bigint, p_folded int, p_status text, p_output text, p_error jsonb,
     p_events jsonb)
-RETURNS TABLE (moved boolean, last_seq int, tail jsonb, ring uuid) LANGUAGE plpgsql AS $$
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb, ring uuid, ring_queue text)
+LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
     v_parent uuid;
+    v_queue text;
 BEGIN
     SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
     IF v_parent IS NOT NULL THEN
-        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR UPDATE;
+        SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_parent FOR UPDATE;
     END IF;
     r := heartbit_lock_held(p_run, p_token);
     IF r.last_seq <> p_folded THEN
-        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq), NULL::uuid;
+        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq),
+            NULL::uuid, NULL::text;
         RETURN;
     END IF;
     RETURN QUERY SELECT false, r.last_seq + jsonb_array_length(p_events), '[]'::jsonb,
-        heartbit_end(r, p_status, p_output, p_error, p_events);
+        heartbit_end(r, p_status, p_output, p_error, p_events), v_queue;
 END $$;
 
 -- Suspend a held run: create its children and waits, and give the worker back; nothing is written
 -- when the journal moved since p_folded.
 CREATE OR REPLACE FUNCTION heartbit_suspend(
     p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_children jsonb)
-RETURNS TABLE (moved boolean, last_seq int, tail jsonb) LANGUAGE plpgsql AS $$
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb, queues text[]) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
+    a agents_agent;
     c jsonb;
     n int := jsonb_array_length(p_events);
 BEGIN
     r := heartbit_lock_held(p_run, p_token);
     IF r.last_seq <> p_folded THEN
-        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq);
+        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq), NULL::text[];
         RETURN;
     END IF;
     FOR c IN SELECT value FROM jsonb_array_elements(p_children) LOOP
+        SELECT t.* INTO a FROM agents_agent t
+        WHERE t.workspace_id = r.workspace_id AND t.name = c ->> 'agent'
+              AND t.current_version_id IS NOT NULL;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'There is no agent named % any more: delegate to another one.', c ->> 'agent'
+                USING ERRCODE = 'HB004';
+        END IF;
         PERFORM heartbit_create_run(
-            (c ->> 'id')::uuid, r.workspace_id, (c ->> 'version')::bigint, c ->> 'agent', c ->> 'task',
-            r.id, r.root_id, r.home, c ->> 'queue', r.priority, c ->> 'model', r.model_override, NULL);
+            (c ->> 'id')::uuid, r.workspace_id, a.current_version_id, a.name::text, c ->> 'task',
+            r.id, r.root_id, r.home, a.queue::text, r.priority,
+            coalesce(nullif(r.model_override, ''), nullif((
+                SELECT v.snapshot ->> 'model' FROM agents_agentversion v
+                WHERE v.id = a.current_version_id), ''), r.model)::text,
+            r.model_override::text, NULL);
+        queues := array_append(queues, a.queue::text);
         INSERT INTO agents_wait (run_id, key, kind, call_id, expires_at, created_at)
         VALUES (r.id, 'child:' || (c ->> 'id'), 'child', c ->> 'call_id',
                 clock_timestamp() + make_interval(secs => (c ->> 'timeout_seconds')::float),
@@ -270,7 +291,7 @@ BEGIN
         open_waits = jsonb_array_length(p_children)
     WHERE id = r.id;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
-    RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb;
+    RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb, queues;
 END $$;
 
 -- Hand a held run back to the queue (drain, or a slice long enough). Returns false if it was lost.

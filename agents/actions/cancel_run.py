@@ -1,0 +1,30 @@
+"""Cancel a run and everything below it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from agents import dispatch
+from agents.errors import RunNotFoundError
+from agents.models import Run
+from heartbit_site.base.models import Workspace
+
+
+def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str) -> None:
+    """Queued and waiting runs end here and now; running ones are told and end themselves.
+
+    A run that has ended already is left as it is.
+
+    Raises:
+        RunNotFoundError: The workspace has no such run.
+    """
+    if not Run.objects.filter(workspace=workspace, pk=run_id).exists():
+        raise RunNotFoundError(f"There is no run {run_id} in {workspace.slug}: `heartbit status` lists them.")
+    with connection.cursor() as cursor:  # one statement, so atomic by itself
+        cursor.execute("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
+        ring: UUID | None = cursor.fetchone()[0]
+    if ring is not None:
+        queue = Run.objects.values_list("queue", flat=True).get(pk=ring)
+        transaction.on_commit(lambda: dispatch.ring(ring, queue=queue))

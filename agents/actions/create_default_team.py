@@ -1,0 +1,79 @@
+"""Give an empty workspace the default team: an orchestrator with researcher, analyst and writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from agents.actions.publish_agent import publish_agent
+from agents.models import Agent, ToolBinding
+from heartbit_site.base.models import Workspace
+
+ORCHESTRATOR = "orchestrator"
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    description: str
+    system_prompt: str
+    tools: tuple[str, ...] = ()
+
+
+MEMBERS = (
+    _Member(
+        "researcher",
+        "Finds and states the facts a question turns on.",
+        "You are a researcher. State the facts that matter to the task, in short sentences. "
+        "Say what you are not sure of.",
+        ("blackboard_list", "blackboard_read", "blackboard_write", "current_time", "http_get"),
+    ),
+    _Member(
+        "analyst",
+        "Weighs facts: causes, effects, numbers, trade-offs.",
+        "You are an analyst. Explain causes and effects, weigh the arguments, and do the sums. "
+        "Be brief and concrete.",
+        ("blackboard_list", "blackboard_read", "blackboard_write", "calculate", "current_time"),
+    ),
+    _Member(
+        "writer",
+        "Turns material into clear, readable prose.",
+        "You are a writer. Write clear, plain prose for a general reader. No headings, no lists, "
+        "unless you are asked for them.",
+        ("blackboard_list", "blackboard_read", "blackboard_write"),
+    ),
+)
+PROMPT = (
+    "You lead a small team. Split the user's question into one task for each team member who can "
+    "help, delegate all of them in one call, and then answer the user yourself in one clear "
+    "paragraph made from their results."
+)
+
+
+@transaction.atomic
+def create_default_team(workspace: Workspace) -> Agent | None:
+    """Create and publish the team, unless the workspace has any agent; return the orchestrator."""
+    Workspace.objects.select_for_update().get(pk=workspace.pk)
+    if Agent.objects.filter(workspace=workspace).exists():
+        return None
+    members = []
+    for member in MEMBERS:
+        agent = Agent.objects.create(
+            workspace=workspace,
+            name=member.name,
+            description=member.description,
+            system_prompt=member.system_prompt,
+        )
+        ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in member.tools)
+        publish_agent(agent)
+        members.append(agent)
+    orchestrator = Agent.objects.create(
+        workspace=workspace,
+        name=ORCHESTRATOR,
+        description="Answers a question with the help of its team.",
+        system_prompt=PROMPT,
+    )
+    orchestrator.team.set(members)
+    publish_agent(orchestrator)
+    return orchestrator

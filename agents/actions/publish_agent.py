@@ -1,0 +1,59 @@
+"""Make what an agent is now the version that its next runs are pinned to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from agents import snapshot
+from agents.models import Agent, AgentVersion
+from tools.registry import registry
+
+
+@transaction.atomic
+def publish_agent(agent: Agent) -> AgentVersion:
+    """Snapshot the agent; the same content gives the version that is already there.
+
+    Raises:
+        ConfigurationError: It is bound to a tool that is not installed.
+    """
+    locked = Agent.objects.select_for_update().get(pk=agent.pk)
+    content = _content(locked)
+    digest = snapshot.digest(content)
+    version = AgentVersion.objects.filter(agent=locked, hash=digest).first()
+    if version is None:
+        newest = AgentVersion.objects.filter(agent=locked).aggregate(newest=Max("number"))["newest"]
+        version = AgentVersion.objects.create(
+            agent=locked, number=(newest or 0) + 1, hash=digest, snapshot=content
+        )
+    if locked.current_version_id != version.pk:
+        Agent.objects.filter(pk=locked.pk).update(current_version=version)
+    agent.current_version = version
+    return version
+
+
+def _content(agent: Agent) -> dict[str, Any]:
+    bindings = agent.bindings.filter(enabled=True).order_by("tool")
+    tools = [registry().get(binding.tool) for binding in bindings]
+    return {
+        "format": snapshot.FORMAT,
+        "system_prompt": agent.system_prompt,
+        "model": agent.model,
+        "temperature": agent.temperature,
+        "tools": [{"name": spec.name, "hash": registry().hash(spec.name)} for spec in tools],
+        "team": [
+            {"name": member.name, "description": member.description}
+            for member in agent.team.order_by("name")
+        ],
+        "limits": {
+            "max_turns": agent.max_turns,
+            "max_tokens": agent.max_tokens,
+            "timeout_seconds": agent.timeout_seconds,
+            "tool_timeout_seconds": agent.tool_timeout_seconds,
+            "max_tool_output_bytes": agent.max_tool_output_bytes,
+            "max_parallel": agent.max_parallel,
+            "delegation_timeout_seconds": agent.delegation_timeout_seconds,
+        },
+    }

@@ -1,0 +1,84 @@
+"""Accept a run: its row, its journal's first event and its doorbell belong together."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from agents import dispatch
+from agents.actions.create_default_team import ORCHESTRATOR
+from agents.choices import Home
+from agents.errors import AgentNotFoundError, EmptyTaskError
+from agents.models import Agent
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.untrusted import clean_text
+from tools.registry import closest
+
+
+def start_run(
+    workspace: Workspace,
+    task: str,
+    *,
+    agent: str = ORCHESTRATOR,
+    model: str = "",
+    home: Home = Home.FLEET,
+    priority: int = 0,
+    idempotency_key: str | None = None,
+) -> UUID:
+    """Accept a run and, on the fleet, ring its queue after the commit.
+
+    Args:
+        workspace: Where it belongs.
+        task: What the agent is asked to do.
+        agent: The agent's name.
+        model: ``provider:model`` for this run and its children; empty: each agent's own.
+        home: Who may execute it.
+        priority: Higher goes first.
+        idempotency_key: The same key in the same workspace gives the same run.
+
+    Returns:
+        The run's id; it is never lost from here on.
+
+    Raises:
+        EmptyTaskError: ``task`` is blank.
+        AgentNotFoundError: No published agent has that name.
+    """
+    text = clean_text(task).strip()
+    if not text:
+        raise EmptyTaskError("The task is empty: say what the agent should do.")
+    row = _find(workspace, agent)
+    run_id = new_id()
+    with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
+        cursor.execute(
+            "SELECT heartbit_create_run(%s, %s, %s, %s, %s, NULL, %s, %s, %s, %s, '', %s, %s)",
+            [
+                run_id,
+                workspace.pk,
+                row.current_version_id,
+                row.name,
+                text,
+                run_id,
+                home.value,
+                row.queue,
+                priority,
+                model,
+                idempotency_key,
+            ],
+        )
+        accepted: UUID = cursor.fetchone()[0]
+    if home is Home.FLEET and accepted == run_id:
+        transaction.on_commit(lambda: dispatch.ring(run_id, queue=row.queue))
+    return accepted
+
+
+def _find(workspace: Workspace, name: str) -> Agent:
+    agents = Agent.objects.filter(workspace=workspace, current_version__isnull=False)
+    row = agents.filter(name=name).first()
+    if row is None:
+        names = list(agents.values_list("name", flat=True))
+        near = closest(name, names)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none yet'}."
+        raise AgentNotFoundError(f"There is no agent named {name!r} in {workspace.slug}: {hint}")
+    return row

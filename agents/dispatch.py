@@ -1,0 +1,27 @@
+"""Ring the fleet's doorbells: a nudge for one run, a chord for a fan-out.
+
+Nothing depends on a message's arrival, number or order (docs/architecture/run-lifecycle.md): the
+database decides who may claim, and the sweeper rings again what nobody answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from celery import chord
+
+from heartbit_site.base import enqueue
+from heartbit_site.base.queues import EXECUTE_RUN
+
+
+def ring(run_id: UUID, *, queue: str) -> None:
+    """Tell the queue's workers to look at a run."""
+    enqueue.send(enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue))
+
+
+def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> None:
+    """Ring all children (id, queue) as the header of a chord whose body is a nudge for the parent."""
+    header = [enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue) for run_id, queue in children]
+    body = enqueue.signature(EXECUTE_RUN, str(parent[0]), queue=parent[1])
+    enqueue.send(chord(header, body))

@@ -1,0 +1,25 @@
+"""What can go wrong with agents and runs."""
+
+from __future__ import annotations
+
+from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
+
+
+class LeaseLostError(HeartbitError):
+    """Another worker has this run now; its former holder can write nothing more."""
+
+
+class AgentNotFoundError(NotFoundError):
+    """There is no agent of that name in the workspace."""
+
+
+class RunNotFoundError(NotFoundError):
+    """There is no run with that id in the workspace."""
+
+
+class EmptyTaskError(HeartbitError):
+    """A run needs something to do."""
+
+
+class RunStateError(ConflictError):
+    """The run's state does not allow this."""

@@ -1,0 +1,145 @@
+"""Live output over Valkey: one capped stream a run, written coalesced, followed with XREAD."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from uuid import UUID
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agents.live.entries import Advanced, Delta, Ended, Entry, decode, encode
+from agents.live.window import Cursor
+
+logger = logging.getLogger(__name__)
+
+COALESCE_SECONDS = 0.03
+MAX_ENTRIES = 5_000
+MAX_BACKLOG = 50_000
+EXPIRE_SECONDS = 24 * 3600
+
+
+def stream_key(run_id: UUID) -> str:
+    """The run's stream in Valkey."""
+    return f"heartbit:live:{run_id}"
+
+
+def connect(url: str) -> Redis:
+    """A client for the calling thread's loop. Strings in, strings out."""
+    return Redis.from_url(url, decode_responses=True, max_connections=64)
+
+
+class ValkeyWindow:
+    """Writes live output in batches: token deltas wait a moment for more, an ending does not."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+        self._backlog: list[tuple[UUID, Entry]] = []
+        self._urgent = asyncio.Event()
+        self._some = asyncio.Event()
+
+    def put(self, run_id: UUID, entry: Entry) -> None:
+        """Add an entry to the run's stream, soon. Call it on the loop."""
+        if len(self._backlog) >= MAX_BACKLOG:
+            self._backlog.clear()  # Valkey is away: live output is best effort, memory is not
+        self._backlog.append((run_id, entry))
+        self._some.set()
+        if isinstance(entry, Ended):
+            self._urgent.set()
+
+    async def run(self) -> None:
+        """Flush until cancelled."""
+        while True:
+            await self._some.wait()
+            try:
+                await asyncio.wait_for(self._urgent.wait(), COALESCE_SECONDS)
+            except TimeoutError:
+                pass  # nothing urgent came: the usual batch
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what has gathered; a Valkey that is away costs the live view only."""
+        batch, self._backlog = self._backlog, []
+        self._some.clear()
+        self._urgent.clear()
+        if not batch:
+            return
+        pipeline = self._client.pipeline(transaction=False)
+        for run_id, entry in coalesce(batch):
+            key = stream_key(run_id)
+            pipeline.xadd(key, encode(entry), maxlen=MAX_ENTRIES, approximate=True)
+            if isinstance(entry, Ended):
+                pipeline.expire(key, EXPIRE_SECONDS)
+        try:
+            await pipeline.execute()
+        except (RedisError, OSError) as error:
+            logger.warning("live output of %d entries was lost: %s", len(batch), error)
+
+
+def coalesce(batch: list[tuple[UUID, Entry]]) -> list[tuple[UUID, Entry]]:
+    """Join deltas that continue each other and drop overtaken ``Advanced`` notes, order kept."""
+    out: list[tuple[UUID, Entry]] = []
+    last: dict[UUID, int] = {}
+    for run_id, entry in batch:
+        at = last.get(run_id)
+        before = out[at][1] if at is not None else None
+        if at is not None and (joined := _join(before, entry)) is not None:
+            out[at] = (run_id, joined)
+            continue
+        last[run_id] = len(out)
+        out.append((run_id, entry))
+    return out
+
+
+def _join(before: Entry | None, entry: Entry) -> Entry | None:
+    match before, entry:
+        case Delta() as first, Delta() as second:
+            continues = (first.turn, first.attempt, first.kind) == (
+                second.turn,
+                second.attempt,
+                second.kind,
+            ) and first.offset + len(first.text) == second.offset
+            return replace(first, text=first.text + second.text) if continues else None
+        case Advanced(), (Advanced() | Ended()):
+            return entry
+        case _:
+            return None
+
+
+class ValkeySource:
+    """Follows streams with a blocking XREAD."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    async def read(
+        self, cursors: Mapping[UUID, Cursor], *, timeout: float
+    ) -> list[tuple[UUID, Cursor, Entry]]:
+        """Entries after the cursors; waits at most ``timeout`` seconds for the first.
+
+        Raises:
+            redis.exceptions.RedisError: Valkey is away; the caller polls Postgres meanwhile.
+        """
+        runs = {stream_key(run_id): run_id for run_id in cursors}
+        answer = await self._client.xread(
+            {stream_key(run_id): cursor or "0" for run_id, cursor in cursors.items()},
+            block=max(1, round(timeout * 1000)),
+        )
+        streams = answer.items() if isinstance(answer, dict) else answer
+        return [
+            (runs[key], cursor, decode(fields))
+            for key, entries in streams
+            for cursor, fields in _flat(entries)
+        ]
+
+
+def _flat(entries: list[object]) -> list[tuple[str, dict[str, str]]]:
+    # RESP3 wraps each stream's entries in one more list than RESP2 does.
+    if entries and isinstance(entries[0], list):
+        entries = [entry for part in entries for entry in part]
+    return entries  # type: ignore[return-value]  # redis-py has no types for stream entries
+
+

@@ -1,0 +1,141 @@
+"""A ``ChatRequest`` as the body of a Messages request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.llm.adapters.anthropic_layout import assistant_blocks
+from agents.llm.adapters.endpoint import Endpoint
+from agents.llm.adapters.openai_request import ASK_FOR_A_CALL
+from agents.llm.adapters.wire_names import wire_id
+from agents.llm.messages import (
+    AssistantMessage,
+    ChatRequest,
+    Message,
+    ToolMessage,
+    UserMessage,
+)
+from agents.llm.profiles import Profile
+
+_CACHE = {"type": "ephemeral"}
+_LEAST_BUDGET = 1024  # the API takes no smaller one
+_NO_TEXT = "(no text)"  # the API takes no empty text
+
+
+def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) -> dict[str, Any]:
+    """Return the JSON body; the same request always gives the same bytes (prompt caches)."""
+    limit = min(request.max_tokens, profile.max_output_tokens or request.max_tokens)
+    forced = bool(request.tools) and request.tool_choice == "required"
+    thinking = _thinking(request, profile=profile, forced=forced, max_tokens=limit)
+    keep = profile.thinking != "none" and (thinking or {}).get("type") != "disabled"
+    if profile.thinking == "budget":
+        keep = thinking is not None
+    provider = endpoint.provider if keep else ""
+    body: dict[str, Any] = {
+        "model": endpoint.model,
+        "max_tokens": limit,
+        "stream": True,
+        "messages": _messages(request.messages, provider=provider),
+    }
+    if request.system:
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHE}]
+    if thinking is not None:
+        body["thinking"] = thinking
+    elif profile.sampling and request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.stop:
+        body["stop_sequences"] = list(request.stop)
+    if request.tools:
+        _add_tools(body, request, profile=profile)
+    _cache_last(body["messages"])
+    return body
+
+
+def _thinking(
+    request: ChatRequest, *, profile: Profile, forced: bool, max_tokens: int
+) -> dict[str, Any] | None:
+    """Say how the model shall think in this call; None leaves it to the model.
+
+    A forced call is refused while thinking is on, so it is switched off for that call.
+    """
+    if profile.thinking == "adaptive" and forced and profile.forced_tool_choice:
+        return {"type": "disabled"}
+    budget = min(profile.thinking_budget or 0, max_tokens - 1)
+    if profile.thinking != "budget" or forced or budget < _LEAST_BUDGET:
+        return None
+    if _open_turn_without_thinking(request.messages):
+        return None
+    return {"type": "enabled", "budget_tokens": budget}
+
+
+def _open_turn_without_thinking(messages: tuple[Message, ...]) -> bool:
+    """Whether results answer a call that was made without thinking.
+
+    With thinking on, the API wants the thinking that led to such a call; a forced call, or one
+    that another model made, has none.
+    """
+    if not messages or not isinstance(messages[-1], ToolMessage):
+        return False
+    for message in reversed(messages):
+        if isinstance(message, AssistantMessage):
+            return not message.thinking
+    return True
+
+
+def _add_tools(body: dict[str, Any], request: ChatRequest, *, profile: Profile) -> None:
+    tools: list[dict[str, Any]] = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+        for tool in request.tools
+    ]
+    tools[-1]["cache_control"] = _CACHE
+    body["tools"] = tools
+    match request.tool_choice:
+        case "none":
+            body["tool_choice"] = {"type": "none"}
+        case "required" if profile.forced_tool_choice:
+            body["tool_choice"] = {"type": "any"}
+        case "required":
+            _add_user_blocks(body["messages"], [{"type": "text", "text": ASK_FOR_A_CALL}])
+        case "auto":
+            pass
+
+
+def _messages(messages: tuple[Message, ...], *, provider: str) -> list[dict[str, Any]]:
+    result: list[dict[str, Any]] = []
+    for message in messages:
+        match message:
+            case UserMessage(text):
+                shown = text if text.strip() else _NO_TEXT
+                _add_user_blocks(result, [{"type": "text", "text": shown}])
+            case AssistantMessage():
+                blocks = assistant_blocks(message, provider=provider)
+                if blocks:
+                    result.append({"role": "assistant", "content": blocks})
+            case ToolMessage():
+                _add_user_blocks(result, [_tool_result(message)])
+    return result
+
+
+def _tool_result(message: ToolMessage) -> dict[str, Any]:
+    block: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": wire_id(message.call_id),
+        "content": message.content,
+    }
+    if message.is_error:
+        block["is_error"] = True
+    return block
+
+
+def _add_user_blocks(messages: list[dict[str, Any]], blocks: list[dict[str, Any]]) -> None:
+    """Add to the last user message: all results of one turn must stand in one, before text."""
+    if messages and messages[-1]["role"] == "user":
+        messages[-1]["content"].extend(blocks)
+    else:
+        messages.append({"role": "user", "content": blocks})
+
+
+def _cache_last(messages: list[dict[str, Any]]) -> None:
+    """Mark the conversation's end, so that the next turn reads all of it from the cache."""
+    if messages and messages[-1]["content"][-1]["type"] in ("text", "tool_use", "tool_result"):
+        messages[-1]["content"][-1]["cache_control"] = _CACHE

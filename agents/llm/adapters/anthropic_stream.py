@@ -1,0 +1,193 @@
+"""Messages events as our events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from httpx_sse import ServerSentEvent
+
+from agents.llm.adapters.anthropic_layout import layout_thinking
+from agents.llm.adapters.endpoint import Endpoint
+from agents.llm.adapters.failures import event_error
+from agents.llm.adapters.shapes import as_count, as_dict, as_str, parse_event
+from agents.llm.errors import StreamTruncatedError
+from agents.llm.messages import (
+    AssistantMessage,
+    Completion,
+    FinishReason,
+    StreamEvent,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
+from agents.llm.text import TextCleaner, clean_json, clean_text
+
+_FINISH: dict[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refused",
+}
+
+
+@dataclass(slots=True)
+class _Block:
+    kind: str
+    fields: dict[str, Any]
+    number: int  # of this kind, from 0: the index a live view knows a call by
+    parts: list[str] = field(default_factory=list)
+    signature: list[str] = field(default_factory=list)
+    cleaner: TextCleaner = field(default_factory=TextCleaner)
+
+
+class AnthropicDecoder:
+    """Collects one answer, block by block."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._done = False
+        self._model = endpoint.model
+        self._blocks: dict[int, _Block] = {}
+        self._stop_reason = ""
+        self._usage: dict[str, Any] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether ``message_stop`` has been seen."""
+        return self._done
+
+    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
+        """Take one event; see ``Decoder.feed``."""
+        if not event.data.strip():
+            return
+        data = parse_event(event.data, endpoint=self._endpoint)
+        match as_str(data.get("type")) or event.event:
+            case "message_start":
+                message = as_dict(data.get("message"))
+                self._model = as_str(message.get("model")) or self._model
+                self._usage.update(as_dict(message.get("usage")))
+            case "content_block_start":
+                yield from self._start(as_count(data.get("index")), data.get("content_block"))
+            case "content_block_delta":
+                block = self._blocks.get(as_count(data.get("index")))
+                if block is not None:
+                    yield from _grow(block, as_dict(data.get("delta")))
+            case "message_delta":
+                reason = as_str(as_dict(data.get("delta")).get("stop_reason"))
+                self._stop_reason = reason or self._stop_reason
+                usage = as_dict(data.get("usage"))
+                self._usage.update({k: v for k, v in usage.items() if v is not None})
+            case "message_stop":
+                self._done = True
+            case "error":
+                raise event_error(self._endpoint, data.get("error") or data)
+            case _:
+                pass  # ping, content_block_stop and whatever is invented next
+
+    def _start(self, index: int, content: object) -> Iterator[StreamEvent]:
+        fields = as_dict(content)
+        kind = as_str(fields.get("type"))
+        number = sum(block.kind == kind for block in self._blocks.values())
+        block = self._blocks[index] = _Block(kind, fields, number)
+        # The first words, the whole input of a call, or thinking may stand in the start event.
+        yield from _add(block, as_str(fields.get(kind)))
+
+    def finish(self) -> Completion:
+        """Return the whole answer; see ``Decoder.finish``."""
+        if not self._done or not self._stop_reason:
+            raise StreamTruncatedError(
+                f"{self._endpoint.label} ended its stream in the middle of the answer; try again."
+            )
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        texts = [_text(block) for block in blocks if block.kind == "text"]
+        calls = tuple(_tool_call(block) for block in blocks if block.kind == "tool_use")
+        message = AssistantMessage("".join(texts), calls, self._thinking(blocks))
+        reason = _FINISH.get(self._stop_reason, "other")
+        return Completion(message, _usage(self._usage), reason, self._model)
+
+    def _thinking(self, blocks: list[_Block]) -> tuple[Thinking, ...]:
+        provider = self._endpoint.provider
+        thinking: list[Thinking] = []
+        order: list[str] = []
+        for block in blocks:
+            match block.kind:
+                case "text":
+                    order.append(f"text:{len(_text(block))}")
+                case "tool_use":
+                    order.append("tool_use")
+                case "thinking" | "redacted_thinking":
+                    order.append("thinking")
+                    thinking.append(Thinking(provider, _thinking_block(block)))
+        return (*thinking, *layout_thinking(provider, order))
+
+
+def _grow(block: _Block, delta: dict[str, Any]) -> Iterator[StreamEvent]:
+    match delta:
+        case {"type": "text_delta", "text": str(text)}:
+            yield from _add(block, text)
+        case {"type": "thinking_delta", "thinking": str(text)}:
+            yield from _add(block, text)
+        case {"type": "input_json_delta", "partial_json": str(text)}:
+            yield from _add(block, text)
+        case {"type": "signature_delta", "signature": str(text)}:
+            block.signature.append(text)
+
+
+def _add(block: _Block, piece: str) -> Iterator[StreamEvent]:
+    text = block.cleaner.feed(piece)
+    if not text:
+        return
+    block.parts.append(text)
+    match block.kind:
+        case "text":
+            yield TextDelta(text)
+        case "thinking":
+            yield ThinkingDelta(text)
+        case "tool_use":
+            yield ToolCallDelta(block.number, clean_text(as_str(block.fields.get("name"))), text)
+
+
+def _text(block: _Block) -> str:
+    if rest := block.cleaner.flush():
+        block.parts.append(rest)
+    return "".join(block.parts)
+
+
+def _tool_call(block: _Block) -> ToolCall:
+    arguments = _text(block)
+    if not arguments:
+        # No pieces: the input, often none, stood in the start event.
+        arguments = json.dumps(clean_json(as_dict(block.fields.get("input"))), ensure_ascii=False)
+    name = clean_text(as_str(block.fields.get("name")))
+    return ToolCall(clean_text(as_str(block.fields.get("id"))), name, arguments)
+
+
+def _thinking_block(block: _Block) -> dict[str, Any]:
+    """Return the block as the API wants it back: its fields, with what grew put in."""
+    result: dict[str, Any] = clean_json(block.fields)
+    if block.kind == "thinking":
+        result["thinking"] = _text(block)
+        if block.signature:
+            result["signature"] = "".join(block.signature)
+    return result
+
+
+def _usage(raw: dict[str, Any]) -> Usage:
+    cached = as_count(raw.get("cache_read_input_tokens"))
+    written = as_count(raw.get("cache_creation_input_tokens"))
+    return Usage(
+        # The API counts tokens read from and written to the cache apart from the rest.
+        input_tokens=as_count(raw.get("input_tokens")) + cached + written,
+        output_tokens=as_count(raw.get("output_tokens")),
+        cached_input_tokens=cached,
+        cache_write_tokens=written,
+        raw=clean_json(raw),
+    )

@@ -1,0 +1,190 @@
+"""One request and its streamed answer over the shared client: time limits, size limit, clean-up.
+
+Retries are not made here: a wrapper on the model decides about them, with the run's policy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import aiohttp
+import httpx
+from httpx_sse import EventSource, ServerSentEvent
+
+from agents.llm.adapters.endpoint import Endpoint, Timeouts
+from agents.llm.adapters.failures import body_error, status_error
+from agents.llm.adapters.guard import GuardedStream, Limits
+from agents.llm.errors import (
+    ModelConnectionError,
+    ModelError,
+    ModelTimeoutError,
+    StreamTruncatedError,
+)
+from agents.llm.messages import Completion, StreamEvent
+
+_ERROR_BODY_BYTES = 64 * 1024
+_ERROR_BODY_SECONDS = 5.0
+# Asking for plain bytes keeps the size limit honest: a compressed stream could unfold without end.
+_HEADERS = {
+    "accept": "text/event-stream",
+    "accept-encoding": "identity",
+    "content-type": "application/json",
+    "user-agent": "heartbit",
+}
+_BROKEN = (httpx.HTTPError, aiohttp.ClientError, OSError)
+
+
+class Decoder(Protocol):
+    """Turns the events of one stream into ours; made anew for every request."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the stream's final event has been seen."""
+        ...
+
+    def feed(self, event: ServerSentEvent) -> Iterable[StreamEvent]:
+        """Take one event and return the deltas it holds.
+
+        Raises:
+            ModelError: The event is an error, or cannot be read.
+        """
+        ...
+
+    def finish(self) -> Completion:
+        """Return the whole answer.
+
+        Raises:
+            StreamTruncatedError: The stream ended too early.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What every request to one endpoint shares."""
+
+    client: httpx.AsyncClient
+    endpoint: Endpoint
+    headers: Mapping[str, str] = field(repr=False)
+    timeouts: Timeouts = Timeouts()
+    max_bytes: int = 8 * 1024 * 1024
+
+    async def stream(
+        self, body: dict[str, Any], decoder: Decoder, *, timeout_seconds: float
+    ) -> AsyncIterator[StreamEvent]:
+        """Post ``body`` and yield the decoder's deltas and, last, its completion.
+
+        Raises:
+            ModelError: See ``ChatModel.stream``.
+        """
+        deadline = asyncio.get_running_loop().time() + timeout_seconds
+        response = await self._send(body, deadline=deadline, timeout_seconds=timeout_seconds)
+        try:
+            await self._check(response)
+            guard = self._guard(response, deadline=deadline, timeout_seconds=timeout_seconds)
+            response.stream = guard
+            async with aclosing(EventSource(response).aiter_sse()) as events:
+                async for event in events:
+                    if decoder.done:
+                        continue  # read to the end, so that the connection can be used again
+                    for delta in decoder.feed(event):
+                        yield delta
+                    if decoder.done:
+                        guard.settle()
+            completion = decoder.finish()
+        finally:
+            # Also on cancellation: releasing an unfinished answer closes its connection at once.
+            await response.aclose()
+        yield completion
+
+    async def _send(
+        self, body: dict[str, Any], *, deadline: float, timeout_seconds: float
+    ) -> httpx.Response:
+        # A lone surrogate in a prompt would not encode; the server gets "?" instead.
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        request = self.client.build_request(
+            "POST",
+            self.endpoint.url,
+            content=content.encode("utf-8", "replace"),
+            headers={**_HEADERS, **self.headers},
+        )
+        first = asyncio.get_running_loop().time() + self.timeouts.first_event
+        try:
+            async with asyncio.timeout_at(min(deadline, first)):
+                return await self.client.send(request, stream=True)
+        except TimeoutError as error:
+            limit = min(timeout_seconds, self.timeouts.first_event)
+            raise ModelTimeoutError(
+                f"{self.endpoint.label} did not begin to answer within {limit:g} seconds; try "
+                "again, or raise the time limit if the model thinks for long."
+            ) from error
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise ModelConnectionError(
+                f"{self.endpoint.label} cannot be called: {error}; check the base URL."
+            ) from error
+        except _BROKEN as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: Exception) -> ModelError:
+        if isinstance(error.__cause__, TimeoutError):
+            return ModelTimeoutError(
+                f"{self.endpoint.label} accepted no connection in time; check that the host and "
+                "port are right and reachable from here."
+            )
+        reason = str(error) or type(error.__cause__ or error).__name__
+        return ModelConnectionError(
+            f"{self.endpoint.label} could not be reached ({reason}); check that the server runs "
+            "and that the base URL is right."
+        )
+
+    def _guard(
+        self, response: httpx.Response, *, deadline: float, timeout_seconds: float
+    ) -> GuardedStream:
+        limits = Limits(
+            deadline=deadline,
+            whole_seconds=timeout_seconds,
+            idle_seconds=self.timeouts.between_events,
+            max_bytes=self.max_bytes,
+        )
+        return GuardedStream(response, label=self.endpoint.label, limits=limits)
+
+    async def _check(self, response: httpx.Response) -> None:
+        if response.status_code != httpx.codes.OK:
+            raise status_error(
+                self.endpoint,
+                response.status_code,
+                headers=response.headers,
+                body=await _error_body(response),
+            )
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if kind != "text/event-stream":
+            refusal = body_error(self.endpoint, await _error_body(response))
+            raise refusal or StreamTruncatedError(
+                f"{self.endpoint.label} answered with {kind or 'no content type'} instead of an "
+                "event stream; check that the base URL is the API's and not a web page's."
+            )
+        if encoding != "identity":
+            raise StreamTruncatedError(
+                f"{self.endpoint.label} compressed its stream with {encoding} although plain bytes "
+                "were asked for; turn compression off in the proxy in front of it."
+            )
+
+
+async def _error_body(response: httpx.Response) -> bytes:
+    """Read the start of an error's body; a body that hangs or breaks is worth no second error."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_ERROR_BODY_SECONDS):
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) >= _ERROR_BODY_BYTES:
+                    break
+    except (TimeoutError, *_BROKEN):
+        pass
+    return bytes(body[:_ERROR_BODY_BYTES])

@@ -1,0 +1,184 @@
+"""Turn a provider's refusal into one error of our tree, with one sentence a person can act on."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from agents.llm.adapters.endpoint import Endpoint
+from agents.llm.adapters.shapes import as_dict, as_list, as_str
+from agents.llm.errors import (
+    AuthenticationError,
+    ModelError,
+    ModelNotFoundError,
+    ModelTimeoutError,
+    OverloadedError,
+    RateLimitedError,
+    RequestRejectedError,
+)
+from agents.llm.text import clean_text, read_object
+
+_DETAIL_LENGTH = 300
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+
+# The status an error inside a 200 stream would have had.
+_STATUS_OF_KIND = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "timeout_error": 408,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "requests": 429,
+    "tokens": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "overloaded_error": 529,
+}
+
+
+def status_error(
+    endpoint: Endpoint, status: int, *, headers: Mapping[str, str], body: bytes
+) -> ModelError:
+    """Return the error for an answer whose HTTP status is not 200."""
+    text = body.decode("utf-8", "replace")
+    wait = retry_after(headers)
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        return _error(endpoint, status, detail=_page_detail(text), wait=wait)
+    # Gemini's compatible endpoint wraps its error object in an array.
+    payload = as_dict(next(iter(as_list(payload)), payload))
+    kinds, detail = _describe(payload.get("error", payload))
+    if status == 429 and _STATUS_OF_KIND.get(kinds[0]) == 402:
+        status = 402  # no credit left: unlike a rate limit, waiting does not help
+    return _error(endpoint, status, detail=detail, wait=wait)
+
+
+def body_error(endpoint: Endpoint, body: bytes) -> ModelError | None:
+    """Return the error that a 200 answer holds instead of a stream; None when it holds none."""
+    error = (read_object(body.decode("utf-8", "replace")) or {}).get("error")
+    return event_error(endpoint, error) if error else None
+
+
+def event_error(endpoint: Endpoint, error: object) -> ModelError:
+    """Return the error for an error event inside a stream that began with HTTP 200."""
+    kinds, detail = _describe(error)
+    known = (_STATUS_OF_KIND.get(kind) for kind in kinds)
+    status = next((status for status in known if status), 0)
+    if not status and kinds[0].isdigit() and 400 <= int(kinds[0]) <= 599:
+        status = int(kinds[0])
+    return _error(endpoint, status or 500, detail=detail, wait=None)
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """Read how long the server asks us to wait, in seconds; None when it does not say.
+
+    Takes ``retry-after-ms`` and both forms of ``Retry-After``: seconds and an HTTP date.
+    """
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after", "").strip()
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _describe(error: Any) -> tuple[tuple[str, str], str]:
+    """Return an error object's (code, type), the narrower first, and what it says."""
+    if isinstance(error, str):
+        return ("", ""), error
+    fields = as_dict(error)
+    code, kind = fields.get("code"), fields.get("type")
+    detail = as_str(fields.get("message")) or as_str(fields.get("detail"))
+    raw = as_str(as_dict(fields.get("metadata")).get("raw"))  # OpenRouter: the upstream's own words
+    if raw and raw not in detail:
+        detail = f"{detail}: {raw}"
+    return (str(code) if code is not None else "", as_str(kind)), detail
+
+
+def _page_detail(text: str) -> str:
+    """Say what a body that is not JSON is: the title of an HTML page, or its first words."""
+    title = _TITLE.search(text)
+    if title:
+        return f'an HTML page titled "{title[1].strip()}"'
+    if "<html" in text[:2000].lower():
+        return "an HTML page"
+    return text.strip()
+
+
+def _detail(endpoint: Endpoint, detail: str) -> str:
+    if endpoint.secret:
+        detail = detail.replace(endpoint.secret, "***")
+    detail = " ".join(clean_text(detail).split())
+    if len(detail) > _DETAIL_LENGTH:
+        detail = f"{detail[:_DETAIL_LENGTH]}..."
+    return f" ({detail.rstrip('.')})" if detail else ""
+
+
+def _error(endpoint: Endpoint, status: int, *, detail: str, wait: float | None) -> ModelError:
+    where = endpoint.label
+    said = _detail(endpoint, detail)
+    key = endpoint.key_env or "the server's key"
+    match status:
+        case 401 | 403:
+            return AuthenticationError(
+                f"{where} refused the key with HTTP {status}{said}; check {key} and that the key "
+                "may use this model."
+            )
+        case 402:
+            return AuthenticationError(
+                f"{where} says the account has no credit left{said}; add credit or set {key} to "
+                "another account's key."
+            )
+        case 404:
+            return ModelNotFoundError(
+                f"{where} answered HTTP 404{said}; check the model's name and the base URL."
+            )
+        case 408:
+            return ModelTimeoutError(f"{where} gave up waiting{said}; try again.")
+        case 429:
+            hint = f" in {wait:.0f} seconds" if wait else " later"
+            return RateLimitedError(
+                f"{where} limits the rate of requests{said}; try again{hint}.", retry_after=wait
+            )
+        case status if status >= 500:
+            return OverloadedError(
+                f"{where} failed or is overloaded, HTTP {status}{said}; try again later.",
+                retry_after=wait,
+            )
+        case status if status < 400:
+            return RequestRejectedError(
+                f"{where} answered HTTP {status} instead of a model's answer; check the base URL."
+            )
+        case _:
+            return RequestRejectedError(
+                f"{where} rejected the request with HTTP {status}{said}; repeating it cannot help."
+            )

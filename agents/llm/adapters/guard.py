@@ -1,0 +1,101 @@
+"""The byte stream of an answer with its limits: how long it may be silent and how large it gets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import aiohttp
+import httpx
+
+from agents.llm.errors import ModelTimeoutError, StreamTruncatedError
+
+# After the final event only the end of the transfer is awaited, so that the connection is clean;
+# a server that leaves it open costs this long once, and its connection.
+_SETTLE_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one answer.
+
+    Attributes:
+        deadline: The end of the whole call, in the event loop's time.
+        whole_seconds: How long the whole call may take, for the error's sentence.
+        idle_seconds: The longest silence between two pieces.
+        max_bytes: The largest answer taken.
+    """
+
+    deadline: float
+    whole_seconds: float
+    idle_seconds: float
+    max_bytes: int
+
+
+class GuardedStream(httpx.AsyncByteStream):
+    """Wraps a response's stream; everything that goes wrong in it is a ``ModelError``."""
+
+    def __init__(self, response: httpx.Response, *, label: str, limits: Limits) -> None:
+        if not isinstance(response.stream, httpx.AsyncByteStream):  # pragma: no cover
+            raise TypeError("an async client's response has an async stream")
+        self._stream: httpx.AsyncByteStream = response.stream
+        self._label = label
+        self._limits = limits
+        self._settle_by: float | None = None
+
+    def settle(self) -> None:
+        """Say that the answer is complete: what follows is neither waited for nor an error."""
+        self._settle_by = asyncio.get_running_loop().time() + _SETTLE_SECONDS
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the chunks.
+
+        Raises:
+            ModelTimeoutError: Silence, or the end of the whole call's time.
+            StreamTruncatedError: The connection broke, or the answer is too large.
+        """
+        received = 0
+        chunks = aiter(self._stream)
+        while (chunk := await self._next(chunks)) is not None:
+            received += len(chunk)
+            if received > self._limits.max_bytes:
+                raise StreamTruncatedError(
+                    f"{self._label} sent more than {self._limits.max_bytes} bytes for one answer, "
+                    "which is the limit; ask for less or lower max_tokens."
+                )
+            yield chunk
+
+    async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+        now = asyncio.get_running_loop().time()
+        by = self._settle_by or min(self._limits.deadline, now + self._limits.idle_seconds)
+        try:
+            async with asyncio.timeout_at(by):
+                return await anext(chunks)
+        except StopAsyncIteration:
+            return None
+        except TimeoutError as error:
+            if self._settle_by:
+                return None
+            raise self._timeout(late=by >= self._limits.deadline) from error
+        except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
+            if self._settle_by:
+                return None
+            raise StreamTruncatedError(
+                f"{self._label} broke the connection in the middle of its answer; try again."
+            ) from error
+
+    def _timeout(self, *, late: bool) -> ModelTimeoutError:
+        if late:
+            return ModelTimeoutError(
+                f"{self._label} was not done within {self._limits.whole_seconds:g} seconds; raise "
+                "the call's time limit or ask for less."
+            )
+        return ModelTimeoutError(
+            f"{self._label} fell silent for {self._limits.idle_seconds:g} seconds in the middle of "
+            "its answer; try again."
+        )
+
+    async def aclose(self) -> None:
+        """Release the connection, or close it when the answer was not read to its end."""
+        await self._stream.aclose()

@@ -1,0 +1,46 @@
+"""The Chat Completions dialect: OpenAI, OpenRouter, Gemini, Ollama, vLLM, llama.cpp and others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agents.llm.adapters.exchange import Exchange
+from agents.llm.adapters.openai_request import request_body
+from agents.llm.adapters.openai_stream import OpenAIDecoder
+from agents.llm.messages import ChatRequest, StreamEvent
+from agents.llm.profiles import Profile
+
+
+def openai_headers(secret: str) -> dict[str, str]:
+    """Return the headers that carry the key, none for a server without keys."""
+    return {"authorization": f"Bearer {secret}"} if secret else {}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIModel:
+    """A ``ChatModel`` that speaks Chat Completions."""
+
+    exchange: Exchange
+    profile: Profile = Profile()
+
+    @property
+    def name(self) -> str:
+        """``provider:model``, as journaled."""
+        return self.exchange.endpoint.name
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """See ``ChatModel.stream``."""
+        return self.stream_with(request, {})
+
+    def stream_with(
+        self, request: ChatRequest, extra: Mapping[str, Any]
+    ) -> AsyncIterator[StreamEvent]:
+        """Stream with more fields in the body, such as ``response_format``."""
+        endpoint = self.exchange.endpoint
+        body = request_body(request, endpoint=endpoint, profile=self.profile)
+        body.update(extra)
+        # Unique in the conversation, and the same when the same request is made again.
+        decoder = OpenAIDecoder(endpoint, call_prefix=f"call_{len(request.messages)}")
+        return self.exchange.stream(body, decoder, timeout_seconds=request.timeout_seconds)

@@ -1,0 +1,180 @@
+"""Chat Completions chunks as our events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from httpx_sse import ServerSentEvent
+
+from agents.llm.adapters.endpoint import Endpoint
+from agents.llm.adapters.failures import event_error
+from agents.llm.adapters.openai_reasoning import Reasoning
+from agents.llm.adapters.shapes import as_count, as_dict, as_list, as_str, parse_event
+from agents.llm.errors import StreamTruncatedError
+from agents.llm.messages import (
+    AssistantMessage,
+    Completion,
+    FinishReason,
+    StreamEvent,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
+from agents.llm.text import TextCleaner, clean_json, clean_text
+
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "content_filter": "refused",
+}
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class OpenAIDecoder:
+    """Collects one answer; parallel calls may interleave and are told apart by their index."""
+
+    def __init__(self, endpoint: Endpoint, *, call_prefix: str) -> None:
+        """``call_prefix`` makes ids for servers that give calls none."""
+        self._endpoint = endpoint
+        self._call_prefix = call_prefix
+        self._done = False
+        self._model = endpoint.model
+        self._text: list[str] = []
+        self._cleaner = TextCleaner()
+        self._reasoning = Reasoning()
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._finish = ""
+        self._refused = False
+        self._usage: dict[str, Any] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether ``[DONE]`` has been seen."""
+        return self._done
+
+    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
+        """Take one chunk; see ``Decoder.feed``."""
+        data = event.data.strip()
+        if data == "[DONE]":
+            self._done = True
+            return
+        if not data:
+            return
+        chunk = parse_event(data, endpoint=self._endpoint)
+        if chunk.get("error") or event.event == "error":
+            raise event_error(self._endpoint, chunk.get("error") or chunk)
+        self._model = as_str(chunk.get("model")) or self._model
+        if chunk.get("usage"):
+            self._usage = as_dict(chunk["usage"])
+        for choice in as_list(chunk.get("choices"))[:1]:
+            yield from self._choice(as_dict(choice))
+
+    def _choice(self, choice: dict[str, Any]) -> Iterator[StreamEvent]:
+        delta = as_dict(choice.get("delta"))
+        if thought := self._reasoning.feed(delta):
+            yield ThinkingDelta(thought)
+        refusal = as_str(delta.get("refusal"))
+        self._refused = self._refused or bool(refusal)
+        if text := self._cleaner.feed(_content(delta.get("content")) + refusal):
+            self._text.append(text)
+            yield TextDelta(text)
+        for fragment in as_list(delta.get("tool_calls")):
+            yield self._call(as_dict(fragment))
+        self._finish = as_str(choice.get("finish_reason")) or self._finish
+
+    def _call(self, fragment: dict[str, Any]) -> ToolCallDelta:
+        call = self._slot(fragment)
+        function = as_dict(fragment.get("function"))
+        call.name = call.name or clean_text(as_str(function.get("name")))
+        call.extra = as_dict(fragment.get("extra_content")) or call.extra
+        arguments = as_str(function.get("arguments"))
+        call.arguments.append(arguments)
+        return ToolCallDelta(self._calls.index(call), call.name, clean_text(arguments))
+
+    def _slot(self, fragment: dict[str, Any]) -> _Call:
+        """Find the call a fragment belongs to, or begin one.
+
+        Some servers send every parallel call whole and all with index 0, or without any; there a
+        new id means a new call.
+        """
+        raw_index, call_id = fragment.get("index"), clean_text(as_str(fragment.get("id")))
+        index = raw_index if isinstance(raw_index, int) else max(self._by_index, default=0)
+        call = self._by_index.get(index)
+        if call is None or (call_id and call.id and call_id != call.id):
+            call = self._by_index[index] = _Call()
+            self._calls.append(call)
+        call.id = call.id or call_id
+        return call
+
+    def finish(self) -> Completion:
+        """Return the whole answer; see ``Decoder.finish``."""
+        # Without [DONE] the answer is whole only when the chunk after the last, usage, came too.
+        if not self._finish or not (self._done or self._usage is not None):
+            raise StreamTruncatedError(
+                f"{self._endpoint.label} ended its stream in the middle of the answer; try again."
+            )
+        if rest := self._cleaner.flush():
+            self._text.append(rest)
+        calls = tuple(
+            ToolCall(
+                id=call.id or f"{self._call_prefix}_{number}",
+                name=call.name,
+                arguments=clean_text("".join(call.arguments)),
+            )
+            for number, call in enumerate(self._calls)
+        )
+        message = AssistantMessage("".join(self._text), calls, self._thinking())
+        return Completion(message, _usage(self._usage or {}), self._reason(), self._model)
+
+    def _reason(self) -> FinishReason:
+        if self._refused:
+            return "refused"
+        if self._calls and self._finish == "stop":
+            return "tool_calls"  # said by servers that do not know the word
+        return _FINISH.get(self._finish, "other")
+
+    def _thinking(self) -> tuple[Thinking, ...]:
+        provider = self._endpoint.provider
+        blocks = self._reasoning.blocks()
+        blocks += [
+            {"type": "call_field", "index": number, "value": clean_json(call.extra)}
+            for number, call in enumerate(self._calls)
+            if call.extra
+        ]
+        return tuple(Thinking(provider, block) for block in blocks)
+
+
+def _content(content: object) -> str:
+    """Return the text of a delta; a few servers send a list of parts."""
+    if isinstance(content, list):
+        return "".join(as_str(as_dict(part).get("text")) for part in content)
+    return as_str(content)
+
+
+def _usage(raw: dict[str, Any]) -> Usage:
+    details = as_dict(raw.get("prompt_tokens_details"))
+    prompt = as_count(raw.get("prompt_tokens"))
+    # Gemini and some others leave reasoning out of completion_tokens but not out of the total.
+    hidden = as_count(raw.get("total_tokens")) - prompt
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=max(as_count(raw.get("completion_tokens")), hidden),
+        cached_input_tokens=as_count(details.get("cached_tokens")),
+        cache_write_tokens=as_count(details.get("cache_write_tokens")),
+        raw=clean_json(raw),
+    )

@@ -1,0 +1,50 @@
+"""Read untrusted JSON: a value of the wrong type is an empty one, never an exception."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agents.llm.adapters.endpoint import Endpoint
+from agents.llm.errors import StreamTruncatedError
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """Return ``value`` when it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return ``value`` when it is an array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_str(value: object) -> str:
+    """Return ``value`` when it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def as_count(value: object) -> int:
+    """Return ``value`` when it is a number of something, else 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def parse_event(data: str, *, endpoint: Endpoint) -> dict[str, Any]:
+    """Parse the data of one stream event, which must be a JSON object.
+
+    Raises:
+        StreamTruncatedError: It is not; the stream broke its format.
+    """
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise StreamTruncatedError(
+            f"{endpoint.label} sent an event that is not JSON; try again, and if it stays so check "
+            "that the base URL is the API's and not a web page's."
+        ) from error
+    if not isinstance(value, dict):
+        raise StreamTruncatedError(
+            f"{endpoint.label} sent an event that is not a JSON object; try again, and if it stays "
+            "so check that the server speaks this dialect."
+        )
+    return value

@@ -1,0 +1,39 @@
+"""The HTTP client that every model adapter of a process shares."""
+
+from __future__ import annotations
+
+import aiohttp
+import httpx
+import httpx_aiohttp
+
+
+def create_client(*, proxies: bool = False) -> httpx.AsyncClient:
+    """Return the client for configured model providers; one per process and event loop.
+
+    Call it on the loop that will use it, keep it for that loop's life, and end it with
+    ``aclose()``. It is not for addresses that a model or a user chose: those go through the
+    guarded client in ``heartbit_site.base``.
+
+    Neither this client nor the transport retries, follows redirects, keeps cookies or limits the
+    number of connections: runs are limited elsewhere, and a cap here would be a silent queue.
+
+    Args:
+        proxies: Honour HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Off by default, because the
+            environment of a worker would else decide where prompts and keys travel, and because a
+            model on 127.0.0.1 must not be looked for behind a proxy.
+    """
+    # One context for both layers: the certificates of certifi, or of SSL_CERT_FILE when it is set.
+    tls = httpx.create_ssl_context()
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=tls),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        trust_env=proxies,
+    )
+    # httpx itself must not read the environment: for a proxy it would build its own transport,
+    # which searches its pool in quadratic time.
+    return httpx.AsyncClient(
+        transport=httpx_aiohttp.AiohttpTransport(verify=tls, client=session),
+        timeout=None,  # noqa: S113 - Exchange limits every wait, to the event
+        trust_env=False,
+    )

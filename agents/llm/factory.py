@@ -1,0 +1,180 @@
+"""Make a ``ChatModel`` from a name such as ``openai:gpt-6-sol``.
+
+Usage::
+
+    client = create_client()
+    model = create(default_model(os.environ), client=client, environ=os.environ)
+
+The environment is passed in: nothing here reads it by itself, so a workspace's own keys and a
+test's invented ones take the same way.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import httpx
+
+from agents.llm.adapters.anthropic import AnthropicModel, anthropic_headers
+from agents.llm.adapters.constrained_json import ConstrainedJsonModel
+from agents.llm.adapters.endpoint import Endpoint, Timeouts
+from agents.llm.adapters.exchange import Exchange
+from agents.llm.adapters.openai import OpenAIModel, openai_headers
+from agents.llm.profiles import Profile
+from agents.llm.protocol import ChatModel
+from agents.llm.providers import PROVIDERS, Provider
+from heartbit_site.base.errors import ConfigurationError
+
+_PATH = {"openai": "/chat/completions", "anthropic": "/messages"}
+
+
+def default_model(environ: Mapping[str, str]) -> str:
+    """Return the ``provider:model`` the environment asks for.
+
+    ``HEARTBIT_PROVIDER`` and ``HEARTBIT_MODEL`` decide, together or alone; ``HEARTBIT_MODEL`` may
+    also be ``provider:model``. Otherwise the first key found does (Anthropic, OpenRouter, OpenAI,
+    Gemini), and without any the local model.
+
+    Raises:
+        ConfigurationError: The provider is unknown, or needs a model to be named.
+    """
+    name = environ.get("HEARTBIT_PROVIDER", "").strip()
+    model = environ.get("HEARTBIT_MODEL", "").strip()
+    prefix = model.partition(":")[0]
+    if not name and ":" in model:
+        if prefix in PROVIDERS:
+            return model
+        if _close_to(prefix):
+            raise _unknown_provider(prefix, source="HEARTBIT_MODEL")
+    name = name or _provider_with_key(environ)
+    provider = _provider(name, source="HEARTBIT_PROVIDER")
+    model = model.removeprefix(f"{name}:") or provider.default_model
+    if not model:
+        raise ConfigurationError(
+            f"The provider {name} has no default model; set HEARTBIT_MODEL to the model's name."
+        )
+    return f"{name}:{model}"
+
+
+def create(
+    reference: str,
+    *,
+    client: httpx.AsyncClient,
+    environ: Mapping[str, str],
+    local_url: str | None = None,
+    base_urls: Mapping[str, str] | None = None,
+    profile: Profile | None = None,
+    timeouts: Timeouts | None = None,
+) -> ChatModel:
+    """Return the model that ``reference``, a ``provider:model``, names.
+
+    Args:
+        reference: The provider and, after the first colon, its name of the model.
+        client: The process's client, see ``agents.llm.client``.
+        environ: Where keys (``OPENAI_API_KEY``) and base URLs (``OPENAI_BASE_URL``) are looked up.
+        local_url: Where the local model's server listens.
+        base_urls: Base URLs by provider; they win over the environment's.
+        profile: What the model can do, where the provider's table does not know it; for example
+            ``Profile(tools="constrained_json")`` for a small model on Ollama.
+        timeouts: How long the server may be silent.
+
+    Raises:
+        ConfigurationError: The reference, the key or the base URL cannot be used.
+    """
+    name, _, model = reference.strip().partition(":")
+    provider = _provider(name, source="the model's name")
+    if not model.strip():
+        example = f"{name}:{provider.default_model or 'MODEL'}"
+        raise ConfigurationError(
+            f'The model name "{reference}" names no model; write provider:model, such as {example}.'
+        )
+    key = _key(name, provider, environ)
+    urls = {**({"local": local_url} if local_url else {}), **(base_urls or {})}
+    endpoint = Endpoint(
+        provider=name,
+        model=model.strip(),
+        url=_url(name, provider, base_url=urls.get(name) or _environ_url(name, environ)),
+        key_env=provider.key_env,
+        secret=key,
+    )
+    profile = profile or provider.profile(endpoint.model)
+    headers = anthropic_headers(key) if provider.wire == "anthropic" else openai_headers(key)
+    exchange = Exchange(client, endpoint, headers, timeouts or Timeouts())
+    return _adapter(exchange, provider, profile=profile)
+
+
+def _adapter(exchange: Exchange, provider: Provider, *, profile: Profile) -> ChatModel:
+    if provider.wire == "anthropic":
+        return AnthropicModel(exchange, profile)
+    model = OpenAIModel(exchange, profile)
+    if profile.tools == "constrained_json":
+        return ConstrainedJsonModel(model, profile.constrained)
+    return model
+
+
+def _provider_with_key(environ: Mapping[str, str]) -> str:
+    for name, provider in PROVIDERS.items():
+        if provider.key_required and environ.get(provider.key_env, "").strip():
+            return name
+    return "local"
+
+
+def _provider(name: str, *, source: str) -> Provider:
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        raise _unknown_provider(name, source=source)
+    return provider
+
+
+def _close_to(name: str) -> str:
+    return next(iter(difflib.get_close_matches(name.lower(), PROVIDERS, n=1)), "")
+
+
+def _unknown_provider(name: str, *, source: str) -> ConfigurationError:
+    close = _close_to(name)
+    hint = f"did you mean {close}?" if close else f"known are {', '.join(PROVIDERS)}."
+    return ConfigurationError(f'The provider "{name}" in {source} is unknown; {hint}')
+
+
+def _key(name: str, provider: Provider, environ: Mapping[str, str]) -> str:
+    key = environ.get(provider.key_env, "").strip() if provider.key_env else ""
+    if not key and provider.key_required:
+        raise ConfigurationError(
+            f"The provider {name} needs a key; set {provider.key_env}, or choose another provider "
+            "with HEARTBIT_PROVIDER (local needs no key)."
+        )
+    if not key.isascii() or not key.isprintable():
+        raise ConfigurationError(
+            f"{provider.key_env} holds characters that no key has; copy the key again."
+        )
+    return key
+
+
+def _environ_url(name: str, environ: Mapping[str, str]) -> str:
+    return environ.get(f"{name.upper()}_BASE_URL", "").strip()
+
+
+def _url(name: str, provider: Provider, *, base_url: str) -> str:
+    """Return the complete URL; ``/v1`` is added to a base URL that is a host and nothing more."""
+    base_url = base_url or provider.base_url
+    if not base_url:
+        mend = (
+            "start the local model's server or set LOCAL_BASE_URL"
+            if name == "local"
+            else f"set {name.upper()}_BASE_URL"
+        )
+        raise ConfigurationError(f"The provider {name} has no base URL; {mend}.")
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(
+            f'The base URL "{base_url}" of the provider {name} is no http or https URL; write it '
+            "like https://host/v1."
+        )
+    base_url = base_url.rstrip("/")
+    # Anthropic's variable is by custom written without the version, OpenAI's with it.
+    bare = not parts.path.rstrip("/")
+    if bare or (provider.wire == "anthropic" and not base_url.endswith("/v1")):
+        base_url += "/v1"
+    return base_url + _PATH[provider.wire]

@@ -1,0 +1,48 @@
+"""What a model call cost, from published prices."""
+
+from __future__ import annotations
+
+import importlib
+from decimal import Decimal
+
+from agents.llm.messages import Usage
+from agents.llm.providers import PROVIDERS
+
+_PRICE_BOOK_NAMES = {"gemini": "google"}
+
+
+def cost(model: str, usage: Usage) -> Decimal | None:
+    """Return the price of one call in US dollars.
+
+    Args:
+        model: ``provider:model``, as in ``ChatModel.name``.
+        usage: The call's tokens.
+
+    Returns:
+        None when the price is not known, which is not the same as nothing; 0 only for models that
+        run on the user's own machine.
+    """
+    name, _, model_name = model.partition(":")
+    provider = PROVIDERS.get(name)
+    if provider is None or provider.pricing == "unknown":
+        return None
+    if provider.pricing == "free":
+        # Ollama also sells models on its own machines, by names that end so.
+        return None if model_name.endswith("-cloud") else Decimal(0)
+    # Imported when first needed: the price book costs a quarter of a second and most processes
+    # (the CLI's help, a web worker) never ask for a price. importlib, because an import statement
+    # inside a function is banned here and this is its one exception.
+    book = importlib.import_module("genai_prices")
+    tokens = book.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_input_tokens or None,
+        cache_write_tokens=usage.cache_write_tokens or None,
+    )
+    try:
+        price = book.calc_price(
+            tokens, model_name, provider_id=_PRICE_BOOK_NAMES.get(name, name)
+        ).total_price
+    except (LookupError, ValueError):
+        return None
+    return price if isinstance(price, Decimal) else None

@@ -1,0 +1,163 @@
+"""What a model can do, as data: adapters read it, nothing else decides by a model's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constrained:
+    """How a model without native tool calls is led; used when ``Profile.tools`` says so.
+
+    The defaults suit a small but able model (a few billion parameters): it chooses freely among
+    the tools and an answer. A tiny one cannot choose: given the choice it calls the same tool
+    until the step limit. For it the first three fields decide instead, always the same way:
+
+    1. In an exchange a tool of ``first_tools`` that is offered and not yet called must be called.
+    2. With ``tools_once`` a tool that has been called in the exchange is not offered again.
+    3. Without ``free_choice`` the model is not asked to choose between what tools remain and an
+       answer: with ``tool_choice="auto"`` it answers.
+
+    ``tool_choice="required"`` always offers a tool, ``"none"`` never does. An exchange is what
+    follows the last answer without calls, so a steering message in the middle does not begin one.
+
+    Attributes:
+        first_tools: Names of tools to be called before anything else.
+        tools_once: Offer each tool at most once an exchange.
+        free_choice: Let the model choose between the tools and an answer.
+        string_limit: Characters of a string for which the tool's schema sets no limit; without
+            one a small model runs on and its JSON is cut.
+        items_limit: Items of an array for which the tool's schema sets no limit.
+        answer_limit: Characters of an answer given where tools were on offer.
+        notes_hint: What the model is told after the results when it shall answer in plain text.
+        temperature: Sampling temperature where the request names none.
+        json_repeat_penalty: llama.cpp's ``repeat_penalty`` for JSON: 1.0, for JSON repeats itself.
+        text_repeat_penalty: The same for plain text.
+    """
+
+    first_tools: tuple[str, ...] = ()
+    tools_once: bool = False
+    free_choice: bool = True
+    string_limit: int = 1000
+    items_limit: int = 8
+    answer_limit: int = 1900
+    notes_hint: str = "Answer with the help of these notes."
+    temperature: float | None = None
+    json_repeat_penalty: float | None = None
+    text_repeat_penalty: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The capabilities of one model.
+
+    Attributes:
+        tools: Whether the model calls tools by itself or writes JSON under a schema.
+        forced_tool_choice: Whether ``tool_choice="required"`` may be sent; if not, the model is
+            asked in words and may still answer in text.
+        sampling: Whether temperature and stop sequences may be sent.
+        thinking: ``none``; ``budget``: on when ``thinking_budget`` is set; ``adaptive``: on by
+            itself, switched off for a forced call; ``always``: cannot be switched off.
+        thinking_budget: Tokens to think with, for ``budget`` only; None leaves thinking off.
+        max_tokens_field: How the dialect calls the limit on the answer.
+        tools_reasoning_effort: Sent with tools: some OpenAI models take function tools on Chat
+            Completions only without reasoning.
+        max_output_tokens: A cap on ``ChatRequest.max_tokens``.
+        constrained: How a model without native tool calls is led.
+    """
+
+    tools: Literal["native", "constrained_json"] = "native"
+    forced_tool_choice: bool = True
+    sampling: bool = True
+    thinking: Literal["none", "budget", "adaptive", "always"] = "none"
+    thinking_budget: int | None = None
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    tools_reasoning_effort: Literal["none"] | None = None
+    max_output_tokens: int | None = None
+    constrained: Constrained = Constrained()
+
+
+COMPATIBLE = Profile()
+
+# The model in the wheel (SmolLM2-135M). Measured: see docs of the local provider.
+TINY = Profile(
+    tools="constrained_json",
+    max_output_tokens=220,
+    constrained=Constrained(
+        first_tools=("delegate_task",),
+        tools_once=True,
+        free_choice=False,
+        string_limit=160,
+        items_limit=4,
+        answer_limit=600,
+        notes_hint="Write one short paragraph from these notes.",
+        temperature=0.0,
+        json_repeat_penalty=1.0,
+        text_repeat_penalty=1.1,
+    ),
+)
+
+_CLAUDE_LATEST = Profile(forced_tool_choice=False, sampling=False, thinking="always")
+_CLAUDE_ADAPTIVE = Profile(sampling=False, thinking="adaptive")
+_CLAUDE_BUDGET = Profile(thinking="budget")
+_CLAUDE_PLAIN = Profile()
+
+# The longest matching prefix wins; a name nobody knows is taken to be newer than all of these.
+_ANTHROPIC: dict[str, Profile] = {
+    "": _CLAUDE_LATEST,
+    "claude-3": _CLAUDE_PLAIN,
+    "claude-3-7": _CLAUDE_BUDGET,
+    "claude-haiku-4": _CLAUDE_BUDGET,
+    "claude-haiku-5": Profile(sampling=False, thinking="always"),
+    "claude-opus-4": _CLAUDE_BUDGET,
+    "claude-opus-4-7": _CLAUDE_ADAPTIVE,
+    "claude-opus-4-8": _CLAUDE_ADAPTIVE,
+    "claude-opus-5": _CLAUDE_ADAPTIVE,
+    "claude-opus-5-": _CLAUDE_LATEST,
+    "claude-sonnet-4": _CLAUDE_BUDGET,
+    "claude-sonnet-5": _CLAUDE_ADAPTIVE,
+    "claude-sonnet-5-": _CLAUDE_LATEST,
+}
+
+_GPT = Profile(max_tokens_field="max_completion_tokens")
+_GPT_REASONING = replace(_GPT, sampling=False)
+_GPT_TOOLS_WITHOUT_REASONING = replace(_GPT_REASONING, tools_reasoning_effort="none")
+
+_OPENAI: dict[str, Profile] = {
+    "": _GPT_TOOLS_WITHOUT_REASONING,
+    "gpt-3": _GPT,
+    "gpt-4": _GPT,
+    "chatgpt": _GPT,
+    "o": _GPT_REASONING,
+    "gpt-5": _GPT_REASONING,
+    "gpt-5.4": _GPT_TOOLS_WITHOUT_REASONING,
+    "gpt-5.5": _GPT_TOOLS_WITHOUT_REASONING,
+    "gpt-5.6": _GPT_TOOLS_WITHOUT_REASONING,
+    # These two know no "none"; whether they take tools here is for the provider to say.
+    "gpt-6-astra": _GPT_REASONING,
+    "gpt-6.1-sol": _GPT_REASONING,
+}
+
+
+def anthropic_profile(model: str) -> Profile:
+    """Return what Anthropic's ``model`` can do."""
+    return _longest_prefix(_ANTHROPIC, model)
+
+
+def openai_profile(model: str) -> Profile:
+    """Return what OpenAI's ``model`` can do on Chat Completions."""
+    return _longest_prefix(_OPENAI, model)
+
+
+def openrouter_profile(model: str) -> Profile:
+    """Return what OpenRouter's ``model``, such as ``anthropic/claude-sonnet-5.5``, can do."""
+    vendor, _, name = model.partition("/")
+    if vendor != "anthropic":
+        return COMPATIBLE
+    forced = anthropic_profile(name.replace(".", "-")).forced_tool_choice
+    return replace(COMPATIBLE, forced_tool_choice=forced)
+
+
+def _longest_prefix(table: dict[str, Profile], model: str) -> Profile:
+    return table[max((prefix for prefix in table if model.startswith(prefix)), key=len)]

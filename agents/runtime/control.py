@@ -1,0 +1,155 @@
+"""The control connection: proof of life, and the ear for cancels and wake-ups.
+
+One session a process, straight to Postgres. It holds an advisory lock named after the process's
+heartbeat row: when the process is killed the kernel closes its socket, the lock is free, and the
+next sweep sees it. The heartbeat row covers what a lock cannot show: a frozen or cut-off process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+import psycopg
+
+from agents.choices import Home
+
+logger = logging.getLogger(__name__)
+
+LOCK_CLASS = 7702  # the first half of every worker lock's key; the second is the heartbeat row's id
+CHANNEL = "heartbit"
+RETRY_SECONDS = 0.5
+
+
+class Control:
+    """One process's control session.
+
+    Attributes:
+        worker_id: Its heartbeat row.
+        worker_name: ``host:pid``.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        home: Home,
+        queues: tuple[str, ...],
+        slots: int,
+        lease_seconds: float,
+        on_notice: Callable[[str, UUID], None],
+        on_lease_lost: Callable[[], None],
+    ) -> None:
+        self.worker_id = 0
+        self.worker_name = f"{socket.gethostname()}:{os.getpid()}"
+        self._conninfo = conninfo
+        self._row = (self.worker_name, home.value, json.dumps(queues), slots, lease_seconds)
+        self._lease_seconds = lease_seconds
+        self._on_notice = on_notice
+        self._on_lease_lost = on_lease_lost
+        self._session: psycopg.AsyncConnection | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._proven_at = time.monotonic()
+
+    async def start(self) -> None:
+        """Register the process and take its lock, before it may claim anything."""
+        self._session = await self._connect()
+        self._proven_at = time.monotonic()
+        self._tasks = [
+            asyncio.create_task(self._listen(), name="control-listen"),
+            asyncio.create_task(self._prove(), name="control-heartbeat"),
+        ]
+
+    async def stop(self) -> None:
+        """Leave: the row says when, the lock goes with the session."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._session is None:
+            return
+        try:
+            await self._session.execute(
+                "UPDATE agents_workerheartbeat SET gone_at = clock_timestamp() WHERE id = %s",
+                (self.worker_id,),
+            )
+        except psycopg.Error as error:
+            logger.warning("could not sign off (%s); the sweeper will notice", error)
+        await self._session.close()
+
+    async def _connect(self) -> psycopg.AsyncConnection:
+        session = await psycopg.AsyncConnection.connect(
+            self._conninfo, autocommit=True, application_name="heartbit-control"
+        )
+        if not self.worker_id:
+            cursor = await session.execute(
+                "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds)"
+                " VALUES (%s, %s, %s, %s, %s) RETURNING id",
+                self._row,
+            )
+            row = await cursor.fetchone()
+            if row is None:
+                raise RuntimeError("INSERT ... RETURNING returned no row")
+            self.worker_id = row[0]
+        # Waits if the server has not noticed yet that our former session is gone.
+        await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
+        await session.execute(f"LISTEN {CHANNEL}")
+        return session
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                if self._session is None:
+                    self._session = await self._connect()
+                async for notice in self._session.notifies():
+                    verb, _, subject = notice.payload.partition(":")
+                    self._on_notice(verb, UUID(subject))
+            except (psycopg.Error, OSError) as error:
+                logger.warning("control session lost (%s); connecting again", error)
+            self._session = None
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _prove(self) -> None:
+        """Beat from a connection of its own, so that a stuck LISTEN cannot fake silence."""
+        connection: psycopg.AsyncConnection | None = None
+        try:
+            while True:
+                await asyncio.sleep(self._lease_seconds / 3)
+                try:
+                    async with asyncio.timeout(self._lease_seconds / 3):
+                        connection = connection or await psycopg.AsyncConnection.connect(
+                            self._conninfo, autocommit=True, application_name="heartbit-heartbeat"
+                        )
+                        await self._beat(connection)
+                except (psycopg.Error, OSError, TimeoutError) as error:
+                    logger.warning("heartbeat failed (%s)", error or "timeout")
+                    if connection is not None:
+                        await connection.close()
+                    connection = None
+                    # It cannot prove that it lives, so others may take its runs: stop first.
+                    if time.monotonic() - self._proven_at > 0.8 * self._lease_seconds:
+                        self._on_lease_lost()
+        finally:
+            if connection is not None:
+                await connection.close()
+
+    async def _beat(self, connection: psycopg.AsyncConnection) -> None:
+        began = time.monotonic()
+        cursor = await connection.execute(
+            "UPDATE agents_workerheartbeat SET beat_at = clock_timestamp()"
+            " WHERE id = %s AND gone_at IS NULL",
+            (self.worker_id,),
+        )
+        if cursor.rowcount == 0:
+            # Declared dead while frozen: what it held is somebody else's. Come back as a new process.
+            logger.warning("this process was declared dead; registering again")
+            self._on_lease_lost()
+            self.worker_id = 0
+            if self._session is not None:
+                await self._session.close()  # the listener registers anew
+        self._proven_at = began

@@ -1,0 +1,82 @@
+"""Who is told that a run may start: the fleet's broker, or this very process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
+from uuid import UUID
+
+from agents import dispatch
+from agents.runs.journal import Child
+
+logger = logging.getLogger(__name__)
+
+
+class Doorbell(Protocol):
+    """Rings after a commit. Returns at once; a lost ring is found by the sweeper."""
+
+    def ring(self, run: Child) -> None:
+        """One run may start."""
+        ...
+
+    def fan_out(self, children: Sequence[Child], parent: Child) -> None:
+        """These may start, and the parent when all have ended."""
+        ...
+
+
+class FleetDoorbell:
+    """Publishes to Celery from a thread of its own: the broker's client is synchronous."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(2, thread_name_prefix="publish")
+
+    def ring(self, run: Child) -> None:
+        """Publish a nudge."""
+        self._submit(lambda: dispatch.ring(run.id, queue=run.queue))
+
+    def fan_out(self, children: Sequence[Child], parent: Child) -> None:
+        """Publish a chord."""
+        header = [(child.id, child.queue) for child in children]
+        self._submit(lambda: dispatch.fan_out(header, (parent.id, parent.queue)))
+
+    def _submit(self, publish: Callable[[], None]) -> None:
+        self._executor.submit(publish).add_done_callback(_report)
+
+
+def _report(future: Future[None]) -> None:
+    error = future.exception()
+    if error is not None:
+        logger.error("publishing failed; the sweeper will ring", exc_info=error)
+
+
+class LocalDoorbell:
+    """Starts slices in this process, at most ``slots`` at once."""
+
+    def __init__(self, *, slots: int) -> None:
+        self._slots = asyncio.Semaphore(slots)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._execute: Callable[[UUID, str], Awaitable[str]] | None = None
+
+    def connect(self, execute: Callable[[UUID, str], Awaitable[str]]) -> None:
+        """Say what executes a run (id, task id); the process and its doorbell need each other."""
+        self._execute = execute
+
+    def ring(self, run: Child) -> None:
+        """Start a slice of the run, when a slot is free."""
+        task = asyncio.get_running_loop().create_task(self._serve(run.id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def fan_out(self, children: Sequence[Child], parent: Child) -> None:
+        """Start the children; the parent is rung by the last of them to end."""
+        for child in children:
+            self.ring(child)
+
+    async def _serve(self, run_id: UUID) -> None:
+        if self._execute is None:
+            raise RuntimeError("connect() was not called")
+        async with self._slots:
+            await self._execute(run_id, f"local-{run_id}")

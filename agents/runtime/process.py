@@ -1,0 +1,257 @@
+"""A process that executes runs: its pools and clients, what it holds, and how a slice goes.
+
+Everything here lives on the process's one loop. ``execute`` is the only way in: a nudge names a run,
+the claim decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import UUID
+
+import httpx
+
+from agents.choices import TERMINAL, Home
+from agents.errors import LeaseLostError
+from agents.events import RunFailed
+from agents.live.window import RunWindow, Window
+from agents.llm.pricing import price
+from agents.loop.definition import AgentDefinition
+from agents.loop.engine import Slice
+from agents.loop.journaled import JournaledState
+from agents.loop.ports import Ports
+from agents.loop.state import RunState
+from agents.runs.journal import Child, Claimant, Claimed, Lease, Pool, claim, open_pool
+from agents.runtime.control import Control
+from agents.runtime.definitions import Definitions
+from agents.runtime.doorbell import Doorbell
+from agents.runtime.models import Models
+from agents.runtime.toolbox import RunToolbox, context_factory, specs_for
+from heartbit_site.base.errors import HeartbitError
+from tools.registry import Registry
+
+logger = logging.getLogger(__name__)
+
+StopReason = Literal["cancel", "lease lost", "drain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a process is told once.
+
+    Attributes:
+        database_url: For the journal's pool.
+        direct_url: For the control session; never through a transaction pooler.
+        home: Whose runs it executes.
+        queues: The fleet queues it serves.
+        slots: How many runs it holds at most.
+        lease_seconds: Silent for longer than this, it counts as dead.
+        default_model: ``provider:model`` of agents that name none.
+    """
+
+    database_url: str
+    direct_url: str
+    home: Home
+    queues: tuple[str, ...]
+    slots: int
+    lease_seconds: float
+    default_model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The world, as the process reaches it."""
+
+    registry: Registry
+    window: Window
+    doorbell: Doorbell
+    models: Models
+    guarded: httpx.AsyncClient
+    executor: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(16, thread_name_prefix="tool")
+    )
+
+
+@dataclass(slots=True)
+class _Held:
+    """A run this process holds, and why its slice is being stopped, once it is."""
+
+    claimed: Claimed
+    task: asyncio.Task[object]
+    lease: Lease
+    window: RunWindow
+    journaled: JournaledState
+    why: StopReason | None = None
+
+    def stop(self, why: StopReason) -> None:
+        if self.why is None:
+            self.why = why
+            self.task.cancel()
+
+
+class Process:
+    """Executes runs until it is stopped."""
+
+    def __init__(self, configuration: Configuration, outside: Outside) -> None:
+        self.configuration = configuration
+        self._outside = outside
+        self._pool: Pool = open_pool(configuration.database_url)
+        self._definitions = Definitions(self._pool)
+        self._held: dict[tuple[UUID, int], _Held] = {}
+        self._draining = False
+        self.control = Control(
+            configuration.direct_url,
+            home=configuration.home,
+            queues=configuration.queues,
+            slots=configuration.slots,
+            lease_seconds=configuration.lease_seconds,
+            on_notice=self._notice,
+            on_lease_lost=self._lose_all,
+        )
+
+    @property
+    def in_flight(self) -> int:
+        """How many runs it holds now."""
+        return len(self._held)
+
+    async def start(self) -> None:
+        """Open the pool and register; claims are possible from here on."""
+        await self._pool.open(wait=True)
+        await self.control.start()
+
+    async def stop(self) -> None:
+        """Hand back what is held, then sign off."""
+        await self.drain()
+        await self.control.stop()
+        await self._pool.close()
+        self._outside.executor.shutdown(wait=False, cancel_futures=True)
+
+    async def drain(self) -> None:
+        """Claim nothing more and give every held run back to the queue."""
+        self._draining = True
+        held = list(self._held.values())
+        for run in held:
+            run.stop("drain")
+        await asyncio.gather(*(run.task for run in held), return_exceptions=True)
+
+    async def execute(self, run_id: UUID, task_id: str) -> str:
+        """Serve a nudge: claim the run, or another one, and work one slice of it.
+
+        Returns:
+            What became of the slice, for the task's log.
+        """
+        if self._draining:
+            return "draining"
+        claimed = await claim(self._pool, self._claimant(), run_id, task_id=task_id)
+        if claimed is None:
+            return "nothing to do"
+        held = self._hold(claimed)
+        try:
+            outcome = await self._slice(held)
+        except LeaseLostError as lost:
+            logger.info("%s", lost)
+            return "lease lost"
+        finally:
+            del self._held[claimed.id, claimed.token]
+        self._committed(held, outcome)
+        return outcome
+
+    def _claimant(self) -> Claimant:
+        configuration = self.configuration
+        return Claimant(
+            worker_id=self.control.worker_id,
+            worker_name=self.control.worker_name,
+            home=configuration.home,
+            queues=configuration.queues,
+            default_model=configuration.default_model,
+        )
+
+    def _hold(self, claimed: Claimed) -> _Held:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("execute() runs in a task")
+        window = RunWindow(self._outside.window, claimed.id, claimed.token)
+        state = RunState()
+        for recorded in claimed.history:
+            state.fold(recorded)
+        lease = Lease(self._pool, claimed, on_commit=window.advanced)
+        window.advanced(lease.last_seq)
+        held = _Held(claimed, task, lease, window, JournaledState(state, lease))
+        self._held[claimed.id, claimed.token] = held
+        return held
+
+    async def _slice(self, held: _Held) -> str:
+        try:
+            definition = await self._definitions.get(held.claimed.version_id)
+            ports = await self._ports(held, definition)
+            return await Slice(held.journaled, definition, ports).run()
+        except asyncio.CancelledError:
+            return await self._stopped(held)
+        except LeaseLostError:
+            raise
+        except HeartbitError as error:
+            # The definition cannot be executed as it is: no further attempt will mend that.
+            ending = RunFailed("definition", str(error), partial=held.journaled.state.partial)
+        except Exception as error:
+            logger.exception("run %s failed inside Heartbit", held.claimed.id)
+            message = f"An internal error ended the run ({type(error).__name__}); see the worker's log."
+            ending = RunFailed("internal", message, partial=held.journaled.state.partial)
+        await held.journaled.fail(ending)
+        return "failed"
+
+    async def _stopped(self, held: _Held) -> str:
+        if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
+            await asyncio.shield(held.lease.release("handed over"))
+            raise asyncio.CancelledError
+        held.task.uncancel()
+        if held.why == "cancel":
+            await held.journaled.cancel()
+            return "cancelled"
+        if held.why == "drain":
+            if await held.lease.release("worker drains"):
+                self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
+            return "handed over"
+        return "lease lost"
+
+    async def _ports(self, held: _Held, definition: AgentDefinition) -> Ports:
+        outside, claimed = self._outside, held.claimed
+        toolbox = RunToolbox(
+            specs_for(definition, outside.registry, is_child=claimed.parent_id is not None),
+            definition,
+            context=context_factory(
+                workspace_id=claimed.workspace_id,
+                run_id=claimed.id,
+                root_id=claimed.root_id,
+                agent=claimed.agent,
+                http=outside.guarded,
+            ),
+            executor=outside.executor,
+        )
+        model = await outside.models.get(held.journaled.state.model)
+        return Ports(model, toolbox, held.window, price)
+
+    def _committed(self, held: _Held, outcome: str) -> None:
+        """What may happen only once the slice's last transaction is durable."""
+        lease, claimed = held.lease, held.claimed
+        if outcome in TERMINAL:
+            held.window.ended(outcome)
+        if lease.children:
+            self._outside.doorbell.fan_out(lease.children, Child(claimed.id, claimed.queue))
+        if lease.ring is not None:
+            self._outside.doorbell.ring(lease.ring)
+
+    def _notice(self, verb: str, run_id: UUID) -> None:
+        if verb == "cancel":
+            for held in self._held.values():
+                if held.claimed.id == run_id:
+                    held.stop("cancel")
+        elif verb == "ring" and self.configuration.home is Home.LOCAL:
+            self._outside.doorbell.ring(Child(run_id, ""))
+
+    def _lose_all(self) -> None:
+        for held in self._held.values():
+            held.stop("lease lost")

@@ -1,0 +1,116 @@
+"""The tools of one run: what its version was given, behind the one pipeline."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from uuid import UUID
+
+import httpx
+
+from agents.delegation import delegate_task
+from agents.llm.messages import ToolCall, ToolDefinition
+from agents.loop.definition import AgentDefinition
+from heartbit_site.base.toolspec import ToolContext, ToolSpec, WaitOutcome
+from tools import pipeline
+from tools.pipeline import Done, Waiting
+from tools.registry import Registry
+
+logger = logging.getLogger(__name__)
+
+
+def specs_for(definition: AgentDefinition, registry: Registry, *, is_child: bool) -> dict[str, ToolSpec]:
+    """The tools a run of this version is offered, by name, in a stable order.
+
+    A tool whose definition changed since the version was published is left out: what the model is
+    offered is exactly what was published. A sub-agent cannot delegate (the hierarchy is flat).
+    """
+    specs: dict[str, ToolSpec] = {}
+    if definition.team and not is_child:
+        delegation = delegate_task(definition)
+        specs[delegation.name] = delegation
+    for name, pinned in definition.tools:
+        spec = registry.find(name)
+        if spec is None or registry.hash(name) != pinned:
+            logger.warning(
+                "tool %s of agent %s changed since it was published: publish the agent again",
+                name,
+                definition.name,
+            )
+            continue
+        specs[name] = spec
+    return specs
+
+
+class RunToolbox:
+    """Implements the loop's ``Toolbox`` port for one run."""
+
+    def __init__(
+        self,
+        specs: dict[str, ToolSpec],
+        definition: AgentDefinition,
+        *,
+        context: Callable[[str], ToolContext],
+        executor: Executor,
+    ) -> None:
+        self._specs = specs
+        self._definition = definition
+        self._context = context
+        self._executor = executor
+        self._offered = tuple(
+            ToolDefinition(spec.name, spec.description, dict(spec.parameters))
+            for spec in specs.values()
+        )
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """What the model is offered, in a stable order."""
+        return self._offered
+
+    def effect(self, name: str) -> str:
+        """The effect class of the tool that ``name`` resolves to; empty when there is none."""
+        spec = pipeline.resolve(self._specs, name)
+        return spec.effect.value if isinstance(spec, ToolSpec) else ""
+
+    async def invoke(
+        self, call_id: str, call: ToolCall, intent: Callable[[], Awaitable[None]]
+    ) -> Done | Waiting:
+        """Run one call through the pipeline."""
+        return await pipeline.invoke(
+            self._specs,
+            name=call.name,
+            arguments=call.arguments,
+            context=self._context(call_id),
+            executor=self._executor,
+            max_output_bytes=self._definition.max_tool_output_bytes,
+            timeout_seconds=self._definition.tool_timeout_seconds,
+            intent=intent,
+        )
+
+    def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> Done:
+        """The result of a call whose waits are all resolved."""
+        spec = pipeline.resolve(self._specs, call.name)
+        if not isinstance(spec, ToolSpec):
+            return spec
+        return pipeline.resume(
+            spec, outcomes, max_output_bytes=self._definition.max_tool_output_bytes
+        )
+
+
+def context_factory(
+    *, workspace_id: int, run_id: UUID, root_id: UUID, agent: str, http: httpx.AsyncClient
+) -> Callable[[str], ToolContext]:
+    """Builds the context of each call of one run."""
+
+    def build(call_id: str) -> ToolContext:
+        return ToolContext(
+            workspace_id=workspace_id,
+            run_id=run_id,
+            root_id=root_id,
+            agent=agent,
+            call_id=call_id,
+            idempotency_key=f"{run_id}:{call_id}",
+            http=http,
+        )
+
+    return build
