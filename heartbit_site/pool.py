@@ -119,6 +119,7 @@ class LoopThreadPool(thread.TaskPool):
         self._numbers = itertools.count(1)
         self._jobs: dict[int, aio.Job] = {}
         self._futures: set[futures.Future[None]] = set()
+        self._leaving = False
 
     def on_start(self) -> None:
         """Start the loop before the first task needs it."""
@@ -143,6 +144,8 @@ class LoopThreadPool(thread.TaskPool):
         limits = _Limits(soft_timeout, timeout, timeout_callback)
 
         def perform() -> None:
+            if self._leaving:
+                return  # not accepted, so its message is handed back
             if accept_callback is not None:
                 accept_callback(number, time.monotonic())
             with limits.enforced(job), job.bind():
@@ -165,7 +168,9 @@ class LoopThreadPool(thread.TaskPool):
     ) -> None:
         del self._jobs[number]
         self._futures.discard(future)
-        if not future.cancelled() and (error := future.exception()) is not None:
+        if future.cancelled():
+            return
+        if (error := future.exception()) is not None:
             if isinstance(error, aio.Aborted):
                 # No callback: Celery has already settled the message, or hands it back.
                 logger.info("Job %s was given up: %r", number, error)
@@ -183,22 +188,30 @@ class LoopThreadPool(thread.TaskPool):
     def terminate_job(self, pid: int, signal: int | None = None) -> None:
         """Cancel a running job: revoke(terminate=True), or a cold shutdown."""
         job = self._jobs.get(pid)
-        if job is not None:
-            # Celery cancels the active requests from within the signal handler, before it says
-            # anywhere else that a shutdown has begun.
-            leaving = getattr(celery_log, "_in_sighandler", False) or _terminating()
-            reason = aio.ShuttingDown("cold shutdown") if leaving else aio.Terminated("revoked")
-            job.cancel(reason, final=True)
+        if job is None:
+            return
+        # Celery cancels the active requests from within the signal handler, before it says
+        # anywhere else that a shutdown has begun.
+        self._leaving = self._leaving or _in_signal_handler() or _terminating()
+        reason = aio.ShuttingDown("cold shutdown") if self._leaving else aio.Terminated("revoked")
+        job.cancel(reason, final=True)
 
     def on_stop(self) -> None:
-        """Wait for the running jobs; those not started go back to the broker."""
-        if _terminating():
-            self.on_terminate()
-        else:
-            self.executor.shutdown(cancel_futures=True)
+        """Warm shutdown: wait for the running jobs; those not started go back to the broker."""
+        self._leaving = True
+        if _in_signal_handler():
+            # A cold shutdown stops the pool from the signal handler. The code it interrupted may
+            # hold the executor's locks, so nothing here may take them; on_terminate follows.
+            return
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        while futures.wait(self._futures.copy(), timeout=0.5).not_done:
+            if _terminating():  # a warm shutdown that was told to hurry
+                self.on_terminate()
+                return
 
     def on_terminate(self) -> None:
-        """Cancel the running jobs and wait a bounded time; their messages go back."""
+        """Cold shutdown: cancel the running jobs, wait a bounded time; their messages go back."""
+        self._leaving = True
         self.executor.shutdown(wait=False, cancel_futures=True)
         for job in self._jobs.copy().values():
             job.cancel(aio.ShuttingDown("cold shutdown"), final=True)
@@ -219,6 +232,10 @@ class LoopThreadPool(thread.TaskPool):
     def num_processes(self) -> int:
         """Slots: what the prefetch count is a multiple of."""
         return int(self.limit)
+
+
+def _in_signal_handler() -> bool:
+    return bool(getattr(celery_log, "_in_sighandler", False))
 
 
 def _terminating() -> bool:

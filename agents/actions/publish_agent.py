@@ -9,7 +9,9 @@ from django.db.models import Max
 
 from agents import snapshot
 from agents.models import Agent, AgentVersion
-from tools.registry import registry
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.toolspec import ToolSpec
+from tools.registry import closest, definition_hash, registry
 
 
 @transaction.atomic
@@ -36,13 +38,13 @@ def publish_agent(agent: Agent) -> AgentVersion:
 
 def _content(agent: Agent) -> dict[str, Any]:
     bindings = agent.bindings.filter(enabled=True).order_by("tool")
-    tools = [registry().get(binding.tool) for binding in bindings]
+    tools = [_tool(agent, binding.tool) for binding in bindings]
     return {
         "format": snapshot.FORMAT,
         "system_prompt": agent.system_prompt,
         "model": agent.model,
         "temperature": agent.temperature,
-        "tools": [{"name": spec.name, "hash": registry().hash(spec.name)} for spec in tools],
+        "tools": [{"name": spec.name, "hash": definition_hash(spec)} for spec in tools],
         "team": [
             {"name": member.name, "description": member.description}
             for member in agent.team.order_by("name")
@@ -57,3 +59,12 @@ def _content(agent: Agent) -> dict[str, Any]:
             "delegation_timeout_seconds": agent.delegation_timeout_seconds,
         },
     }
+
+
+def _tool(agent: Agent, name: str) -> ToolSpec:
+    spec = registry.get(name)
+    if spec is None:
+        near = closest(name, registry)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(registry))}."
+        raise ConfigurationError(f"Agent {agent.name!r} is given a tool {name!r}; {hint}")
+    return spec

@@ -12,20 +12,24 @@ test's invented ones take the same way.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-import httpx
 
 from agents.llm.adapters.anthropic import AnthropicModel, anthropic_headers
 from agents.llm.adapters.constrained_json import ConstrainedJsonModel
-from agents.llm.adapters.endpoint import Endpoint, Timeouts
+from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Endpoint, Timeouts
 from agents.llm.adapters.exchange import Exchange
 from agents.llm.adapters.openai import OpenAIModel, openai_headers
-from agents.llm.profiles import Profile
-from agents.llm.protocol import ChatModel
 from agents.llm.providers import PROVIDERS, Provider
 from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx
+
+    from agents.llm.profiles import Profile
+    from agents.llm.protocol import ChatModel
 
 _PATH = {"openai": "/chat/completions", "anthropic": "/messages"}
 
@@ -66,7 +70,7 @@ def create(
     local_url: str | None = None,
     base_urls: Mapping[str, str] | None = None,
     profile: Profile | None = None,
-    timeouts: Timeouts | None = None,
+    timeouts: Timeouts = DEFAULT_TIMEOUTS,
 ) -> ChatModel:
     """Return the model that ``reference``, a ``provider:model``, names.
 
@@ -92,16 +96,19 @@ def create(
         )
     key = _key(name, provider, environ)
     urls = {**({"local": local_url} if local_url else {}), **(base_urls or {})}
+    url = _url(name, provider, base_url=urls.get(name) or _environ_url(name, environ))
     endpoint = Endpoint(
         provider=name,
         model=model.strip(),
-        url=_url(name, provider, base_url=urls.get(name) or _environ_url(name, environ)),
+        url=url,
         key_env=provider.key_env,
         secret=key,
+        # Behind these two may be llama.cpp; without TLS a new connection costs next to nothing.
+        reuse=name not in ("local", "compatible") or url.startswith("https:"),
     )
     profile = profile or provider.profile(endpoint.model)
     headers = anthropic_headers(key) if provider.wire == "anthropic" else openai_headers(key)
-    exchange = Exchange(client, endpoint, headers, timeouts or Timeouts())
+    exchange = Exchange(client, endpoint, headers, timeouts)
     return _adapter(exchange, provider, profile=profile)
 
 

@@ -102,6 +102,8 @@ class ChatRequest:
         temperature: Sampling temperature, or None for the provider's default.
         stop: Sequences that end the answer.
         timeout_seconds: Limit on the whole call.
+        examples: Worked examples, put before the conversation for models that must be shown how a
+            tool is called (``Profile.tools == "constrained_json"``); others never see them.
     """
 
     system: str
@@ -112,6 +114,7 @@ class ChatRequest:
     temperature: float | None = None
     stop: tuple[str, ...] = ()
     timeout_seconds: float = 600.0
+    examples: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,12 @@ Cross-cutting behaviour (retry, limits, fallback) is a wrapper that implements t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from agents.llm.messages import ChatRequest, StreamEvent
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agents.llm.messages import ChatRequest, StreamEvent
 
 
 class ChatModel(Protocol):

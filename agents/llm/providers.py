@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agents.llm import profiles
-from agents.llm.profiles import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.llm.profiles import Profile
 
 Wire = Literal["openai", "anthropic"]
 Pricing = Literal["table", "free", "unknown"]

@@ -95,6 +95,7 @@ class Slice:
             return await self._end(
                 RunFailed(kind="model", message=str(error), partial=self._state.partial)
             )
+        cost = self._ports.cost(self._ports.model.name, completion.usage)
         answered = ModelAnswered(
             turn=turn,
             message=completion.message,
@@ -102,7 +103,7 @@ class Slice:
             finish_reason=completion.finish_reason,
             model=completion.model,
             duration_ms=round((time.monotonic() - began) * 1000),
-            cost_usd=self._ports.price(self._ports.model.name, completion.usage),
+            cost_usd=None if cost is None else str(cost),
         )
         if not completion.message.tool_calls:
             ending = RunSucceeded(completion.message.text, finish_reason=completion.finish_reason)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Protocol
 
 from agents.events import Ending, Event, Recorded
@@ -95,4 +96,4 @@ class Ports:
     model: ChatModel
     toolbox: Toolbox
     live: Live
-    price: Callable[[str, Usage], str | None]
+    cost: Callable[[str, Usage], Decimal | None]

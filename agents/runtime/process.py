@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
 import httpx
+import psycopg
 
 from agents.choices import TERMINAL, Home
 from agents.errors import LeaseLostError
 from agents.events import RunFailed
 from agents.live.window import RunWindow, Window
-from agents.llm.pricing import price
+from agents.llm.pricing import cost
 from agents.loop.definition import AgentDefinition
 from agents.loop.engine import Slice
 from agents.loop.journaled import JournaledState
@@ -35,6 +36,8 @@ from heartbit_site.base.errors import HeartbitError
 from tools.registry import Registry
 
 logger = logging.getLogger(__name__)
+
+DATABASE_RETRY_SECONDS = 0.5
 
 StopReason = Literal["cancel", "lease lost", "drain"]
 
@@ -71,9 +74,7 @@ class Outside:
     doorbell: Doorbell
     models: Models
     guarded: httpx.AsyncClient
-    executor: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(16, thread_name_prefix="tool")
-    )
+    executor: Executor
 
 
 @dataclass(slots=True)
@@ -146,7 +147,11 @@ class Process:
         """
         if self._draining:
             return "draining"
-        claimed = await claim(self._pool, self._claimant(), run_id, task_id=task_id)
+        try:
+            claimed = await claim(self._pool, self._claimant(), run_id, task_id=task_id)
+        except psycopg.OperationalError as error:
+            logger.warning("no claim: the database is away (%s)", error)
+            return "database away"  # the run is still queued; the sweeper rings again
         if claimed is None:
             return "nothing to do"
         held = self._hold(claimed)
@@ -196,7 +201,10 @@ class Process:
         except HeartbitError as error:
             # The definition cannot be executed as it is: no further attempt will mend that.
             ending = RunFailed("definition", str(error), partial=held.journaled.state.partial)
-        except Exception as error:
+        except psycopg.OperationalError as error:
+            logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
+            return await self._outlast(held)
+        except Exception as error:  # noqa: BLE001  a defect of ours ends one run, not the worker
             logger.exception("run %s failed inside Heartbit", held.claimed.id)
             message = f"An internal error ended the run ({type(error).__name__}); see the worker's log."
             ending = RunFailed("internal", message, partial=held.journaled.state.partial)
@@ -217,6 +225,18 @@ class Process:
             return "handed over"
         return "lease lost"
 
+    async def _outlast(self, held: _Held) -> str:
+        """Wait for the database to come back, then hand the run over: its last write is unknown."""
+        while held.why != "lease lost":
+            try:
+                if await held.lease.release("database was away"):
+                    self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
+                    return "handed over"
+                break
+            except psycopg.OperationalError:
+                await asyncio.sleep(DATABASE_RETRY_SECONDS)
+        return "lease lost"
+
     async def _ports(self, held: _Held, definition: AgentDefinition) -> Ports:
         outside, claimed = self._outside, held.claimed
         toolbox = RunToolbox(
@@ -232,7 +252,7 @@ class Process:
             executor=outside.executor,
         )
         model = await outside.models.get(held.journaled.state.model)
-        return Ports(model, toolbox, held.window, price)
+        return Ports(model, toolbox, held.window, cost)
 
     def _committed(self, held: _Held, outcome: str) -> None:
         """What may happen only once the slice's last transaction is durable."""

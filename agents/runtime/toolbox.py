@@ -15,7 +15,7 @@ from agents.loop.definition import AgentDefinition
 from heartbit_site.base.toolspec import ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.pipeline import Done, Waiting
-from tools.registry import Registry
+from tools.registry import Registry, definition_hash, resolve
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ def specs_for(definition: AgentDefinition, registry: Registry, *, is_child: bool
         delegation = delegate_task(definition)
         specs[delegation.name] = delegation
     for name, pinned in definition.tools:
-        spec = registry.find(name)
-        if spec is None or registry.hash(name) != pinned:
+        spec = registry.get(name)
+        if spec is None or definition_hash(spec) != pinned:
             logger.warning(
                 "tool %s of agent %s changed since it was published: publish the agent again",
                 name,
@@ -69,8 +69,8 @@ class RunToolbox:
 
     def effect(self, name: str) -> str:
         """The effect class of the tool that ``name`` resolves to; empty when there is none."""
-        spec = pipeline.resolve(self._specs, name)
-        return spec.effect.value if isinstance(spec, ToolSpec) else ""
+        spec = resolve(self._specs, name)
+        return spec.effect.value if spec is not None else ""
 
     async def invoke(
         self, call_id: str, call: ToolCall, intent: Callable[[], Awaitable[None]]
@@ -89,9 +89,9 @@ class RunToolbox:
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> Done:
         """The result of a call whose waits are all resolved."""
-        spec = pipeline.resolve(self._specs, call.name)
-        if not isinstance(spec, ToolSpec):
-            return spec
+        spec = resolve(self._specs, call.name)
+        if spec is None:
+            return Done(f"The tool {call.name} is gone.", "error")
         return pipeline.resume(
             spec, outcomes, max_output_bytes=self._definition.max_tool_output_bytes
         )

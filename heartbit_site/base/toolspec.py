@@ -22,13 +22,17 @@ import enum
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, get_type_hints
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-import httpx
-from pydantic import ConfigDict, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
 
 from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    import httpx
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,6 +113,9 @@ class ToolSpec:
         resume: For tools that return a ``Suspension``: builds the result from the outcomes.
         context_parameter: The parameter that receives the ``ToolContext``, if any.
         tags: Free labels for lists.
+        bind: Turns arguments that fit the schema into what the function's annotations say (dates,
+            models, defaults); raises ``ValueError`` where a type wants more than its schema can
+            say. ``None``: the function takes the JSON values as they are.
     """
 
     name: str
@@ -120,6 +127,7 @@ class ToolSpec:
     resume: Callable[[tuple[WaitOutcome, ...]], Any] | None = None
     context_parameter: str | None = None
     tags: tuple[str, ...] = field(default=())
+    bind: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
 
     @property
     def is_async(self) -> bool:
@@ -135,12 +143,14 @@ def tool(
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
-    """Mark a function as a tool; its schema comes from its annotations, its text from its docstring.
+    """Mark a function as a tool.
 
-    The function itself is returned unchanged, with its ``ToolSpec`` at ``__tool__``.
+    Its schema comes from its annotations and its text from its docstring. The function itself is
+    returned unchanged, with its ``ToolSpec`` at ``__tool__``.
 
     Raises:
-        ConfigurationError: A parameter has no annotation, or there is no description.
+        ConfigurationError: A parameter has no annotation or cannot be given by name, or there is
+            no description.
     """
 
     def decorate(function: F) -> F:
@@ -173,22 +183,19 @@ def spec_of(
         raise ConfigurationError(
             f"Tool {tool_name!r} has no description: give its function a docstring."
         )
-    hints = get_type_hints(function, include_extras=True)
-    context_parameter: str | None = None
-    fields: dict[str, Any] = {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.name not in hints:
-            raise ConfigurationError(
-                f"Parameter {parameter.name!r} of tool {tool_name!r} has no type annotation: add one."
-            )
-        if hints[parameter.name] is ToolContext:
-            context_parameter = parameter.name
-            continue
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[parameter.name] = (hints[parameter.name], default)
+    context_parameter, fields = _fields(function, tool_name)
     model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **fields)
-    schema = TypeAdapter(model).json_schema()
+    schema = model.model_json_schema(schema_generator=_Untitled)
     schema.pop("title", None)
+    names = {field: information.alias or field for field, information in model.model_fields.items()}
+
+    def bind(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            bound: BaseModel = model.model_validate(arguments)
+        except ValidationError as error:
+            raise ValueError(_sentences(error)) from None
+        return {name: getattr(bound, field) for field, name in names.items()}
+
     return ToolSpec(
         name=tool_name,
         description=text.strip(),
@@ -198,4 +205,47 @@ def spec_of(
         timeout_seconds=timeout_seconds,
         context_parameter=context_parameter,
         tags=tags,
+        bind=bind,
     )
+
+
+class _Untitled(GenerateJsonSchema):
+    """A title repeats the field's name: tokens for nothing."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        return False
+
+
+def _sentences(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(
+        f"{'.'.join(str(step) for step in problem['loc'])}: {problem['msg']}"
+        for problem in problems
+    )
+
+
+def _fields(function: Callable[..., Any], tool_name: str) -> tuple[str | None, dict[str, Any]]:
+    """The context's parameter, and the others as fields of a pydantic model.
+
+    Fields have neutral names and the parameters' as aliases: a parameter may be called ``json`` or
+    ``schema``, which a model's attribute may not.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    context_parameter: str | None = None
+    fields: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ConfigurationError(
+                f"Parameter {name!r} of tool {tool_name!r} cannot be given by name: make it a "
+                "plain parameter."
+            )
+        if name not in hints:
+            raise ConfigurationError(
+                f"Parameter {name!r} of tool {tool_name!r} has no type annotation: add one."
+            )
+        if hints[name] is ToolContext:
+            context_parameter = name
+            continue
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[f"field_{len(fields)}"] = (hints[name], Field(default, alias=name))
+    return context_parameter, fields

@@ -99,6 +99,8 @@ HEARTBIT_SWEEP_SECONDS = float(os.environ.get("HEARTBIT_SWEEP_SECONDS", "1"))
 HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "20"))
 #: Hosts that tools may reach although they are not public, e.g. "10.0.0.7:8080,intranet.example".
 HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
+#: A callable that returns the local model's URL; the shell knows, the agents app asks.
+HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
 
 UNFOLD = {
     "SITE_TITLE": "Heartbit",

@@ -6,12 +6,14 @@ calls and thinking apart, so when they alternated, one more ``Thinking`` value s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.wire_names import wire_arguments, wire_id, wire_name
 from agents.llm.messages import AssistantMessage, Thinking, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _LAYOUT = "heartbit_layout"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.anthropic_layout import assistant_blocks
-from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.adapters.openai_request import ASK_FOR_A_CALL
 from agents.llm.adapters.wire_names import wire_id
 from agents.llm.messages import (
@@ -15,7 +14,10 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
 )
-from agents.llm.profiles import Profile
+
+if TYPE_CHECKING:
+    from agents.llm.adapters.endpoint import Endpoint
+    from agents.llm.profiles import Profile
 
 _CACHE = {"type": "ephemeral"}
 _LEAST_BUDGET = 1024  # the API takes no smaller one

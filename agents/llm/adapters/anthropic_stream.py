@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
-
-from httpx_sse import ServerSentEvent
+from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.anthropic_layout import layout_thinking
-from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.adapters.failures import event_error
 from agents.llm.adapters.shapes import as_count, as_dict, as_str, parse_event
 from agents.llm.errors import StreamTruncatedError
@@ -27,6 +23,13 @@ from agents.llm.messages import (
     Usage,
 )
 from agents.llm.text import TextCleaner, clean_json, clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from httpx_sse import ServerSentEvent
+
+    from agents.llm.adapters.endpoint import Endpoint
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",

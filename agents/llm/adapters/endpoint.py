@@ -16,6 +16,8 @@ class Endpoint:
         url: Where requests are posted, complete.
         key_env: The environment variable that holds the key, named in error sentences.
         secret: The key itself, or an empty string; never shown, and cut out of error texts.
+        reuse: Whether connections are kept for the next request. llama.cpp's server closes each
+            after its stream without saying so, and a request sent in that moment would be lost.
     """
 
     provider: str
@@ -23,6 +25,7 @@ class Endpoint:
     url: str
     key_env: str = ""
     secret: str = field(default="", repr=False)
+    reuse: bool = True
 
     @property
     def name(self) -> str:
@@ -47,3 +50,6 @@ class Timeouts:
 
     first_event: float = 300.0
     between_events: float = 120.0
+
+
+DEFAULT_TIMEOUTS = Timeouts()

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import aiohttp
 import httpx
 from httpx_sse import EventSource, ServerSentEvent
 
-from agents.llm.adapters.endpoint import Endpoint, Timeouts
+from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Endpoint, Timeouts
 from agents.llm.adapters.failures import body_error, status_error
 from agents.llm.adapters.guard import GuardedStream, Limits
 from agents.llm.errors import (
@@ -25,7 +24,11 @@ from agents.llm.errors import (
     ModelTimeoutError,
     StreamTruncatedError,
 )
-from agents.llm.messages import Completion, StreamEvent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
+
+    from agents.llm.messages import Completion, StreamEvent
 
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
@@ -71,7 +74,7 @@ class Exchange:
     client: httpx.AsyncClient
     endpoint: Endpoint
     headers: Mapping[str, str] = field(repr=False)
-    timeouts: Timeouts = Timeouts()
+    timeouts: Timeouts = DEFAULT_TIMEOUTS
     max_bytes: int = 8 * 1024 * 1024
 
     async def stream(
@@ -88,13 +91,15 @@ class Exchange:
             await self._check(response)
             guard = self._guard(response, deadline=deadline, timeout_seconds=timeout_seconds)
             response.stream = guard
+            settled = False
             async with aclosing(EventSource(response).aiter_sse()) as events:
                 async for event in events:
-                    if decoder.done:
+                    if settled:
                         continue  # read to the end, so that the connection can be used again
                     for delta in decoder.feed(event):
                         yield delta
-                    if decoder.done:
+                    settled = decoder.done
+                    if settled:
                         guard.settle()
             completion = decoder.finish()
         finally:
@@ -111,7 +116,11 @@ class Exchange:
             "POST",
             self.endpoint.url,
             content=content.encode("utf-8", "replace"),
-            headers={**_HEADERS, **self.headers},
+            headers={
+                **_HEADERS,
+                **self.headers,
+                **({} if self.endpoint.reuse else {"connection": "close"}),
+            },
         )
         first = asyncio.get_running_loop().time() + self.timeouts.first_event
         try:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.adapters.shapes import as_dict, as_list, as_str
 from agents.llm.errors import (
     AuthenticationError,
@@ -22,6 +20,11 @@ from agents.llm.errors import (
     RequestRejectedError,
 )
 from agents.llm.text import clean_text, read_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agents.llm.adapters.endpoint import Endpoint
 
 _DETAIL_LENGTH = 300
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)

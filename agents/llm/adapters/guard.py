@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx
 
 from agents.llm.errors import ModelTimeoutError, StreamTruncatedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 # After the final event only the end of the transfer is awaited, so that the connection is clean;
 # a server that leaves it open costs this long once, and its connection.

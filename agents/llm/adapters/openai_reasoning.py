@@ -49,9 +49,7 @@ class Reasoning:
         """
         if self._details:
             return [_field("reasoning_details", clean_json(self._details))]
-        return [
-            _field(name, clean_text("".join(parts))) for name, parts in self._texts.items()
-        ]
+        return [_field(name, clean_text("".join(parts))) for name, parts in self._texts.items()]
 
 
 def _field(name: str, value: Any) -> dict[str, Any]:

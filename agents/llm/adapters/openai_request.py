@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.adapters.shapes import as_dict
 from agents.llm.adapters.wire_names import wire_arguments_text, wire_id, wire_name
 from agents.llm.messages import (
@@ -15,7 +14,10 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
 )
-from agents.llm.profiles import Profile
+
+if TYPE_CHECKING:
+    from agents.llm.adapters.endpoint import Endpoint
+    from agents.llm.profiles import Profile
 
 ASK_FOR_A_CALL = "Answer by calling one of the tools."
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from httpx_sse import ServerSentEvent
-
-from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.adapters.failures import event_error
 from agents.llm.adapters.openai_reasoning import Reasoning
 from agents.llm.adapters.shapes import as_count, as_dict, as_list, as_str, parse_event
@@ -26,6 +22,13 @@ from agents.llm.messages import (
     Usage,
 )
 from agents.llm.text import TextCleaner, clean_json, clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from httpx_sse import ServerSentEvent
+
+    from agents.llm.adapters.endpoint import Endpoint
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.errors import StreamTruncatedError
+
+if TYPE_CHECKING:
+    from agents.llm.adapters.endpoint import Endpoint
 
 
 def as_dict(value: object) -> dict[str, Any]:

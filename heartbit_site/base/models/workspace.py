@@ -8,7 +8,9 @@ from django.db import models
 class Workspace(models.Model):
     """A tenant. Every query is scoped to one."""
 
-    slug = models.SlugField(unique=True, help_text="Short name, used in URLs and on the command line.")
+    slug = models.SlugField(
+        unique=True, help_text="Short name, used in URLs and on the command line."
+    )
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,0 +1,59 @@
+"""The tools that runs themselves offer: the blackboard of one run tree."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from django.db.models import Q
+from django.utils import timezone
+from pydantic import Field
+
+from agents.models import BlackboardEntry
+from heartbit_site.base.toolspec import Effect, ToolContext, tool
+
+Key = Annotated[str, Field(min_length=1, max_length=200, description="The entry's name.")]
+
+
+@tool(effect=Effect.PURE, tags=("blackboard",))
+def blackboard_read(context: ToolContext, key: Key) -> Any:
+    """Read an entry of the team's shared blackboard. A finished member's result is at agent:<name>."""
+    entry = _entries(context).filter(key=key).first()
+    if entry is None:
+        return f"There is no entry {key!r}; blackboard_list shows what there is."
+    return entry.value
+
+
+@tool(effect=Effect.IDEMPOTENT, tags=("blackboard",))
+def blackboard_write(
+    context: ToolContext,
+    key: Key,
+    value: Annotated[str, Field(max_length=20_000, description="What to share.")],
+    ttl_seconds: Annotated[
+        int | None, Field(ge=1, description="Forget it after this time; omit to keep it.")
+    ] = None,
+) -> str:
+    """Share a value with the whole team; an entry of the same name is replaced."""
+    expires = timezone.now() + timedelta(seconds=ttl_seconds) if ttl_seconds else None
+    BlackboardEntry.objects.update_or_create(
+        root_id=context.root_id,
+        key=key,
+        defaults={
+            "value": value,
+            "author": context.agent,
+            "expires_at": expires,
+            "updated_at": timezone.now(),
+        },
+    )
+    return f"Wrote {key!r}."
+
+
+@tool(effect=Effect.PURE, tags=("blackboard",))
+def blackboard_list(context: ToolContext) -> list[dict[str, str]]:
+    """List the entries of the team's shared blackboard with their authors."""
+    return [{"key": entry.key, "author": entry.author} for entry in _entries(context)]
+
+
+def _entries(context: ToolContext) -> Any:
+    live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    return BlackboardEntry.objects.filter(live, root_id=context.root_id)

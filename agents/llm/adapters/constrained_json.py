@@ -1,0 +1,156 @@
+"""Tool calls for models that have none: the reply is JSON under a schema, and becomes the call.
+
+Servers such as llama.cpp, Ollama and vLLM turn ``response_format`` into a grammar, so even a tiny
+model's reply always has the right form; whether it is wise is another matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from agents.llm.adapters.constrained_choice import choose
+from agents.llm.adapters.constrained_history import json_conversation, text_conversation
+from agents.llm.adapters.constrained_schema import answer_name, call_schema
+from agents.llm.adapters.partial_json import PartialCall
+from agents.llm.messages import (
+    AssistantMessage,
+    ChatRequest,
+    Completion,
+    StreamEvent,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+)
+from agents.llm.profiles import ABLE, Constrained
+from agents.llm.text import read_object
+
+
+class JsonModel(Protocol):
+    """What is wrapped: a Chat Completions model that takes more fields in its body."""
+
+    @property
+    def name(self) -> str:
+        """``provider:model``, as journaled."""
+        ...
+
+    def stream_with(
+        self, request: ChatRequest, extra: Mapping[str, Any]
+    ) -> AsyncIterator[StreamEvent]:
+        """See ``OpenAIModel.stream_with``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConstrainedJsonModel:
+    """A ``ChatModel`` with tools around one without.
+
+    Each reply holds one call; a tool that takes a list, as ``delegate_task`` does, fans out in
+    one. ``ChatRequest.examples`` are shown where the model shall write JSON: they belong to the
+    request because only its maker knows the tool and the team, and models with native tools, which
+    need none, never see them.
+    """
+
+    model: JsonModel
+    rules: Constrained = ABLE
+
+    @property
+    def name(self) -> str:
+        """``provider:model``, as journaled."""
+        return self.model.name
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """See ``ChatModel.stream``."""
+        choice = choose(request, self.rules)
+        temperature = request.temperature
+        plain = replace(
+            request,
+            tools=(),
+            tool_choice="auto",
+            temperature=self.rules.temperature if temperature is None else temperature,
+        )
+        if not choice.tools:
+            system, messages = text_conversation(request, self.rules)
+            plain = replace(plain, system=system, messages=messages)
+            return self.model.stream_with(plain, _penalty(self.rules.text_repeat_penalty))
+        answer = answer_name(choice.tools)
+        system, messages = json_conversation(request, choice, answer=answer, rules=self.rules)
+        schema = call_schema(
+            choice.tools, answer=answer if choice.answer else "", limits=self.rules
+        )
+        reply = _Reply(answer, call_id=f"call_{len(request.messages)}_0")
+        extra = {**_response_format(schema), **_penalty(self.rules.json_repeat_penalty)}
+        plain = replace(plain, system=system, messages=messages)
+        return _translated(self.model.stream_with(plain, extra), reply)
+
+
+def _penalty(value: float | None) -> dict[str, Any]:
+    return {} if value is None else {"repeat_penalty": value}
+
+
+def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
+    json_schema = {"name": "call", "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
+
+
+async def _translated(
+    events: AsyncIterator[StreamEvent], reply: _Reply
+) -> AsyncIterator[StreamEvent]:
+    # Closed here and not by the garbage collector: cancelling must reach the connection at once.
+    stream: Any = events if isinstance(events, AsyncGenerator) else _generator(events)
+    async with aclosing(stream):
+        async for event in stream:
+            match event:
+                case TextDelta(text):
+                    for delta in reply.feed(text):
+                        yield delta
+                case Completion():
+                    for last in reply.finish(event):
+                        yield last
+                case _:
+                    yield event
+
+
+async def _generator(events: AsyncIterator[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
+    async for event in events:
+        yield event
+
+
+class _Reply:
+    """One JSON reply on its way to becoming a call or an answer."""
+
+    def __init__(self, answer: str, *, call_id: str) -> None:
+        self._answer = answer
+        self._call_id = call_id
+        self._partial = PartialCall(answer)
+
+    def feed(self, text: str) -> Iterator[StreamEvent]:
+        new = self._partial.feed(text)
+        if not new:
+            return
+        if self._partial.kind == "answer":
+            yield TextDelta(new)
+        else:
+            yield ToolCallDelta(0, self._partial.name, new)
+
+    def finish(self, completion: Completion) -> Iterator[StreamEvent]:
+        partial, written = self._partial, completion.message.text
+        complete = read_object(written) is not None
+        match partial.kind:
+            case "call":
+                arguments = partial.arguments(complete=complete)
+                if rest := partial.rest_of(arguments):
+                    yield ToolCallDelta(0, partial.name, rest)
+                calls = (ToolCall(self._call_id, partial.name, arguments),)
+                message = replace(completion.message, text="", tool_calls=calls)
+                reason = "tool_calls" if complete else completion.finish_reason
+                yield replace(completion, message=message, finish_reason=reason)
+            case "answer":
+                yield replace(completion, message=replace(completion.message, text=partial.text))
+            case "unknown":
+                # The server did not hold the model to the schema: take its words as an answer.
+                if written:
+                    yield TextDelta(written)
+                yield replace(completion, message=AssistantMessage(written))

@@ -1,0 +1,124 @@
+"""Read ``{"tool": ..., "args": ...}`` while it is being written."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from agents.llm.text import TextCleaner
+
+_HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*')
+_TEXT_HEAD = re.compile(r'\{\s*"text"\s*:\s*"')
+# What may turn out to be the end of the call around the arguments, which is not theirs.
+_TAIL = re.compile(r"[\s}]*\Z")
+_ESCAPES = {
+    '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
+}  # fmt: skip
+_SPECIAL = re.compile(r'["\\]')
+
+
+class JsonString:
+    """Decodes the inside of a JSON string that arrives in pieces."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._rest = ""
+        self._cleaner = TextCleaner()
+
+    def feed(self, raw: str) -> str:
+        """Return the text decoded so far and not yet returned; nothing after the closing quote."""
+        self._rest += raw
+        decoded: list[str] = []
+        while not self.closed and (special := _SPECIAL.search(self._rest)):
+            decoded.append(self._rest[: special.start()])
+            self._rest = self._rest[special.start() :]
+            if special[0] == '"':
+                self.closed = True
+                break
+            escaped = self._escape()
+            if escaped is None:
+                return self._cleaner.feed("".join(decoded))  # half an escape: wait for the rest
+            decoded.append(escaped)
+        if not self.closed:
+            decoded.append(self._rest)
+        self._rest = ""
+        return self._cleaner.feed("".join(decoded))
+
+    def _escape(self) -> str | None:
+        letter = self._rest[1:2]
+        length = 6 if letter == "u" else 2
+        if len(self._rest) < length:
+            return None
+        sequence, self._rest = self._rest[:length], self._rest[length:]
+        if letter != "u":
+            return _ESCAPES.get(letter, letter)
+        try:
+            return chr(int(sequence[2:], 16))
+        except ValueError:
+            return "\ufffd"
+
+
+class PartialCall:
+    """One reply that is growing: first its head with the tool's name, then a call or an answer.
+
+    Attributes:
+        kind: ``unknown`` until the head is complete, then ``call`` or ``answer``.
+        name: The tool's name once known.
+        text: The answer decoded so far.
+    """
+
+    def __init__(self, answer: str) -> None:
+        """``answer`` is the name of the branch whose text is shown while it arrives."""
+        self.kind: Literal["unknown", "call", "answer"] = "unknown"
+        self.name = ""
+        self.text = ""
+        self._answer = answer
+        self._raw = ""
+        self._start = 0
+        self._shown = 0
+        self._string = JsonString()
+
+    def feed(self, piece: str) -> str:
+        """Return what is new: decoded text of an answer, or raw arguments of a call."""
+        self._raw += piece
+        if self.kind == "unknown":
+            piece = self._read_head()
+        if self.kind == "answer":
+            text = self._string.feed(piece)
+            self.text += text
+            return text
+        return self._new_arguments()
+
+    def _read_head(self) -> str:
+        """Recognise the head; return what follows it."""
+        head = _HEAD.match(self._raw)
+        if head is None:
+            return ""
+        end = head.end()
+        if head[1] == self._answer:
+            text = _TEXT_HEAD.match(self._raw, end)
+            if text is None:
+                return ""
+            self.kind, end = "answer", text.end()
+        else:
+            self.kind = "call"
+        self.name = head[1]
+        self._start = self._shown = end
+        return self._raw[end:]
+
+    def _new_arguments(self) -> str:
+        if self.kind != "call":
+            return ""
+        tail = _TAIL.search(self._raw, self._shown)
+        end = tail.start() if tail else len(self._raw)
+        new, self._shown = self._raw[self._shown : end], end
+        return new
+
+    def arguments(self, *, complete: bool) -> str:
+        """Return a call's raw arguments; ``complete`` when the reply ended as JSON must."""
+        raw = self._raw[self._start :].rstrip()
+        return raw.removesuffix("}").rstrip() if complete else raw
+
+    def rest_of(self, arguments: str) -> str:
+        """Return the end of ``arguments`` that ``feed`` has not returned."""
+        return arguments[self._shown - self._start :]

@@ -1,0 +1,142 @@
+"""The sweeper: a thread that finds what nobody is looking after and queues it again.
+
+Every process has one. It needs nothing but Postgres: dead processes, lost doorbells and expired
+waits are all visible there. Several sweepers do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+from agents.runtime.control import LOCK_CLASS
+
+logger = logging.getLogger(__name__)
+
+UNANSWERED_SECONDS = 3.0  # a nudge that nobody answered for this long was lost
+BATCH = 200
+FREE_SWEEPS = 2  # an advisory lock must be free this often in a row: its owner may be reconnecting
+
+_SUSPECTS = """
+    SELECT id, beat_at < clock_timestamp() - make_interval(secs => lease_seconds) AS stale,
+           pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => lease_seconds)
+               AS settled
+    FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
+"""
+_QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What a sweeper works with.
+
+    Attributes:
+        conninfo: Its own connection's address.
+        own_worker_id: The heartbeat row of its process, never suspected.
+        free_slots: How many runs its process could start now.
+        ring: Tells the fleet that a run (id, queue) may start.
+    """
+
+    conninfo: str
+    every_seconds: float
+    max_attempts: int
+    queues: tuple[str, ...]
+    own_worker_id: Callable[[], int]
+    free_slots: Callable[[], int]
+    ring: Callable[[UUID, str], None]
+
+
+class Sweeper(threading.Thread):
+    """Sweeps until stopped; a database that is away is tried again at the next sweep."""
+
+    def __init__(self, duty: Duty) -> None:
+        super().__init__(name="sweeper", daemon=True)
+        self._duty = duty
+        self._over = threading.Event()
+        self._free: Counter[int] = Counter()
+
+    def stop(self) -> None:
+        """End after the sweep under way."""
+        self._over.set()
+        if self.is_alive():
+            self.join(timeout=10)
+
+    def run(self) -> None:
+        """Sweep at the set pace."""
+        connection: psycopg.Connection[dict[str, object]] | None = None
+        while not self._over.wait(self._duty.every_seconds):
+            try:
+                connection = connection or psycopg.connect(
+                    self._duty.conninfo,
+                    autocommit=True,
+                    row_factory=dict_row,
+                    application_name="heartbit-sweeper",
+                )
+                self.sweep(connection)
+            except psycopg.Error as error:
+                logger.warning("sweep failed (%s); trying again", error)
+                if connection is not None:
+                    connection.close()
+                connection = None
+        if connection is not None:
+            connection.close()
+
+    def sweep(self, connection: psycopg.Connection[dict[str, object]]) -> None:
+        """Look once."""
+        runs: list[object] = []
+        for worker_id in self._dead(connection):
+            logger.warning("worker %s is dead: its runs are queued again", worker_id)
+            runs += self._ids(
+                connection,
+                "SELECT ring FROM heartbit_recover(%s, %s)",
+                (worker_id, self._duty.max_attempts),
+            )
+        runs += self._ids(connection, "SELECT ring FROM heartbit_expire_waits(%s)", (BATCH,))
+        slots = min(BATCH, self._duty.free_slots())
+        if slots > 0:
+            runs += self._ids(
+                connection,
+                "SELECT ring FROM heartbit_unanswered(%s, %s, %s)",
+                (list(self._duty.queues), slots, UNANSWERED_SECONDS),
+            )
+        if runs:
+            for row in connection.execute(_QUEUES, (runs,)).fetchall():
+                self._duty.ring(row["id"], row["queue"])  # type: ignore[arg-type]
+
+    def _dead(self, connection: psycopg.Connection[dict[str, object]]) -> list[int]:
+        dead = []
+        rows = connection.execute(_SUSPECTS, (self._duty.own_worker_id(),)).fetchall()
+        for row in rows:
+            worker_id = int(str(row["id"]))
+            free = row["settled"] and self._lock_is_free(connection, worker_id)
+            self._free[worker_id] = self._free[worker_id] + 1 if free else 0
+            if row["stale"] or self._free[worker_id] >= FREE_SWEEPS:
+                dead.append(worker_id)
+        known = {int(str(row["id"])) for row in rows}
+        for worker_id in [key for key in self._free if key not in known or key in dead]:
+            del self._free[worker_id]
+        return dead
+
+    @staticmethod
+    def _lock_is_free(
+        connection: psycopg.Connection[dict[str, object]], worker_id: int
+    ) -> bool:
+        # Autocommit: the transaction-scoped lock is released with this very statement.
+        row = connection.execute(
+            "SELECT pg_try_advisory_xact_lock(%s, %s) AS free", (LOCK_CLASS, worker_id)
+        ).fetchone()
+        return bool(row and row["free"])
+
+    @staticmethod
+    def _ids(
+        connection: psycopg.Connection[dict[str, object]], query: str, parameters: tuple[object, ...]
+    ) -> list[object]:
+        rows = connection.execute(query, parameters).fetchall()  # type: ignore[arg-type]
+        return [row["ring"] for row in rows]

@@ -1,0 +1,42 @@
+"""The one host of a fleet worker process, between the worker's start and its stop."""
+
+from __future__ import annotations
+
+from agents.runtime.host import Host, fleet_host
+from heartbit_site.base import aio
+
+_host: list[Host] = []  # at most one; a list because the module is the process-wide place for it
+
+
+def host() -> Host:
+    """The running host.
+
+    Raises:
+        RuntimeError: The worker was not started through ``heartbit_site.celery``.
+    """
+    if not _host:
+        raise RuntimeError("this process runs no host: start it with `heartbit serve`")
+    return _host[0]
+
+
+def start(*, queues: tuple[str, ...], slots: int) -> None:
+    """Start the host on the process's loop; returns when it may claim runs."""
+
+    async def begin() -> Host:
+        started = fleet_host(queues=queues, slots=slots)
+        await started.start()
+        return started
+
+    _host.append(aio.run(begin()))
+
+
+def drain() -> None:
+    """Hand back everything that is held, so that a shutdown does not wait for models."""
+    if _host:
+        aio.run(_host[0].process.drain())
+
+
+def stop() -> None:
+    """Stop the host."""
+    if _host:
+        aio.run(_host.pop().stop())

@@ -1,0 +1,179 @@
+"""JSON Schema: check a schema once, then values against it, with sentences a model can act on.
+
+Usage::
+
+    check_schema(schema)                       # ConfigurationError when it cannot be used
+    problems = validate(schema, arguments)     # [] or ["tasks[0].agent: 'x' is not one of a, b"]
+
+Built on ``jsonschema-rs`` (0.60): compiled, no recursion of ours, regular expressions in linear
+time (no look-around, no back-references), nothing is ever fetched: only a ``$ref`` within the
+schema, or to the JSON Schema drafts themselves, resolves.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+import jsonschema_rs
+
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_SCHEMA_BYTES = 262_144
+MAX_PROBLEMS = 8
+_SHOWN_CHARACTERS = 80
+_SHOWN_CHOICES = 20
+_REGEX_BYTES = 1 << 20  # compiled size of one pattern
+_PHRASES = {
+    "const": "must be {}",
+    "enum": "is not one of {}",
+    "exclusiveMaximum": "is not below {}",
+    "exclusiveMinimum": "is not above {}",
+    "format": "is not a valid {}",
+    "maxItems": "has more than {} items",
+    "maxLength": "is longer than {} characters",
+    "maximum": "is more than {}",
+    "minItems": "has fewer than {} items",
+    "minLength": "is shorter than {} characters",
+    "minimum": "is less than {}",
+    "multipleOf": "is not a multiple of {}",
+    "pattern": "does not match the pattern {}",
+    "type": "is not of type {}",
+}
+
+
+class _Validator(Protocol):
+    def is_valid(self, instance: object) -> bool: ...
+    def iter_errors(self, instance: object) -> Any: ...
+
+
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Refuse a schema that cannot be used, before anything depends on it.
+
+    Raises:
+        ConfigurationError: It is not JSON, too large, not valid JSON Schema, refers to something
+            outside itself, or has a pattern that cannot run in linear time.
+    """
+    try:
+        text = _canonical(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"The JSON Schema is not plain JSON: {error}.") from error
+    if len(text) > MAX_SCHEMA_BYTES:
+        raise ConfigurationError(
+            f"The JSON Schema is too large: {len(text)} characters, at most {MAX_SCHEMA_BYTES}."
+        )
+    _compiled(text)
+
+
+def validate(schema: Mapping[str, Any], value: object) -> list[str]:
+    """What is wrong with a value, one sentence a place; empty when it is valid.
+
+    Args:
+        schema: Checked earlier with ``check_schema``. Compiled validators are kept (at most 512)
+            by the schema's text, so equal schemas share one and a changed one is noticed.
+        value: A JSON value, as ``parse_untrusted_json`` gives it.
+
+    Returns:
+        At most ``MAX_PROBLEMS`` sentences, each starting with the path of the offending value.
+
+    Raises:
+        ConfigurationError: As ``check_schema``.
+    """
+    validator = _compiled(_canonical(schema))
+    if validator.is_valid(value):
+        return []
+    problems = [
+        _sentence(error, schema) for error in islice(validator.iter_errors(value), MAX_PROBLEMS)
+    ]
+    return list(dict.fromkeys(problems))
+
+
+def _canonical(schema: Mapping[str, Any]) -> str:
+    return json.dumps(dict(schema), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: str) -> _Validator:
+    try:
+        return jsonschema_rs.validator_for(
+            text,
+            offline=True,
+            validate_formats=True,
+            pattern_options=jsonschema_rs.RegexOptions(
+                size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES
+            ),
+        )
+    except jsonschema_rs.ValidationError as error:
+        where = _path(error.instance_path)
+        place = f" at {where}" if where else ""
+        raise ConfigurationError(f"The JSON Schema is not valid{place}: {error.message}") from None
+    except (jsonschema_rs.ReferencingError, ValueError) as error:
+        raise ConfigurationError(f"The JSON Schema cannot be used: {error}") from None
+
+
+def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
+    """``path: what is wrong``, with long values cut: the sender knows what it sent."""
+    where = _path(error.instance_path)
+    text = _message(error, schema)
+    return f"{where}: {text}" if where else text
+
+
+def _message(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
+    kind: Any = error.kind
+    wanted = getattr(kind, "value", None)
+    if kind.name in _PHRASES:
+        return f"{_shown(error.instance)} {_PHRASES[kind.name].format(_wanted(wanted))}"
+    match kind:
+        case jsonschema_rs.ValidationErrorKind.Required():
+            return f"{wanted!r} is required and missing"
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties():
+            return f"{_wanted(wanted)} is not accepted here{_known_names(error, schema)}"
+        case (
+            jsonschema_rs.ValidationErrorKind.AnyOf()
+            | jsonschema_rs.ValidationErrorKind.OneOfNotValid()
+        ):
+            alternatives = [_sentence(branch[0], schema) for branch in kind.context[:4] if branch]
+            reasons = "; ".join(_cut(text, 160) for text in alternatives)
+            return f"{_shown(error.instance)} fits none of the alternatives ({reasons})"
+    return _cut(error.message, 300)
+
+
+def _known_names(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
+    """The names that are accepted: where one is misspelt, they are the cure."""
+    place: Any = schema
+    path: list[Any] = error.schema_path[:-1]
+    for step in path:
+        place = place[step]
+    names = list(place.get("properties", ()))
+    return f"; accepted are {_wanted(names)}" if names else ""
+
+
+def _path(parts: list[str | int]) -> str:
+    """``['tasks', 0, 'agent']`` as ``tasks[0].agent``; names are untrusted, so they are cut."""
+    steps = (f"[{part}]" if isinstance(part, int) else f".{_cut(part)}" for part in parts[:12])
+    return "".join(steps).removeprefix(".")
+
+
+def _wanted(values: object) -> str:
+    """What the schema asks for, as a list without quotes."""
+    items = values if isinstance(values, list) else [values]
+    texts = [_cut(item) if isinstance(item, str) else _shown(item) for item in items]
+    more = len(texts) - _SHOWN_CHOICES
+    return ", ".join(texts[:_SHOWN_CHOICES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return repr(_cut(value))
+    if isinstance(value, (dict, list)):
+        return "the object" if isinstance(value, dict) else "the array"
+    return _cut(json.dumps(value))
+
+
+def _cut(text: str, limit: int = _SHOWN_CHARACTERS) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}..."

@@ -1,0 +1,9 @@
+"""Every task name and queue, in one place. Messages are sent by name, with ids only."""
+
+from __future__ import annotations
+
+EXECUTE_RUN = "agents.execute_run"
+HOUSEKEEPING = "scheduling.housekeeping"
+
+AGENTS = "agents"  # where runs go unless their agent names another queue
+SYSTEM = "system"  # beat's small internal jobs

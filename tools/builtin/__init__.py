@@ -1,0 +1,1 @@
+"""Tools that every installation has."""

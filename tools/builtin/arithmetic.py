@@ -1,0 +1,217 @@
+"""Arithmetic for models, which are bad at it: a closed set of Python's syntax, never ``eval``.
+
+Whatever the text, ``evaluate`` returns a number or raises ``CalculationError`` within milliseconds:
+the text is short, whole numbers stay below ``_MAX_BITS``, and every operation that could grow
+faster is refused before it is carried out.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from pydantic import Field
+
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.toolspec import Effect, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Number: TypeAlias = int | float
+
+MAX_CHARACTERS = 500
+_MAX_DEPTH = 60
+_MAX_BITS = 4_096
+_MAX_FACTORIAL = 400
+_MAX_DIGITS = 100
+
+# Numbers, names, operators. A letter right after a number is refused here, because Python's
+# tokenizer warns of some ("1if"), and a warning may be an error or reach standard error.
+_TOKENS = re.compile(
+    r"(?:\s|[-+*/%^(),]|[A-Za-z_]\w*+|(?:\d[\d_]*+\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?(?![\w.]))*+",
+    re.ASCII,
+)
+
+
+class CalculationError(HeartbitError):
+    """The expression is not arithmetic that is carried out here, or has no result."""
+
+
+@tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",))
+def calculate(
+    expression: Annotated[
+        str,
+        Field(
+            description="For example (1250 * 1.19) / 12, 2 ** 10, sqrt(2) or round(10 / 3, 2).",
+            max_length=MAX_CHARACTERS,
+        ),
+    ],
+) -> str:
+    """Work out an arithmetic expression exactly; use this instead of calculating yourself.
+
+    Operators: + - * / // % ** and parentheses. Functions: abs, round, floor, ceil, min, max, sum,
+    sqrt, exp, log (natural, or log(x, base)), log2, log10, sin, cos, tan, asin, acos, atan, atan2,
+    hypot, degrees, radians, factorial, gcd. Constants: pi, e, tau. Write powers as 2 ** 3,
+    percentages as * 0.05.
+    """
+    value = evaluate(expression)
+    return str(value) if isinstance(value, int) else format(value, ".15g")
+
+
+def evaluate(text: str) -> Number:
+    """The value of an arithmetic expression.
+
+    Raises:
+        CalculationError: Not arithmetic, too large, or undefined (such as a division by zero).
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise CalculationError(f"The expression has more than {MAX_CHARACTERS} characters.")
+    match = _TOKENS.match(text)
+    end = match.end() if match else 0
+    if end < len(text):
+        raise CalculationError(
+            f"The expression is not arithmetic from {text[end : end + 20]!r} on."
+        )
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        return _bounded(_value(tree.body, _MAX_DEPTH))
+    except CalculationError:
+        raise
+    except SyntaxError as error:
+        raise CalculationError(f"The expression cannot be read: {error.msg}.") from None
+    except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise CalculationError(f"The expression has no result: {error}.") from None
+
+
+def _value(node: ast.expr, depth: int) -> Number:
+    if depth == 0:
+        raise CalculationError("The expression is nested too deeply.")
+    evaluator = _NODES.get(type(node))
+    if evaluator is None:
+        raise CalculationError(f"The expression uses {type(node).__name__}: only arithmetic works.")
+    return evaluator(node, depth - 1)
+
+
+def _constant(node: ast.Constant, _depth: int) -> Number:
+    if type(node.value) not in (int, float):
+        raise CalculationError(f"{str(node.value)[:40]!r} is not a number.")
+    return _bounded(node.value)
+
+
+def _name(node: ast.Name, _depth: int) -> Number:
+    if node.id not in _CONSTANTS:
+        known = ", ".join(_CONSTANTS)
+        raise CalculationError(f"{node.id[:40]!r} is not a number; known names are {known}.")
+    return _CONSTANTS[node.id]
+
+
+def _unary(node: ast.UnaryOp, depth: int) -> Number:
+    operand = _value(node.operand, depth)
+    if isinstance(node.op, ast.USub):
+        return -operand
+    if isinstance(node.op, ast.UAdd):
+        return operand
+    raise CalculationError("Only + and - may stand before a number.")
+
+
+def _binary(node: ast.BinOp, depth: int) -> Number:
+    operation = _OPERATIONS.get(type(node.op))
+    if operation is None:
+        hint = "; write powers as **" if isinstance(node.op, ast.BitXor) else ""
+        raise CalculationError(f"The operator {type(node.op).__name__} is not known here{hint}.")
+    return _bounded(operation(_value(node.left, depth), _value(node.right, depth)))
+
+
+def _call(node: ast.Call, depth: int) -> Number:
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name not in _FUNCTIONS or node.keywords:
+        raise CalculationError(f"There is no such function; known are {', '.join(_FUNCTIONS)}.")
+    return _bounded(_FUNCTIONS[name](*(_value(argument, depth) for argument in node.args)))
+
+
+def _bounded(value: object) -> Number:
+    """The value, if it is a real number of a size worth showing."""
+    if isinstance(value, int):
+        if value.bit_length() > _MAX_BITS:
+            raise CalculationError("A number in the expression is too large.")
+        return value
+    if not isinstance(value, float):
+        raise CalculationError("The expression has no real result.")
+    if not math.isfinite(value):
+        raise CalculationError("A number in the expression is too large.")
+    return value
+
+
+def _power(base: Number, exponent: Number) -> object:
+    # Sized before it is computed: 9**9**9 has 370 million digits.
+    if isinstance(base, int) and isinstance(exponent, int):
+        bits = base.bit_length() * abs(exponent)
+        if abs(base) > 1 and bits > _MAX_BITS + base.bit_length():
+            raise CalculationError("The power is too large.")
+    return base**exponent
+
+
+def _round(value: Number, digits: Number = 0) -> Number:
+    # round(1, -10**9) computes 10**(10**9).
+    if not isinstance(digits, int) or abs(digits) > _MAX_DIGITS:
+        raise CalculationError(f"round takes a whole number of digits, at most {_MAX_DIGITS}.")
+    return round(value, digits) if digits else round(value)
+
+
+def _factorial(value: Number) -> int:
+    if not isinstance(value, int) or not 0 <= value <= _MAX_FACTORIAL:
+        raise CalculationError(f"factorial takes a whole number from 0 to {_MAX_FACTORIAL}.")
+    return math.factorial(value)
+
+
+def _sum(*values: Number) -> Number:
+    return sum(values)
+
+
+_CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "tau": math.tau}
+_OPERATIONS: dict[type[ast.operator], Callable[[Number, Number], object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_FUNCTIONS: dict[str, Callable[..., object]] = {
+    "abs": abs,
+    "round": _round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "min": min,
+    "max": max,
+    "sum": _sum,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "log2": math.log2,
+    "log10": math.log10,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "atan2": math.atan2,
+    "hypot": math.hypot,
+    "degrees": math.degrees,
+    "radians": math.radians,
+    "factorial": _factorial,
+    "gcd": math.gcd,
+}
+_NODES: dict[type[ast.expr], Callable[..., Number]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.UnaryOp: _unary,
+    ast.BinOp: _binary,
+    ast.Call: _call,
+}

@@ -1,0 +1,47 @@
+"""The time, for models that cannot know it."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import functools
+import zoneinfo
+from typing import Annotated
+
+from pydantic import Field
+
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.toolspec import Effect, tool
+
+
+class UnknownTimeZoneError(HeartbitError):
+    """No time zone has this name."""
+
+
+# Not repeatable, but harmless: a repeated reading is as good as the first.
+@tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",))
+def current_time(
+    time_zone: Annotated[
+        str, Field(description="IANA name such as Europe/Berlin or America/New_York.")
+    ] = "UTC",
+) -> str:
+    """Get the current date, time and weekday, in UTC or in a time zone of your choice.
+
+    Use it before any statement or calculation that depends on today's date.
+    """
+    now = datetime.datetime.now(_zone(time_zone))
+    return f"{now.isoformat(timespec='seconds')} ({now:%A}, time zone {time_zone})"
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo:
+    # Looked up in the list first: ``ZoneInfo`` opens a file by this name.
+    if name not in _names():
+        near = difflib.get_close_matches(name[:60], _names(), n=3, cutoff=0.4)
+        hint = f" The closest are: {', '.join(near)}." if near else ""
+        raise UnknownTimeZoneError(f"There is no time zone {name[:60]!r}.{hint}")
+    return zoneinfo.ZoneInfo(name)
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    return frozenset(zoneinfo.available_timezones())

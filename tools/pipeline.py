@@ -1,0 +1,343 @@
+"""The one way a tool is called: resolve, parse, validate, decide, announce, execute, render.
+
+Usage::
+
+    outcome = await invoke(registry, name=call.name, arguments=call.arguments, context=context,
+                           executor=executor, max_output_bytes=65_536, timeout_seconds=None,
+                           intent=journal_intent, policy=None)
+
+    # A transactional tool, in the executor's thread, with its result in one transaction:
+    prepared = prepare(registry, name=..., arguments=..., context=..., ...)
+    with transaction.atomic():
+        outcome = execute_here(prepared, around=transaction.atomic)  # a savepoint: errors undo
+        append_result(outcome)
+
+Whatever a tool or a model does wrong is an answer for the model, never an exception of the run.
+Errors of ``intent`` and ``policy`` are the runtime's own and do pass through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic_core import to_jsonable_python
+
+from heartbit_site.base.jsonschema import validate
+from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome
+from heartbit_site.base.untrusted import UntrustedJSONError, clean_text, parse_untrusted_json
+from tools.isolation import Isolation
+from tools.registry import closest, resolve
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from concurrent.futures import Future as ThreadFuture
+
+logger = logging.getLogger(__name__)
+
+Status = Literal["ok", "error", "timeout", "invalid", "refused"]
+Intent = Callable[[], Awaitable[None]]
+Policy = Callable[[ToolSpec, Mapping[str, Any]], str | None]
+
+MAX_OUTPUT_BYTES = 65_536
+MAX_ARGUMENT_BYTES = 1_000_000
+CANCEL_GRACE_SECONDS = 1.0
+
+_abandoned: set[asyncio.Future[Any]] = set()  # a task nobody refers to may be collected half-way
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call's result as the model sees it.
+
+    Attributes:
+        content: Text that Postgres can keep, within the byte limit.
+        status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the
+            tool raised; ``timeout``: it took too long, and may still have had its effect.
+        truncated: Whether ``content`` was cut.
+    """
+
+    content: str
+    status: Status
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The tool cannot answer before these waits are resolved; then ``resume`` it."""
+
+    suspension: Suspension
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that may be executed: resolved, parsed, valid and not refused.
+
+    Attributes:
+        spec: The tool.
+        arguments: As the model gave them, parsed: what is shown, digested and approved.
+        keywords: What the function is called with.
+        max_output_bytes: Limit of the rendered result in UTF-8 bytes.
+        timeout_seconds: Limit of the execution: the tool's own or the caller's, the lesser.
+    """
+
+    spec: ToolSpec
+    arguments: Mapping[str, Any]
+    keywords: Mapping[str, Any]
+    max_output_bytes: int
+    timeout_seconds: float
+
+
+async def invoke(
+    specs: Mapping[str, ToolSpec],
+    *,
+    name: str,
+    arguments: str,
+    context: ToolContext,
+    executor: Executor,
+    intent: Intent,
+    policy: Policy | None = None,
+    max_output_bytes: int = MAX_OUTPUT_BYTES,
+    timeout_seconds: float | None = None,
+) -> Done | Waiting:
+    """Serve one call from the model's text to its result.
+
+    Args:
+        specs: The tools this agent has: a ``Registry`` or any selection.
+        name: As the model wrote it.
+        arguments: JSON text as the model wrote it; empty means ``{}``.
+        context: What the tool is told.
+        executor: Runs functions that are not async.
+        intent: Awaited just before an at-most-once tool acts, and for no other.
+        policy: Returns why this call is refused, or ``None``.
+        max_output_bytes: Limit of the result in UTF-8 bytes.
+        timeout_seconds: The caller's limit; the tool's own holds when it is less.
+
+    Raises:
+        asyncio.CancelledError: The caller was cancelled, and so was the tool.
+    """
+    prepared = prepare(
+        specs,
+        name=name,
+        arguments=arguments,
+        context=context,
+        policy=policy,
+        max_output_bytes=max_output_bytes,
+        timeout_seconds=timeout_seconds,
+    )
+    if isinstance(prepared, Done):
+        return prepared
+    return await execute(prepared, executor=executor, intent=intent)
+
+
+def prepare(
+    specs: Mapping[str, ToolSpec],
+    *,
+    name: str,
+    arguments: str,
+    context: ToolContext,
+    policy: Policy | None = None,
+    max_output_bytes: int = MAX_OUTPUT_BYTES,
+    timeout_seconds: float | None = None,
+) -> Prepared | Done:
+    """Everything before execution; ``Done`` when that already answers the call. See ``invoke``."""
+    spec = resolve(specs, name)
+    if spec is None:
+        return _answer(_unknown(name, specs), "invalid", max_output_bytes)
+    try:
+        values = parse_arguments(arguments)
+    except UntrustedJSONError as error:
+        text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
+        return _answer(text, "invalid", max_output_bytes)
+    problems = validate(spec.parameters, values)
+    if problems:
+        return _answer(_invalid(spec, problems), "invalid", max_output_bytes)
+    refusal = policy(spec, values) if policy is not None else None
+    if refusal is not None:
+        return _answer(refusal, "refused", max_output_bytes)
+    with Isolation() as isolation:
+        keywords = dict(spec.bind(values) if spec.bind is not None else values)
+    if isolation.error is not None:  # a type of the function that its schema cannot express
+        return _answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
+    if spec.context_parameter is not None:
+        keywords[spec.context_parameter] = context
+    limits = (spec.timeout_seconds, timeout_seconds)
+    seconds = min(limit for limit in limits if limit is not None)
+    return Prepared(spec, values, keywords, max_output_bytes, seconds)
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call; empty text means none.
+
+    Raises:
+        UntrustedJSONError: Malformed, hostile, too large, or not an object.
+    """
+    if not text or text.isspace():
+        return {}
+    values = parse_untrusted_json(text, max_bytes=MAX_ARGUMENT_BYTES)
+    if not isinstance(values, dict):
+        raise UntrustedJSONError("The JSON is not an object.")
+    return values
+
+
+async def execute(prepared: Prepared, *, executor: Executor, intent: Intent) -> Done | Waiting:
+    """Run a prepared call: async functions on this loop, others in a thread of the executor.
+
+    A thread cannot be stopped: after a timeout it works on, and its result is dropped. The time
+    in the executor's queue counts; a call that timed out there has certainly not run.
+
+    Raises:
+        asyncio.CancelledError: The caller was cancelled, and so was the tool.
+    """
+    if prepared.spec.effect is Effect.AT_MOST_ONCE:
+        await intent()
+    if prepared.spec.is_async:
+        return await _limited(prepared, asyncio.ensure_future(_on_loop(prepared)))
+    call = contextvars.copy_context().run
+    future = executor.submit(call, execute_here, prepared)
+    return await _limited(prepared, asyncio.wrap_future(future), thread=future)
+
+
+def execute_here(
+    prepared: Prepared,
+    *,
+    around: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> Done | Waiting:
+    """Run a prepared call of a plain function in this thread, without a time limit.
+
+    Args:
+        prepared: The call.
+        around: Entered around the function and the rendering of its result, and left with the
+            exception of either: a savepoint there undoes what a failing tool wrote.
+    """
+    outcome: Done | Waiting | None = None
+    with Isolation() as isolation, around():
+        outcome = _rendered(prepared, prepared.spec.function(**prepared.keywords))
+    return outcome if outcome is not None else _failed(prepared.max_output_bytes, isolation)
+
+
+def resume(
+    spec: ToolSpec,
+    outcomes: tuple[WaitOutcome, ...],
+    *,
+    max_output_bytes: int = MAX_OUTPUT_BYTES,
+) -> Done:
+    """The result of a call that waited, once every wait is resolved."""
+    done: Done | None = None
+    with Isolation() as isolation:
+        if spec.resume is None:
+            raise TypeError(f"the tool {spec.name} cannot resume")
+        done = _answer(_as_text(spec.resume(outcomes)), "ok", max_output_bytes)
+    return done if done is not None else _failed(max_output_bytes, isolation)
+
+
+async def _on_loop(prepared: Prepared) -> Done | Waiting:
+    outcome: Done | Waiting | None = None
+    with Isolation() as isolation:
+        outcome = _rendered(prepared, await prepared.spec.function(**prepared.keywords))
+    return outcome if outcome is not None else _failed(prepared.max_output_bytes, isolation)
+
+
+async def _limited(
+    prepared: Prepared,
+    running: asyncio.Future[Done | Waiting],
+    *,
+    thread: ThreadFuture[Done | Waiting] | None = None,
+) -> Done | Waiting:
+    """Await a running call for as long as it may take."""
+    try:
+        await asyncio.wait({running}, timeout=prepared.timeout_seconds)
+    except asyncio.CancelledError:
+        await _stop(running)
+        raise
+    if not running.done():
+        never_ran = thread is not None and thread.cancel()
+        await _stop(running)
+        return _late(prepared, never_ran=never_ran)
+    if running.cancelled() or isinstance(running.exception(), asyncio.CancelledError):
+        # By the tool itself: nobody cancelled the run, so the run must not end by it.
+        text = "CancelledError: the tool cancelled itself."
+        return _answer(text, "error", prepared.max_output_bytes)
+    return running.result()
+
+
+async def _stop(running: asyncio.Future[Any]) -> None:
+    """Cancel a call, and leave it behind when it does not obey."""
+    running.cancel()
+    if isinstance(running, asyncio.Task):
+        await asyncio.wait({running}, timeout=CANCEL_GRACE_SECONDS)
+        if not running.done():
+            _abandoned.add(running)
+            running.add_done_callback(_abandoned.discard)
+
+
+def _rendered(prepared: Prepared, value: object) -> Done | Waiting:
+    if isinstance(value, Suspension):
+        if prepared.spec.resume is None:
+            raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
+        return Waiting(value)
+    return _answer(_as_text(value), "ok", prepared.max_output_bytes)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Coroutine):
+        value.close()
+        raise TypeError("the tool returned a coroutine: declare its function async")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=to_jsonable_python)
+
+
+def _answer(text: str, status: Status, max_bytes: int) -> Done:
+    content, truncated = truncate(clean_text(text), max_bytes)
+    return Done(content, status, truncated)
+
+
+def truncate(text: str, max_bytes: int) -> tuple[str, bool]:
+    """The text within a byte limit, and whether it was cut.
+
+    It is cut between characters, and a line at its end says how much is missing; only that line
+    may exceed a limit smaller than itself.
+    """
+    if len(text) * 4 <= max_bytes:
+        return text, False
+    data = text.encode()
+    if len(data) <= max_bytes:
+        return text, False
+    marker = "\n[cut: {kept} of {size} bytes shown]"
+    room = max(0, max_bytes - len(marker.format(kept=max_bytes, size=len(data))))
+    kept = data[:room].decode("utf-8", "ignore")
+    return kept + marker.format(kept=len(kept.encode()), size=len(data)), True
+
+
+def _failed(max_bytes: int, isolation: Isolation) -> Done:
+    logger.info("A tool raised an exception.", exc_info=isolation.error)
+    return _answer(isolation.message, "error", max_bytes)
+
+
+def _late(prepared: Prepared, *, never_ran: bool) -> Done:
+    spec, seconds = prepared.spec, prepared.timeout_seconds
+    if never_ran:
+        text = f"{spec.name} did not start within {seconds:g} s: every worker thread was busy."
+    elif spec.effect is Effect.PURE:
+        text = f"{spec.name} did not finish within {seconds:g} s."
+    else:
+        text = f"{spec.name} did not finish within {seconds:g} s. It may still have had its effect."
+    return _answer(text, "timeout", prepared.max_output_bytes)
+
+
+def _unknown(name: str, specs: Mapping[str, ToolSpec]) -> str:
+    near = closest(name, specs)
+    hint = f"The closest are: {', '.join(near)}." if near else f"There are: {', '.join(specs)}."
+    return f"There is no tool {name[:80]!r}. {hint if specs else 'There are no tools.'}"
+
+
+def _invalid(spec: ToolSpec, problems: list[str]) -> str:
+    lines = "\n".join(f"- {problem}" for problem in problems)
+    return f"The arguments of {spec.name} are not valid; it was not called.\n{lines}"

@@ -1,0 +1,142 @@
+"""Which tools exist, by name: discovery, near-miss names, and the hash that pins a definition.
+
+Usage::
+
+    from tools.registry import registry     # filled when Django starts, from every agent_tools
+    spec = registry["current_time"]
+    spec = resolve(registry, "functions.Current-Time")   # the same
+
+A ``Registry`` is a ``Mapping`` of names to ``ToolSpec``: what takes one takes any selection too.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import check_schema
+from heartbit_site.base.toolspec import Effect, ToolSpec
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_NAMESPACE = re.compile(r"[.:/]")
+_SHOWN_NAMES = 3
+
+
+class Registry(Mapping[str, ToolSpec]):
+    """Tools by name, in the order of registration; every one of them can be offered to a model."""
+
+    def __init__(self, specs: Iterable[ToolSpec] = ()) -> None:
+        self._specs: dict[str, ToolSpec] = {}
+        for spec in specs:
+            self.register(spec)
+
+    def __getitem__(self, name: str) -> ToolSpec:
+        return self._specs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._specs)
+
+    def __len__(self) -> int:
+        return len(self._specs)
+
+    def register(self, spec: ToolSpec) -> None:
+        """Add a tool; adding the very same one again changes nothing.
+
+        Raises:
+            ConfigurationError: The name is taken or malformed, the schema cannot be used, or the
+                effect class does not fit the function.
+        """
+        known = self._specs.get(spec.name)
+        if known is spec:
+            return
+        if known is not None:
+            raise ConfigurationError(
+                f"Two tools are called {spec.name!r} ({_place(known)} and {_place(spec)}): "
+                "rename one of them."
+            )
+        _check(spec)
+        self._specs[spec.name] = spec
+
+    def discover(self, modules: Iterable[ModuleType]) -> None:
+        """Register every function in these modules that ``@tool`` marked, imported ones too.
+
+        Raises:
+            ConfigurationError: As ``register``.
+        """
+        for module in modules:
+            for value in vars(module).values():
+                spec = getattr(value, "__tool__", None) if callable(value) else None
+                if isinstance(spec, ToolSpec):
+                    self.register(spec)
+
+
+registry = Registry()
+
+
+def definition_hash(spec: ToolSpec) -> str:
+    """SHA-256 (hexadecimal) over what a model and a person are shown of a tool.
+
+    A changed name, description, schema or effect changes it; other code or limits do not.
+    """
+    shown = [spec.name, spec.description, dict(spec.parameters), spec.effect.value]
+    text = json.dumps(shown, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def resolve(specs: Mapping[str, ToolSpec], name: str) -> ToolSpec | None:
+    """The tool a model means by a name, or ``None``.
+
+    Letter case, punctuation and a leading namespace do not matter (``functions.Current-Time`` is
+    ``current_time``), as long as only one tool fits.
+    """
+    spec = specs.get(name)
+    if spec is not None:
+        return spec
+    for wanted in dict.fromkeys((_squash(name), _squash(_NAMESPACE.split(name)[-1]))):
+        fitting = [known for known in specs if _squash(known) == wanted]
+        if wanted and len(fitting) == 1:
+            return specs[fitting[0]]
+    return None
+
+
+def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Up to three names most like a wrong one, best first."""
+    by_squash = {_squash(known): known for known in names}
+    wanted = _squash(name[:200])
+    found = difflib.get_close_matches(wanted, list(by_squash), n=_SHOWN_NAMES, cutoff=0.5)
+    return tuple(by_squash[match] for match in found)
+
+
+def _squash(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _check(spec: ToolSpec) -> None:
+    if not _NAME.fullmatch(spec.name):
+        raise ConfigurationError(
+            f"The tool name {spec.name!r} is not accepted by every model: use lower-case letters, "
+            "digits and underscores, at most 64, starting with a letter."
+        )
+    if spec.parameters.get("type") != "object":
+        raise ConfigurationError(f"The parameters of tool {spec.name!r} are not of type object.")
+    if spec.effect is Effect.TRANSACTIONAL and spec.is_async:
+        raise ConfigurationError(
+            f"Tool {spec.name!r} is transactional and async: its transaction lives in a thread, "
+            "so make it a plain function."
+        )
+    try:
+        check_schema(spec.parameters)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"Tool {spec.name!r}: {error}") from error
+
+
+def _place(spec: ToolSpec) -> str:
+    return str(getattr(spec.function, "__module__", "an object"))
