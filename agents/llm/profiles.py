@@ -31,6 +31,7 @@ class Constrained:
             one a small model runs on and its JSON is cut.
         items_limit: Items of an array for which the tool's schema sets no limit.
         answer_limit: Characters of an answer given where tools were on offer.
+        text_tokens: A cap on ``ChatRequest.max_tokens`` for answers in plain text.
         notes_hint: What the model is told after the results when it shall answer in plain text.
         temperature: Sampling temperature where the request names none.
         json_repeat_penalty: llama.cpp's ``repeat_penalty`` for JSON: 1.0, for JSON repeats itself.
@@ -44,6 +45,7 @@ class Constrained:
     string_limit: int = 1000
     items_limit: int = 8
     answer_limit: int = 1900
+    text_tokens: int | None = None
     notes_hint: str = "Answer with the help of these notes."
     temperature: float | None = None
     json_repeat_penalty: float | None = None
@@ -89,7 +91,7 @@ COMPATIBLE = Profile()
 # of the delegation in ``ChatRequest.examples``, 30 of 30 teams of three completed.
 TINY = Profile(
     tools="constrained_json",
-    max_output_tokens=220,
+    max_output_tokens=400,
     constrained=Constrained(
         first_tools=("delegate_task",),
         tools_once=True,
@@ -98,6 +100,7 @@ TINY = Profile(
         string_limit=160,
         items_limit=4,
         answer_limit=600,
+        text_tokens=160,
         notes_hint="Write one short paragraph from these notes.",
         temperature=0.0,
         json_repeat_penalty=1.0,

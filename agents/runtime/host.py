@@ -23,6 +23,7 @@ from agents.live.valkey import ValkeyWindow, connect
 from agents.live.window import Window
 from agents.llm import factory
 from agents.llm.client import create_client
+from agents.runs.journal import Child
 from agents.runtime.doorbell import Doorbell, FleetDoorbell, LocalDoorbell
 from agents.runtime.models import Models
 from agents.runtime.process import Configuration, Outside, Process
@@ -42,6 +43,7 @@ class Host:
 
     process: Process
     window: Window
+    _doorbell: Doorbell
     _sweeper: Sweeper
     _clients: tuple[httpx.AsyncClient, ...]
     _valkey: Redis | None
@@ -51,6 +53,10 @@ class Host:
         """Register the process, then sweep."""
         await self.process.start()
         self._sweeper.start()
+
+    def execute(self, run_id: UUID) -> None:
+        """Start a local run in this process."""
+        self._doorbell.ring(Child(run_id, ""))
 
     async def stop(self) -> None:
         """Hand back what is held and close everything, in the opposite order."""
@@ -134,4 +140,4 @@ def _host(
             else _no_ring,
         )
     )
-    return Host(process, window, sweeper, (providers, guarded), valkey, flusher)
+    return Host(process, window, doorbell, sweeper, (providers, guarded), valkey, flusher)

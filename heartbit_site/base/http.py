@@ -83,7 +83,7 @@ _PORTABLE_HEADERS = frozenset(
     "accept accept-encoding accept-language connection content-length content-type host "  # noqa: SIM905
     "idempotency-key transfer-encoding user-agent".split()
 )
-# ``Response.text`` would decode "charset=zlib" with that codec: another bomb; punycode is quadratic.
+# ``Response.text`` would run the codec of "charset=zlib": another bomb; punycode is quadratic.
 _CHARSET = re.compile(
     r"utf-?(8|16|32)(-?[lb]e)?|(us-)?ascii|iso-?8859-?\d+|latin-?1|windows-\d+|koi8-[ru]|shift_jis|"
     r"euc-(jp|kr)|gb2312|gbk|gb18030|big5"

@@ -100,8 +100,6 @@ def stop(state: StateDirectory | None = None) -> None:
     except OSError as error:
         raise from_os_error(error, state.path) from error
     _ask(state, {"do": "stop"})
-    # The supervisor answers shortly before its end.
-    os.close(_acquire(state, state.supervisor_lock))
 
 
 def release() -> None:
@@ -178,7 +176,9 @@ def _exchange(state: StateDirectory, request: dict[str, object]) -> dict[str, ob
             connection.settimeout(_TIMEOUT_SECONDS)
             connection.connect(os.fspath(state.control_socket))
             connection.sendall(json.dumps(request).encode() + b"\n")
-            line = connection.makefile().readline()
+            with connection.makefile() as replies:
+                # To its end, which for a stopping supervisor is the end of the process.
+                line = replies.read()
     except TimeoutError:
         raise EmbeddedError(
             f"The supervisor of {state.path} did not answer within {_TIMEOUT_SECONDS:.0f} "

@@ -92,7 +92,9 @@ class Supervisor:
                     await writer.drain()
         finally:
             self._connections.discard(connection)
-            writer.close()
+            # A client of a stopping supervisor waits for the kernel to close it at the very end.
+            if not self._stop_requested.is_set():
+                writer.close()
 
     async def _answer(self, request: dict[str, object]) -> str | None:
         match request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from heartbit_site.embedded.state import StateDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from heartbit_site.embedded.state import ServiceName
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,14 +116,17 @@ def wait_until(condition: Callable[[], object], seconds: float = 15.0) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Say whether a process runs (a zombie does not)."""
+    """Say whether a process (all its threads; a zombie does not count) runs."""
     try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
         return False
-    return status.rpartition(")")[2].split()[0] not in "ZX"
+    try:
+        return not select.select([process], [], [], 0)[0]
+    finally:
+        os.close(process)
 
 
-def pids(state: StateDirectory) -> dict[str, int]:
+def pids(state: StateDirectory) -> dict[ServiceName, int]:
     """Return the process ids of the servers that run."""
     return {name: s.pid for name, s in client.status(state).services.items() if s.pid}

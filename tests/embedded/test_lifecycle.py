@@ -34,7 +34,7 @@ def milliseconds(action: Callable[[], None]) -> float:
 def test_the_servers_are_what_the_settings_expect(state: StateDirectory) -> None:
     client.ensure({"postgres", "valkey"}, state)
     with psycopg.connect(state.database_url) as database:
-        settings = dict(
+        settings: dict[str, str] = dict(
             database.execute(
                 "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', "
                 "'synchronous_commit', 'listen_addresses', 'server_encoding', 'max_connections')"

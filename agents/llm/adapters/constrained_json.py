@@ -73,7 +73,8 @@ class ConstrainedJsonModel:
         )
         if not choice.tools:
             system, messages = text_conversation(request, self.rules)
-            plain = replace(plain, system=system, messages=messages)
+            limit = min(request.max_tokens, self.rules.text_tokens or request.max_tokens)
+            plain = replace(plain, system=system, messages=messages, max_tokens=limit)
             return self.model.stream_with(plain, _penalty(self.rules.text_repeat_penalty))
         answer = answer_name(choice.tools)
         system, messages = json_conversation(request, choice, answer=answer, rules=self.rules)

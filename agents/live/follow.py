@@ -1,0 +1,123 @@
+"""Follow a run tree: replay its journals, then the live streams, then whatever comes.
+
+Postgres has every event; the window only says when to look and carries tokens. So a reader that
+starts late, or is cut off, misses nothing: it begins again from the sequence numbers it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from redis.exceptions import RedisError
+
+from agents.choices import TERMINAL
+from agents.events import Recorded, decode
+from agents.live.entries import Delta, Ended, Entry
+from agents.live.window import START, Cursor, Source
+from agents.models import Run
+from agents.querysets import events_after, tree
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0  # how long a reader trusts a silent window before it asks Postgres
+
+
+@dataclass(frozen=True, slots=True)
+class RunSeen:
+    """A run of the tree, when it is first seen and whenever its row changed."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event of a run's journal."""
+
+    run_id: UUID
+    recorded: Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Text of a model call that is under way."""
+
+    run_id: UUID
+    delta: Delta
+
+
+Update = RunSeen | Happened | Streamed
+
+
+@dataclass(slots=True)
+class _Reader:
+    root_id: UUID
+    seqs: dict[UUID, int] = field(default_factory=dict)
+    cursors: dict[UUID, Cursor] = field(default_factory=dict)
+    over: bool = False
+
+    def news(self) -> list[Update]:
+        """What Postgres has that was not seen yet. Runs in a thread."""
+        updates: list[Update] = []
+        runs = tree(self.root_id)
+        for run in runs:
+            seen = self.seqs.setdefault(run.pk, 0)
+            self.cursors.setdefault(run.pk, START)
+            if run.last_seq == seen:
+                continue
+            updates.append(RunSeen(run))
+            for row in events_after(run.pk, seen):
+                recorded = Recorded(row.seq, row.at, decode(row.type, row.payload))
+                updates.append(Happened(run.pk, recorded))
+                self.seqs[run.pk] = row.seq
+        self.over = all(run.status in TERMINAL for run in runs)
+        return updates
+
+
+async def follow(root_id: UUID, source: Source) -> AsyncIterator[Update]:
+    """Yield everything about a tree, from its beginning until all of its runs have ended.
+
+    Per run, events come in the order of their journal and each exactly once. Deltas are best
+    effort: a window that is away costs them, and nothing else.
+    """
+    reader = _Reader(root_id)
+    while True:
+        for update in await asyncio.to_thread(reader.news):
+            yield update
+        if reader.over:
+            return
+        look = False
+        while not look:
+            entries = await _read(source, reader)
+            look = not entries  # silence: ask Postgres
+            for run_id, cursor, entry in entries:
+                reader.cursors[run_id] = cursor
+                if isinstance(entry, Delta):
+                    yield Streamed(run_id, entry)
+                else:
+                    look = True
+
+
+async def wait_for_end(run_id: UUID, source: Source) -> Run:
+    """The run, once it has ended. The window wakes the reader; a look each second is the fallback."""
+    reader = _Reader(run_id, cursors={run_id: START})
+    while True:
+        entries = await _read(source, reader)
+        for _, cursor, _entry in entries:
+            reader.cursors[run_id] = cursor
+        if not entries or isinstance(entries[-1][2], Ended):
+            run = await Run.objects.aget(pk=run_id)
+            if run.status in TERMINAL:
+                return run
+
+
+async def _read(source: Source, reader: _Reader) -> list[tuple[UUID, Cursor, Entry]]:
+    try:
+        return await source.read(reader.cursors, timeout=LOOK_SECONDS)
+    except (RedisError, OSError) as error:
+        logger.warning("the live window is away (%s); looking into the journal", error)
+        await asyncio.sleep(LOOK_SECONDS)
+        return []

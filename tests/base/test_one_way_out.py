@@ -1,0 +1,82 @@
+"""Only the guarded client and the model adapters open HTTP connections."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("heartbit_site", "agents", "tools", "memory", "scheduling")
+# Whoever adds a place here says why a model can steer nothing there.
+ALLOWED = ("heartbit_site/base/http.py", "agents/llm/")
+MODULES = {"requests", "urllib3", "urllib.request", "http.client", "httpx2", "pycurl"}
+CONSTRUCTORS = {
+    *("httpx.Client", "httpx.AsyncClient", "httpx.HTTPTransport", "httpx.AsyncHTTPTransport"),
+    *("httpx.get", "httpx.post", "httpx.put", "httpx.patch", "httpx.delete", "httpx.head"),
+    *("httpx.request", "httpx.stream", "httpx.options", "aiohttp.ClientSession", "aiohttp.request"),
+    *("httpcore.ConnectionPool", "httpcore.AsyncConnectionPool"),
+}
+
+
+def violations(source: str) -> Iterator[str]:
+    """Every import or construction in a module that opens its own way out."""
+    known: dict[str, str] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                known[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+                if alias.name in MODULES:
+                    yield alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                known[alias.asname or alias.name] = full
+                if node.module in MODULES or full in MODULES:
+                    yield full
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) or (isinstance(node, ast.ClassDef) and node.bases):
+            for part in [node.func] if isinstance(node, ast.Call) else node.bases:
+                head, _, rest = ast.unparse(part).partition(".")
+                full = f"{known.get(head, head)}.{rest}".rstrip(".")
+                if full in CONSTRUCTORS:
+                    yield full
+
+
+def test_no_module_opens_its_own_way_out() -> None:
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(ALLOWED):
+                found[name] = list(violations(path.read_text(encoding="utf-8")))
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import requests",
+        "import urllib.request",
+        "from urllib import request",
+        "from urllib.request import urlopen",
+        "import httpx\nhttpx.AsyncClient()",
+        "import httpx as h\nh.get('x')",
+        "from httpx import AsyncClient as C\nC()",
+        "import httpx\nclass Mine(httpx.Client): ...",
+        "import aiohttp\nasync def f():\n    async with aiohttp.ClientSession() as s: ...",
+    ],
+)
+def test_the_scan_sees_every_way(source: str) -> None:
+    assert list(violations(source))
+
+
+def test_the_scan_lets_types_pass() -> None:
+    assert not list(violations("import httpx\ndef f(c: httpx.AsyncClient) -> None: ..."))
