@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import django
 from django.conf import settings
 
+from heartbit_site.celery import app as celery_app
 from heartbit_site.embedded import client
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def prepare(*, model: bool = False) -> Admin | None:
     if wanted:
         client.ensure(sorted(wanted), environment.state)
     django.setup()
+    celery_app.set_current()  # messages sent by name go through our broker settings
     from heartbit_site.first_start import migrate_and_seed  # noqa: PLC0415  needs the app registry
 
     return migrate_and_seed()

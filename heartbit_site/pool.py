@@ -91,6 +91,41 @@ class _Limits:
             ).start()
 
 
+@dataclasses.dataclass(slots=True)
+class _Call:
+    """One task on its way through the pool, and whom to tell."""
+
+    number: int
+    target: Callable[[], Any]
+    limits: _Limits
+    on_accepted: Callable[[int, float], None] | None
+    on_returned: Callable[[Any], None] | None
+    on_escaped: Callable[[ExceptionInfo], None] | None
+    job: aio.Job = dataclasses.field(default_factory=aio.Job)
+    returned: bool = False
+
+    def perform(self) -> None:
+        if self.on_accepted is not None:
+            self.on_accepted(self.number, time.monotonic())
+        with self.limits.enforced(self.job), self.job.bind():
+            result = self.target()
+        self.returned = True
+        if self.on_returned is not None:
+            self.on_returned(result)
+
+    def report(self, error: BaseException) -> None:
+        """Settle a call that raised; the tracer returns a task's own exceptions."""
+        if isinstance(error, aio.Aborted):
+            # Celery has settled the message already, or hands it back.
+            logger.info("Job %s was given up: %r", self.number, error)
+        elif self.returned or self.on_escaped is None:
+            logger.error("Job %s ended but could not be settled", self.number, exc_info=error)
+        else:
+            # SystemExit, or an undecodable body. Stock threads drop it, and the message stays
+            # unacknowledged for ever.
+            self.on_escaped(ExceptionInfo((type(error), error, error.__traceback__)))
+
+
 class _Handle:
     """What Celery keeps, weakly, of a job it has passed to the pool."""
 
@@ -140,45 +175,32 @@ class LoopThreadPool(thread.TaskPool):
         **_: object,
     ) -> _Handle:
         """Queue one task; see `celery.concurrency.base.BasePool.on_apply`."""
-        number, job = next(self._numbers), aio.Job()
-        limits = _Limits(soft_timeout, timeout, timeout_callback)
-
-        def perform() -> None:
-            if self._leaving:
-                return  # not accepted, so its message is handed back
-            if accept_callback is not None:
-                accept_callback(number, time.monotonic())
-            with limits.enforced(job), job.bind():
-                result = target(*args or (), **kwargs or {})
-            if callback is not None:
-                callback(result)
-
+        call = _Call(
+            number=next(self._numbers),
+            target=functools.partial(target, *args or (), **kwargs or {}),
+            limits=_Limits(soft_timeout, timeout, timeout_callback),
+            on_accepted=accept_callback,
+            on_returned=callback,
+            on_escaped=error_callback,
+        )
         # Known before it runs: a task revoked while it was queued is terminated on acceptance.
-        self._jobs[number] = job
-        future = self.executor.submit(perform)
+        self._jobs[call.number] = call.job
+        future = self.executor.submit(self._perform, call)
         self._futures.add(future)
-        future.add_done_callback(functools.partial(self._on_done, number, error_callback))
-        return _Handle(future, functools.partial(self.terminate_job, number))
+        future.add_done_callback(functools.partial(self._on_done, call))
+        return _Handle(future, functools.partial(self.terminate_job, call.number))
 
-    def _on_done(
-        self,
-        number: int,
-        error_callback: Callable[[ExceptionInfo], None] | None,
-        future: futures.Future[None],
-    ) -> None:
-        del self._jobs[number]
+    def _perform(self, call: _Call) -> None:
+        if not self._leaving:  # else it is not accepted, so its message is handed back
+            call.perform()
+
+    def _on_done(self, call: _Call, future: futures.Future[None]) -> None:
+        del self._jobs[call.number]
         self._futures.discard(future)
         if future.cancelled():
             return
         if (error := future.exception()) is not None:
-            if isinstance(error, aio.Aborted):
-                # No callback: Celery has already settled the message, or hands it back.
-                logger.info("Job %s was given up: %r", number, error)
-            elif error_callback is not None:
-                # Not the task's own exception (the tracer returns that) but one that escaped,
-                # such as SystemExit or an undecodable body. Stock threads drop it, and the
-                # message stays unacknowledged for ever.
-                error_callback(ExceptionInfo((type(error), error, error.__traceback__)))
+            call.report(error)
         hub = get_event_loop()
         if hub is not None:
             # With worker_disable_prefetch the consumer stops polling while all slots are taken;

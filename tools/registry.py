@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NAMESPACE = re.compile(r"[.:/]")
+_WORD = re.compile(r"[a-z0-9]+")
 _SHOWN_NAMES = 3
+_LIKE = 0.55
 
 
 class Registry(Mapping[str, ToolSpec]):
@@ -109,10 +111,17 @@ def resolve(specs: Mapping[str, ToolSpec], name: str) -> ToolSpec | None:
 
 def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """Up to three names most like a wrong one, best first."""
-    by_squash = {_squash(known): known for known in names}
-    wanted = _squash(name[:200])
-    found = difflib.get_close_matches(wanted, list(by_squash), n=_SHOWN_NAMES, cutoff=0.5)
-    return tuple(by_squash[match] for match in found)
+    likeness = {known: _likeness(name[:200], known) for known in names}
+    found = sorted(likeness, key=lambda known: -likeness[known])
+    return tuple(known for known in found if likeness[known] > _LIKE)[:_SHOWN_NAMES]
+
+
+def _likeness(name: str, known: str) -> float:
+    """How alike two names are: letters in order, plus shared words in any order."""
+    letters = difflib.SequenceMatcher(a=_squash(name), b=_squash(known)).ratio()
+    words = set(_WORD.findall(name.lower()))
+    shared = words & set(_WORD.findall(known.lower()))
+    return letters + len(shared) / max(1, len(words))
 
 
 def _squash(name: str) -> str:

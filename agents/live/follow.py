@@ -20,6 +20,7 @@ from agents.live.entries import Delta, Ended, Entry
 from agents.live.window import START, Cursor, Source
 from agents.models import Run
 from agents.querysets import events_after, tree
+from heartbit_site.base import orm
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ async def follow(root_id: UUID, source: Source) -> AsyncIterator[Update]:
     """
     reader = _Reader(root_id)
     while True:
-        for update in await asyncio.to_thread(reader.news):
+        for update in await orm.in_thread(reader.news):
             yield update
         if reader.over:
             return
@@ -109,7 +110,7 @@ async def wait_for_end(run_id: UUID, source: Source) -> Run:
         for _, cursor, _entry in entries:
             reader.cursors[run_id] = cursor
         if not entries or isinstance(entries[-1][2], Ended):
-            run = await Run.objects.aget(pk=run_id)
+            run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
             if run.status in TERMINAL:
                 return run
 

@@ -124,7 +124,7 @@ def _host(
         doorbell=doorbell,
         models=Models(providers, local_url),
         guarded=guarded,
-        executor=OrmExecutor(16, thread_name_prefix="tool"),
+        executor=OrmExecutor(16, name="tool"),
     )
     process = Process(configuration, outside)
     sweeper = Sweeper(

@@ -1,23 +1,47 @@
-"""Django's ORM away from requests: bounded threads whose connections do not grow stale."""
+"""Django's ORM away from requests: bounded threads whose connections do not grow stale.
+
+Usage::
+
+    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+"""
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from django.db import close_old_connections
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+THREADS = 8
+
 
 class OrmExecutor(ThreadPoolExecutor):
-    """Threads for short blocking work that may use the ORM; at most ``max_workers`` connections."""
+    """Threads for short blocking work that may use the ORM; each keeps at most one connection."""
+
+    def __init__(self, max_workers: int, *, name: str) -> None:
+        self._wrappers: list[Any] = []
+        super().__init__(max_workers, thread_name_prefix=name, initializer=self._remember)
+
+    def _remember(self) -> None:
+        # This thread's own object, so that shutdown can reach its connection.
+        self._wrappers.append(connections[DEFAULT_DB_ALIAS])
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``fn`` in a thread; its connection is checked before and after."""
         return super().submit(_checked, fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  the base class's
+        """End the threads and close their connections."""
+        super().shutdown(wait=wait, cancel_futures=cancel_futures)
+        for wrapper in self._wrappers:
+            if wrapper.connection is not None:
+                wrapper.connection.close()  # the driver's connection, which any thread may close
 
 
 def _checked(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -26,3 +50,21 @@ def _checked(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return fn(*args, **kwargs)
     finally:
         close_old_connections()
+
+
+@functools.cache
+def shared() -> OrmExecutor:
+    """The process's executor for ORM work that the loop waits for."""
+    return OrmExecutor(THREADS, name="orm")
+
+
+async def in_thread(fn: Callable[[], T]) -> T:
+    """The result of ``fn``, run in a thread that may use the ORM."""
+    return await asyncio.get_running_loop().run_in_executor(shared(), fn)
+
+
+def close() -> None:
+    """End the shared executor, if it was ever used; the next use starts a new one."""
+    if shared.cache_info().currsize:
+        shared().shutdown()
+        shared.cache_clear()

@@ -29,8 +29,7 @@ MAX_JSON_DEPTH = 64
 _MAX_INTEGER_DIGITS = 20  # of 2**64 - 1; ``int(text)`` is quadratic and capped, so length first
 _INTEGER_BOUND = 2**64
 
-# A complete or unterminated string, or one bracket. Possessive: linear on every input.
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_MARK = re.compile(r'\\.|["\[\]{}]', re.DOTALL)  # what opens, closes, or escapes
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -116,9 +115,14 @@ def _check_depth(text: str, max_depth: int) -> None:
     if text.count("[") + text.count("{") <= max_depth:
         return
     depth = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
+    in_string = False
+    for match in _MARK.finditer(text):
         mark = match[0]
-        if mark in "[{":
+        if mark == '"':
+            in_string = not in_string
+        elif in_string:
+            continue
+        elif mark in "[{":
             depth += 1
             if depth > max_depth:
                 raise UntrustedJSONError(

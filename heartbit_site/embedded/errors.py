@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+from heartbit_site.base.errors import HeartbitError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class EmbeddedError(RuntimeError):
+class EmbeddedError(HeartbitError):
     """An embedded service cannot be used.
 
     The message is one sentence for the person at the terminal: what, where and how to mend it.

@@ -50,7 +50,8 @@ class Server:
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, path, _ = head[0].split(" ", 2)
-        headers = httpx.Headers([line.split(": ", 1) for line in head[1:] if line])  # type: ignore[misc]
+        fields = (line.partition(": ") for line in head[1:] if line)
+        headers = httpx.Headers([(name, value) for name, _, value in fields])
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         url = f"http://{headers['host']}{path}"
         self.requests.append(httpx.Request(method, url, headers=headers, content=body))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
@@ -115,10 +116,8 @@ def test_depth_is_no_matter_of_the_stack() -> None:
 def test_the_depth_check_is_linear(unit: str) -> None:
     text = unit * (900_000 // len(unit))
     began = time.perf_counter()
-    try:
+    with contextlib.suppress(UntrustedJSONError):
         parse_untrusted_json(text)
-    except UntrustedJSONError:
-        pass
     assert time.perf_counter() - began < 2
 
 
@@ -180,7 +179,5 @@ def test_what_was_parsed_is_storable_and_parses_again(value: object, escaped: bo
 
 @given(st.text(alphabet='[]{}",:\\u0d8fF19eE+-.NIatrue \x00\ud800', max_size=200) | st.binary())
 def test_nothing_but_the_one_error_is_raised(source: str | bytes) -> None:
-    try:
+    with contextlib.suppress(UntrustedJSONError):
         assert_jsonb(parse_untrusted_json(source))
-    except UntrustedJSONError:
-        pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import statistics
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -101,11 +102,12 @@ def test_a_saturated_worker_leaves_messages_to_others_and_notices_a_free_slot(
 ) -> None:
     """With worker_disable_prefetch; an early-acknowledged task wakes the consumer when it ends."""
     worker = start_worker(concurrency=1)
-    for number in range(4):
-        client.send_task("wait", (f"run {number}", 0.3), ignore_result=True)
+    for number in range(6):
+        client.send_task("wait", (f"run {number}", 0.2), ignore_result=True)
     worker.wait_for("started", count=1)
-    wait_until(lambda: valkey.queued() == 3, what="the others stay in the queue")
-    finished = worker.wait_for("finished", count=4)
-    started = worker.events("started")
-    gaps = [s["at"] - f["at"] for f, s in zip(finished, started[1:], strict=False)]
-    assert max(gaps) < 0.25, gaps
+    wait_until(lambda: valkey.queued() == 5, what="the others stay in the queue")
+    finished = worker.wait_for("finished", count=6)
+    started = worker.events("started")[1:]
+    gaps = [s["at"] - f["at"] for f, s in zip(finished, started, strict=False)]
+    # Unwoken, the consumer notices at its next timer, about a second later.
+    assert statistics.median(gaps) < 0.3, gaps

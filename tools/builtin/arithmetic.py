@@ -29,11 +29,10 @@ _MAX_BITS = 4_096
 _MAX_FACTORIAL = 400
 _MAX_DIGITS = 100
 
-# Numbers, names, operators. A letter right after a number is refused here, because Python's
-# tokenizer warns of some ("1if"), and a warning may be an error or reach standard error.
-_TOKENS = re.compile(
-    r"(?:\s|[-+*/%^(),]|[A-Za-z_]\w*+|(?:\d[\d_]*+\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?(?![\w.]))*+",
-    re.ASCII,
+# A letter right after a number is refused here, because Python's tokenizer warns of some ("1if"),
+# and a warning may be an error or reach standard error.
+_TOKEN = re.compile(
+    r"\s+|[-+*/%^(),]|[A-Za-z_]\w*|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])", re.ASCII
 )
 
 
@@ -70,12 +69,13 @@ def evaluate(text: str) -> Number:
     """
     if len(text) > MAX_CHARACTERS:
         raise CalculationError(f"The expression has more than {MAX_CHARACTERS} characters.")
-    match = _TOKENS.match(text)
-    end = match.end() if match else 0
-    if end < len(text):
-        raise CalculationError(
-            f"The expression is not arithmetic from {text[end : end + 20]!r} on."
-        )
+    position = 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            rest = text[position : position + 20]
+            raise CalculationError(f"The expression is not arithmetic from {rest!r} on.")
+        position = token.end()
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return _bounded(_value(tree.body, _MAX_DEPTH))
@@ -148,10 +148,9 @@ def _bounded(value: object) -> Number:
 
 def _power(base: Number, exponent: Number) -> object:
     # Sized before it is computed: 9**9**9 has 370 million digits.
-    if isinstance(base, int) and isinstance(exponent, int):
-        bits = base.bit_length() * abs(exponent)
-        if abs(base) > 1 and bits > _MAX_BITS + base.bit_length():
-            raise CalculationError("The power is too large.")
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and (int(base).bit_length() - 1) * abs(exponent) > _MAX_BITS:
+        raise CalculationError("The power is too large.")
     return base**exponent
 
 

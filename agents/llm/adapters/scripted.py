@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents.llm.errors import ModelError, RequestRejectedError
 from agents.llm.messages import (
@@ -28,6 +27,9 @@ from agents.llm.messages import (
     ToolCallDelta,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,23 +125,18 @@ class ScriptedModel:
         yield Completion(message, usage, reason, self._name.partition(":")[2])
 
     def _reply(self, request: ChatRequest) -> Reply:
-        match self._script:
-            case Sequence() as answers if len(self.requests) > len(answers):
-                raise RequestRejectedError(
-                    f"The script of {self._name} has {len(answers)} answers and this is request "
-                    f"{len(self.requests)}; add an answer, or give a function."
-                )
-            case Sequence() as answers:
-                reply = answers[len(self.requests) - 1]
-            case answer:
-                reply = answer(request)
-        match reply:
-            case str():
-                return Reply(text=reply)
-            case ModelError():
-                raise reply
-            case Reply():
-                return reply
+        scripted = self._script(request) if callable(self._script) else self._next(self._script)
+        if isinstance(scripted, ModelError):
+            raise scripted
+        return Reply(text=scripted) if isinstance(scripted, str) else scripted
+
+    def _next(self, answers: Sequence[Scripted]) -> Scripted:
+        if len(self.requests) > len(answers):
+            raise RequestRejectedError(
+                f"The script of {self._name} has {len(answers)} answers and this is request "
+                f"{len(self.requests)}; add an answer, or give a function."
+            )
+        return answers[len(self.requests) - 1]
 
 
 def _pieces(text: str, *, count: int) -> list[str]:

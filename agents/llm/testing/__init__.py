@@ -1,0 +1,1 @@
+"""What users' own tests and benchmarks need: a server that speaks both wire dialects."""

@@ -1,0 +1,94 @@
+"""What the wire server reads out of a request, the same for both dialects."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from agents.llm.testing.directives import Script, parse_script
+
+# How an adapter for models without tool calls writes a result (constrained JSON).
+_WRITTEN_RESULT = re.compile(r"(Result|Error) of [\w.-]+: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One request.
+
+    Attributes:
+        script: The directives of the last user text.
+        run: The key of the conversation: its ``run`` directive or a digest of its first user text.
+        turn: The number of assistant messages so far.
+        round: The number of assistant messages since the last user text.
+        results: The number of tool results since then.
+        native_tools: Whether tools are offered and may be called.
+        schema_answer: For a request with ``response_format``: the branch that answers in text, or
+            an empty string when only calls are allowed; None without ``response_format``.
+        stream: Whether events are asked for.
+    """
+
+    script: Script
+    run: str
+    turn: int
+    round: int
+    results: int
+    native_tools: bool
+    schema_answer: str | None
+    stream: bool
+    model: str
+
+
+def read_conversation(body: dict[str, Any]) -> Conversation:
+    """Read a Chat Completions or a Messages request."""
+    first = last = ""
+    turn = since = results = 0
+    for message in body.get("messages", ()):
+        match message.get("role"):
+            case "assistant":
+                turn += 1
+                since += 1
+            case "tool":
+                results += 1
+            case "user":
+                text, found = _user_text(message.get("content"))
+                results += found
+                if text:
+                    first = first or text
+                    last, since = text, 0
+                    results = found
+    script = parse_script(last)
+    choice = body.get("tool_choice")
+    none = choice == "none" or (isinstance(choice, dict) and choice.get("type") == "none")
+    return Conversation(
+        script=script,
+        run=parse_script(first).run or hashlib.sha256(first.encode()).hexdigest()[:16],
+        turn=turn,
+        round=since,
+        results=results,
+        native_tools=bool(body.get("tools")) and not none,
+        schema_answer=_schema_answer(body.get("response_format")),
+        stream=bool(body.get("stream")),
+        model=str(body.get("model", "")),
+    )
+
+
+def _user_text(content: Any) -> tuple[str, int]:
+    """Return a user message's own words and the number of tool results it carries."""
+    if isinstance(content, str):
+        return ("", 1) if _WRITTEN_RESULT.match(content) else (content, 0)
+    blocks = [block for block in content or () if isinstance(block, dict)]
+    found = sum(block.get("type") == "tool_result" for block in blocks)
+    return "\n".join(block["text"] for block in blocks if block.get("type") == "text"), found
+
+
+def _schema_answer(response_format: Any) -> str | None:
+    if not isinstance(response_format, dict):
+        return None
+    branches = response_format.get("json_schema", {}).get("schema", {}).get("anyOf", ())
+    for branch in branches:
+        properties = branch.get("properties", {})
+        if list(properties.get("args", {}).get("properties", {})) == ["text"]:
+            return str(properties["tool"]["const"])
+    return ""

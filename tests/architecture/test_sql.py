@@ -1,0 +1,22 @@
+"""The SQL in the tree, in the migrations and in the database are one."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from agents.runs import install
+from agents.runs.transitions import arrows
+
+
+def test_a_changed_function_has_a_new_migration() -> None:
+    assert install.FINGERPRINT == install.fingerprint(), (
+        "agents/runs/sql changed: add a migration that runs agents.runs.install.install, then set "
+        f"FINGERPRINT = {install.fingerprint()!r} in agents/runs/install.py"
+    )
+
+
+def test_the_databases_guard_holds_the_transition_table(database: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT prosrc FROM pg_proc WHERE proname = 'heartbit_check_transition'")
+        (source,) = cursor.fetchone()
+    assert "'{" + ",".join(arrows()) + "}'" in source

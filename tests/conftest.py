@@ -1,0 +1,58 @@
+"""What every test may ask for: the real database, a workspace of its own, a model server, workers."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from agents.actions.create_default_team import create_default_team
+from heartbit_site.base import orm
+from heartbit_site.base.models import Workspace
+from heartbit_site.bootstrap import prepare
+from tests.fleet import WireServer, Worker
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_blocker: DjangoDbBlocker) -> None:
+    """pytest-django's database is the installation's own: workers and the CLI see the same one."""
+    with django_db_blocker.unblock():
+        prepare()
+
+
+@pytest.fixture(scope="session")
+def database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Committed rows, visible to other processes; nothing is rolled back or flushed."""
+    with django_db_blocker.unblock():
+        yield
+        orm.close()
+        connections.close_all()
+
+
+@pytest.fixture
+def workspace(database: None) -> Workspace:
+    """A workspace of the test's own, with the default team."""
+    slug = f"t-{secrets.token_hex(4)}"
+    created = Workspace.objects.create(slug=slug, name=slug)
+    create_default_team(created)
+    return created
+
+
+@pytest.fixture(scope="session")
+def wire_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireServer]:
+    """The fake model provider, in a process of its own; this process's environment points at it."""
+    with WireServer(ledger=tmp_path_factory.mktemp("wire") / "ledger.jsonl") as server:
+        os.environ["OPENAI_BASE_URL"] = server.url
+        os.environ["OPENAI_API_KEY"] = "test"
+        yield server
+
+
+@pytest.fixture(scope="session")
+def worker(database: None, wire_server: WireServer) -> Iterator[Worker]:
+    """A fleet worker that serves the default queues."""
+    with Worker() as process:
+        yield process

@@ -1,0 +1,148 @@
+"""Real processes for tests: the fake provider and fleet workers, ended by their own ids."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from agents.models import WorkerHeartbeat
+
+ROOT = Path(__file__).parents[1]
+
+
+def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:
+    """Poll until the condition holds; its value.
+
+    Raises:
+        AssertionError: It did not within the time.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds:g} s: {what or condition}")
+
+
+class WireServer:
+    """``agents.llm.testing.wire_server`` as a process."""
+
+    def __init__(self, *, ledger: Path, latency_ms: float = 0.0) -> None:
+        self.ledger = ledger
+        self._latency_ms = latency_ms
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "agents.llm.testing.wire_server", "--port", "0"]
+        command += ["--latency-ms", str(self._latency_ms), "--ledger", str(self.ledger)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], 20)
+        assert ready, "the wire server did not start"
+        self.url: str = json.loads(self._process.stdout.readline())["url"]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.terminate()
+        self._process.communicate(timeout=10)
+
+    def stats(self) -> dict[str, Any]:
+        """Its counters."""
+        result: dict[str, Any] = httpx.get(f"{self.url}/stats").json()
+        return result
+
+
+class Worker:
+    """A fleet worker process (``heartbit serve``), logging to a file of its own."""
+
+    def __init__(
+        self,
+        *,
+        queues: str = "agents,system",
+        concurrency: int = 100,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self._command = [
+            *(sys.executable, "-m", "heartbit_site.cli.main", "serve"),
+            *("--queues", queues, "--concurrency", str(concurrency)),
+        ]
+        self._environment = {**os.environ, **(environment or {})}
+        descriptor, name = tempfile.mkstemp(prefix="worker", suffix=".log")
+        os.close(descriptor)
+        self.log = Path(name)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+        if error is not None:
+            sys.stderr.write(f"--- {self.log}\n{self.log.read_text()[-4000:]}\n")
+        self.log.unlink()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start it and wait until it may claim runs."""
+        with self.log.open("a") as log:
+            self._process = subprocess.Popen(
+                self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
+            )
+        wait_until(self._registered, seconds=40, what=f"worker registered, see {self.log}")
+
+    def _registered(self) -> bool:
+        assert self._process.poll() is None, self.log.read_text()[-4000:]
+        alive = WorkerHeartbeat.objects.filter(gone_at__isnull=True)
+        return alive.filter(name__endswith=f":{self.pid}").exists()
+
+    def kill(self) -> None:
+        """SIGKILL: it cannot say goodbye."""
+        self._process.kill()
+        self._process.wait(timeout=10)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def stop(self) -> int:
+        """SIGTERM, and wait for its end."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        return self._process.wait(timeout=30)
+
+
+@contextmanager
+def frozen(worker: Worker) -> Iterator[None]:
+    """SIGSTOP the worker for the length of the block."""
+    worker.signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        worker.signal(signal.SIGCONT)

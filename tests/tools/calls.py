@@ -1,0 +1,53 @@
+"""A context and a call, with what most tests do not care about filled in."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, spec_of
+from tools.pipeline import Done, Waiting, invoke
+from tools.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+EXECUTOR = ThreadPoolExecutor(8)
+
+
+def context(http: httpx.AsyncClient | None = None) -> ToolContext:
+    run = uuid.UUID(int=1)
+    client = http or httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(500)))
+    return ToolContext(1, run, run, "tester", "1.0", f"{run}:1.0", client)
+
+
+def made(function: Callable[..., Any], effect: Effect = Effect.PURE, **options: Any) -> ToolSpec:
+    options = {"name": None, "description": "A tool.", "timeout_seconds": 5.0, "tags": ()} | options
+    return spec_of(function, effect=effect, **options)
+
+
+async def call(
+    tools: ToolSpec | Mapping[str, ToolSpec],
+    arguments: str = "{}",
+    *,
+    name: str | None = None,
+    executor: Executor = EXECUTOR,
+    http: httpx.AsyncClient | None = None,
+    **options: Any,
+) -> Done | Waiting:
+    specs = Registry([tools]) if isinstance(tools, ToolSpec) else tools
+
+    async def intent() -> None:
+        return None
+
+    return await invoke(
+        specs,
+        name=name or next(iter(specs)),
+        arguments=arguments,
+        context=context(http),
+        executor=executor,
+        **({"intent": intent} | options),
+    )
