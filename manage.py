@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's management commands, with the embedded services started when no database is configured."""
+"""Django's management commands; the embedded database is started when no other is configured."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+WITHOUT_DATABASE = frozenset({"collectstatic", "help", "version", "--help", "--version"})
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+    from heartbit_site.bootstrap import start_services  # noqa: PLC0415  reads the settings
+
+    if len(sys.argv) > 1 and sys.argv[1] not in WITHOUT_DATABASE:
+        start_services()
     execute_from_command_line(sys.argv)
 
 

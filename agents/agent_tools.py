@@ -17,7 +17,7 @@ Key = Annotated[str, Field(min_length=1, max_length=200, description="The entry'
 
 @tool(effect=Effect.PURE, tags=("blackboard",))
 def blackboard_read(context: ToolContext, key: Key) -> Any:
-    """Read an entry of the team's shared blackboard. A finished member's result is at agent:<name>."""
+    """Read an entry of the team's blackboard. A finished member's result is at agent:<name>."""
     entry = _entries(context).filter(key=key).first()
     if entry is None:
         return f"There is no entry {key!r}; blackboard_list shows what there is."

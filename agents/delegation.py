@@ -5,10 +5,12 @@ The tool only says what it wants; the runtime creates the runs, suspends the cal
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agents.loop.definition import AgentDefinition
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolSpec, WaitOutcome
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
 
 NAME = "delegate_task"
 

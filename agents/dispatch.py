@@ -6,13 +6,16 @@ database decides who may claim, and the sweeper rings again what nobody answered
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from celery import chord
 
 from heartbit_site.base import enqueue
 from heartbit_site.base.queues import EXECUTE_RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
 
 
 def ring(run_id: UUID, *, queue: str) -> None:
@@ -21,7 +24,9 @@ def ring(run_id: UUID, *, queue: str) -> None:
 
 
 def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> None:
-    """Ring all children (id, queue) as the header of a chord whose body is a nudge for the parent."""
-    header = [enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue) for run_id, queue in children]
+    """Ring all children (id, queue) as a chord's header; its body is a nudge for the parent."""
+    header = [
+        enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue) for run_id, queue in children
+    ]
     body = enqueue.signature(EXECUTE_RUN, str(parent[0]), queue=parent[1])
     enqueue.send(chord(header, body))

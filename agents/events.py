@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import TypeAdapter
 
-from agents.llm.messages import AssistantMessage, Usage
+if TYPE_CHECKING:
+    from agents.llm.messages import AssistantMessage, Usage
 
 ToolStatus = Literal["ok", "error", "timeout", "invalid", "refused", "uncertain"]
 
@@ -166,9 +167,7 @@ Event = (
 )
 Ending = RunSucceeded | RunFailed | RunCancelled
 
-_ADAPTERS: dict[str, TypeAdapter[Event]] = {
-    kind.type: TypeAdapter(kind) for kind in Event.__args__
-}
+_ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kind in Event.__args__}
 
 
 @dataclass(frozen=True, slots=True)

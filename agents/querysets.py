@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from string import hexdigits
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from agents.errors import RunNotFoundError
 from agents.models import Run, RunEvent
-from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+SHORTEST_PREFIX = 8  # characters of an id that may stand for the whole
 
 
 def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
@@ -15,15 +21,15 @@ def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
     Raises:
         RunNotFoundError: There is none, or the beginning fits several.
     """
-    text = str(run_id).strip().lower()
-    runs = Run.objects.filter(workspace=workspace)
-    found = list(runs.extra(where=["agents_run.id::text LIKE %s"], params=[f"{text}%"])[:2]) if (
-        len(text) >= 8 and set(text) <= set("0123456789abcdef-")
-    ) else []
+    digits = str(run_id).strip().lower().replace("-", "")
+    found: list[Run] = []
+    if SHORTEST_PREFIX <= len(digits) <= 32 and set(digits) <= set(hexdigits):
+        first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+        found = list(Run.objects.filter(workspace=workspace, pk__range=(first, last))[:2])
     if len(found) != 1:
         problem = "several runs begin" if found else "no run begins"
         raise RunNotFoundError(
-            f"In {workspace.slug} {problem} with {text!r}: `heartbit status` lists the last ones."
+            f"In {workspace.slug} {problem} with {run_id!s}: `heartbit status` lists the last ones."
         )
     return found[0]
 

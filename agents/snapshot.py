@@ -30,8 +30,8 @@ def read(version_id: int, name: str, snapshot: dict[str, Any]) -> AgentDefinitio
     """
     if snapshot.get("format") != FORMAT:
         raise ConfigurationError(
-            f"Version {version_id} of agent {name!r} has snapshot format {snapshot.get('format')!r}; "
-            f"this Heartbit reads format {FORMAT}: upgrade the workers."
+            f"Version {version_id} of agent {name!r} has snapshot format "
+            f"{snapshot.get('format')!r}; this Heartbit reads format {FORMAT}: upgrade the workers."
         )
     limits = snapshot["limits"]
     return AgentDefinition(

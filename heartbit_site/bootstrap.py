@@ -12,7 +12,24 @@ from heartbit_site.celery import app as celery_app
 from heartbit_site.embedded import client
 
 if TYPE_CHECKING:
+    from heartbit_site.embedded.state import ServiceName
     from heartbit_site.first_start import Admin
+
+
+def start_services(*, model: bool = False) -> None:
+    """Start the embedded services that no URL replaces; one or two milliseconds when they run.
+
+    Raises:
+        EmbeddedError: A service cannot be started; the sentence says why.
+        ConfigurationError: The environment is wrong.
+    """
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+    environment = settings.ENVIRONMENT
+    wanted: set[ServiceName] = set(environment.embedded)
+    if model:
+        wanted.add("model")
+    if wanted:
+        client.ensure(wanted, environment.state)
 
 
 def prepare(*, model: bool = False) -> Admin | None:
@@ -28,11 +45,7 @@ def prepare(*, model: bool = False) -> Admin | None:
         EmbeddedError: A service cannot be started; the sentence says why.
         ConfigurationError: The environment is wrong, or the database cannot be reached.
     """
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
-    environment = settings.ENVIRONMENT
-    wanted = set(environment.embedded) | ({"model"} if model else set())
-    if wanted:
-        client.ensure(sorted(wanted), environment.state)
+    start_services(model=model)
     django.setup()
     celery_app.set_current()  # messages sent by name go through our broker settings
     from heartbit_site.first_start import migrate_and_seed  # noqa: PLC0415  needs the app registry

@@ -14,6 +14,7 @@ from django.conf import settings
 from heartbit_site import broker
 from heartbit_site.base import queues
 from heartbit_site.environment import celery_broker
+from scheduling.beat import BEAT_SCHEDULE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
 broker.install()
@@ -44,7 +45,8 @@ app.conf.update(
     task_publish_retry=False,
     timezone="UTC",
     enable_utc=True,
-    imports=("agents.tasks",),
+    imports=("agents.tasks", "scheduling.tasks"),
+    beat_schedule=BEAT_SCHEDULE,
     beat_scheduler="django_celery_beat.schedulers:DatabaseScheduler",
     beat_sync_every=1,
     beat_max_loop_interval=1,

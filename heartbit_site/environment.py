@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.embedded.state import StateDirectory
+from heartbit_site.embedded.state import ServiceName, StateDirectory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 POSTGRES_SCHEMES = ("postgresql", "postgres")
 REDIS_SCHEMES = ("redis", "rediss", "unix")
@@ -30,7 +33,7 @@ class Environment:
     database_url: str
     database_direct_url: str
     redis_url: str
-    embedded: frozenset[str]
+    embedded: frozenset[ServiceName]
 
 
 def read(environ: Mapping[str, str] | None = None) -> Environment:
@@ -41,7 +44,7 @@ def read(environ: Mapping[str, str] | None = None) -> Environment:
     """
     environ = os.environ if environ is None else environ
     state = StateDirectory()
-    embedded = set()
+    embedded: set[ServiceName] = set()
     database_url = environ.get("DATABASE_URL", "")
     if not database_url:
         embedded.add("postgres")
@@ -95,5 +98,7 @@ def celery_broker(redis_url: str) -> str:
     if not redis_url.startswith("unix://"):
         return redis_url
     parts = urlsplit(redis_url)
-    database = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair).get("db", "0")
+    database = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair).get(
+        "db", "0"
+    )
     return f"redis+socket://{parts.path}?virtual_host={database}"

@@ -6,8 +6,10 @@ import os
 import secrets
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from heartbit_site.embedded.state import StateDirectory
+if TYPE_CHECKING:
+    from heartbit_site.embedded.state import StateDirectory
 
 
 def secret_key(state: StateDirectory) -> str:

@@ -1,20 +1,24 @@
-"""What every test may ask for: the real database, a workspace of its own, a model server, workers."""
+"""What every test may ask for: the real database, a workspace, a model server, workers."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from django.db import connections
-from pytest_django import DjangoDbBlocker
 
 from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.bootstrap import prepare
 from tests.fleet import WireServer, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_django import DjangoDbBlocker
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ for name in FOREIGN:
     os.environ.pop(name, None)
 
 # Short, because unix sockets live in it, and passable, because root's servers are another user's.
-STATE = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))  # noqa: S108  private: mkdtemp
+STATE = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))
 STATE.chmod(0o755)
 os.environ.update(
     HEARTBIT_STATE=str(STATE / "s"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
 from agents import dispatch
 from agents.errors import RunNotFoundError
 from agents.models import Run
-from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
 
 
 def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str) -> None:
@@ -21,7 +25,9 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str) -> None:
         RunNotFoundError: The workspace has no such run.
     """
     if not Run.objects.filter(workspace=workspace, pk=run_id).exists():
-        raise RunNotFoundError(f"There is no run {run_id} in {workspace.slug}: `heartbit status` lists them.")
+        raise RunNotFoundError(
+            f"There is no run {run_id} in {workspace.slug}: `heartbit status` lists them."
+        )
     with connection.cursor() as cursor:  # one statement, so atomic by itself
         cursor.execute("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
         ring: UUID | None = cursor.fetchone()[0]

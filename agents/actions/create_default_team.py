@@ -65,7 +65,9 @@ def create_default_team(workspace: Workspace) -> Agent | None:
             description=member.description,
             system_prompt=member.system_prompt,
         )
-        ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in member.tools)
+        ToolBinding.objects.bulk_create(
+            ToolBinding(agent=agent, tool=tool) for tool in member.tools
+        )
         publish_agent(agent)
         members.append(agent)
     orchestrator = Agent.objects.create(

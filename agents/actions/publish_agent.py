@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -10,8 +10,10 @@ from django.db.models import Max
 from agents import snapshot
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.toolspec import ToolSpec
 from tools.registry import closest, definition_hash, registry
+
+if TYPE_CHECKING:
+    from heartbit_site.base.toolspec import ToolSpec
 
 
 @transaction.atomic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
@@ -12,9 +12,13 @@ from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.models import Agent
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
 from tools.registry import closest
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
 
 
 def start_run(
@@ -79,6 +83,8 @@ def _find(workspace: Workspace, name: str) -> Agent:
     if row is None:
         names = list(agents.values_list("name", flat=True))
         near = closest(name, names)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none yet'}."
+        hint = (
+            f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none yet'}."
+        )
         raise AgentNotFoundError(f"There is no agent named {name!r} in {workspace.slug}: {hint}")
     return row

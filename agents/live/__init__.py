@@ -1,1 +1,1 @@
-"""The window onto running agents: token deltas and wake-ups, never the truth (that is the journal)."""
+"""The window onto running agents: token deltas and wake-ups; the truth is the journal."""

@@ -1,15 +1,17 @@
 """What a run's live stream holds.
 
-Deltas are keyed (turn, attempt, offset): a reader that sees a new attempt throws away what it had of
-that turn, because the model call was repeated. ``Advanced`` and ``Ended`` only say that Postgres has
-news; a reader that misses one finds out by its next look there.
+Deltas are keyed (turn, attempt, offset): a reader that sees a new attempt throws away what it had
+of that turn, because the model call was repeated. ``Advanced`` and ``Ended`` only say that Postgres
+has news; a reader that misses one finds out by its next look there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DeltaKind = Literal["text", "thinking"]
 
@@ -58,9 +60,7 @@ def decode(fields: Mapping[str, str]) -> Entry:
     match fields["t"]:
         case "d":
             kind: DeltaKind = "thinking" if fields["k"] == "thinking" else "text"
-            return Delta(
-                int(fields["n"]), int(fields["a"]), int(fields["o"]), fields["x"], kind
-            )
+            return Delta(int(fields["n"]), int(fields["a"]), int(fields["o"]), fields["x"], kind)
         case "s":
             return Advanced(int(fields["q"]))
         case _:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
@@ -21,6 +20,10 @@ from agents.live.window import START, Cursor, Source
 from agents.models import Run
 from agents.querysets import events_after, tree
 from heartbit_site.base import orm
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from uuid import UUID
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +106,7 @@ async def follow(root_id: UUID, source: Source) -> AsyncIterator[Update]:
 
 
 async def wait_for_end(run_id: UUID, source: Source) -> Run:
-    """The run, once it has ended. The window wakes the reader; a look each second is the fallback."""
+    """The run, once it has ended. The window wakes the reader; it also looks each second."""
     reader = _Reader(run_id, cursors={run_id: START})
     while True:
         entries = await _read(source, reader)

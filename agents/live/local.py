@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping
-from uuid import UUID
+from typing import TYPE_CHECKING
 
-from agents.live.entries import Entry
-from agents.live.window import Cursor
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from agents.live.entries import Entry
+    from agents.live.window import Cursor
 
 
 class LocalWindow:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agents.live.entries import Advanced, Delta, Ended, Entry, decode, encode
-from agents.live.window import Cursor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from agents.live.window import Cursor
 
 logger = logging.getLogger(__name__)
 
@@ -54,10 +59,8 @@ class ValkeyWindow:
         """Flush until cancelled."""
         while True:
             await self._some.wait()
-            try:
+            with contextlib.suppress(TimeoutError):  # nothing urgent came: the usual batch
                 await asyncio.wait_for(self._urgent.wait(), COALESCE_SECONDS)
-            except TimeoutError:
-                pass  # nothing urgent came: the usual batch
             await self.flush()
 
     async def flush(self) -> None:
@@ -141,5 +144,3 @@ def _flat(entries: list[object]) -> list[tuple[str, dict[str, str]]]:
     if entries and isinstance(entries[0], list):
         entries = [entry for part in entries for entry in part]
     return entries  # type: ignore[return-value]  # redis-py has no types for stream entries
-
-

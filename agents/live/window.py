@@ -5,12 +5,14 @@ Two implementations: ``valkey.ValkeyWindow`` for the fleet, ``local.LocalWindow`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-from uuid import UUID
+from typing import TYPE_CHECKING, Protocol
 
 from agents.live.entries import Advanced, Delta, DeltaKind, Ended, Entry
 from agents.llm.messages import StreamEvent, TextDelta, ThinkingDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
 
 #: Where a reader is in one run's stream; the empty cursor is its beginning.
 Cursor = str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agents.errors import LeaseLostError
 from agents.events import (
@@ -21,12 +21,14 @@ from agents.events import (
 )
 from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import ChatRequest, Completion, TextDelta
-from agents.loop.definition import AgentDefinition
-from agents.loop.journaled import JournaledState
 from agents.loop.ports import PendingSuspension, Ports
-from agents.loop.state import CallState
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import Done, Waiting
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
+    from agents.loop.journaled import JournaledState
+    from agents.loop.state import CallState
 
 UNCERTAIN = (
     "It is unknown whether this call took effect: the worker died while it ran. It was not "
@@ -147,7 +149,9 @@ class Slice:
             return RunFailed(
                 kind="limit",
                 limit="max_turns",
-                message=f"Stopped after {definition.max_turns} turns (max_turns of {definition.name}).",
+                message=(
+                    f"Stopped after {definition.max_turns} turns (max_turns of {definition.name})."
+                ),
                 partial=self._state.partial,
             )
         if self._seconds_left() <= 0:
@@ -212,7 +216,11 @@ class Slice:
         if isinstance(done, Waiting):
             return PendingSuspension(call.call_id, done.suspension)
         event = ToolFinished(
-            call.call_id, done.status, done.content, effect, round((time.monotonic() - began) * 1000)
+            call.call_id,
+            done.status,
+            done.content,
+            effect,
+            round((time.monotonic() - began) * 1000),
         )
         if effect in (Effect.PURE, ""):
             return event  # journaled with its turn's other results

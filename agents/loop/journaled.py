@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from agents.events import Ending, Event, RunCancelled, RunFailed
 from agents.loop.ports import Journal, Moved, PendingSuspension, Settled
-from agents.loop.state import RunState
+
+if TYPE_CHECKING:
+    from agents.loop.state import RunState
 
 
 class JournaledState:

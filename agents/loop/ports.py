@@ -7,16 +7,18 @@ Usage::
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from agents.events import Ending, Event, Recorded
-from agents.llm.messages import StreamEvent, ToolCall, ToolDefinition, Usage
-from agents.llm.protocol import ChatModel
-from heartbit_site.base.toolspec import Suspension, WaitOutcome
-from tools.pipeline import Done, Waiting
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from decimal import Decimal
+
+    from agents.events import Ending, Event, Recorded
+    from agents.llm.messages import StreamEvent, ToolCall, ToolDefinition, Usage
+    from agents.llm.protocol import ChatModel
+    from heartbit_site.base.toolspec import Suspension, WaitOutcome
+    from tools.pipeline import Done, Waiting
 
 
 @dataclass(frozen=True, slots=True)

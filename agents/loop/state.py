@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from agents.events import (
     CallWaiting,
@@ -18,6 +18,9 @@ from agents.events import (
 )
 from agents.llm.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from heartbit_site.base.toolspec import WaitOutcome
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='How people and other agents call it, e.g. researcher.', max_length=64, validators=[django.core.validators.RegexValidator('^[a-z][a-z0-9_-]*$', 'Use lower-case letters, digits, - and _; begin with a letter.')])),
                 ('description', models.CharField(blank=True, help_text='One sentence. An orchestrator reads it to decide whom to give a task.', max_length=300)),
                 ('system_prompt', models.TextField(help_text='Who the agent is and how it should work.')),
-                ('model', models.CharField(blank=True, help_text="provider:model, e.g. anthropic:claude-sonnet-4-5. Empty: the installation's default.", max_length=200)),
+                ('model', models.CharField(blank=True, help_text="provider:model, e.g. openai:gpt-5. Empty: the installation's default.", max_length=200)),
                 ('temperature', models.FloatField(blank=True, help_text="0 is steady, 1 is lively. Empty: the provider's default.", null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(2)])),
                 ('max_tokens', models.PositiveIntegerField(default=4096, help_text='Limit on each answer.', validators=[django.core.validators.MinValueValidator(1)])),
                 ('max_turns', models.PositiveIntegerField(default=10, help_text='Limit on model calls in one run.', validators=[django.core.validators.MinValueValidator(1)])),

@@ -34,7 +34,7 @@ class Agent(models.Model):
     model = models.CharField(
         max_length=200,
         blank=True,
-        help_text="provider:model, e.g. anthropic:claude-sonnet-4-5. Empty: the installation's default.",
+        help_text="provider:model, e.g. openai:gpt-5. Empty: the installation's default.",
     )
     temperature = models.FloatField(
         null=True,
@@ -79,11 +79,18 @@ class Agent(models.Model):
     queue = models.CharField(
         max_length=64,
         default="agents",
-        validators=[RegexValidator(r"^[a-z][a-z0-9_.-]*$", "Use lower-case letters, digits, . - _")],
+        validators=[
+            RegexValidator(r"^[a-z][a-z0-9_.-]*$", "Use lower-case letters, digits, . - _")
+        ],
         help_text="The worker queue its runs go to.",
     )
     current_version = models.ForeignKey(
-        "AgentVersion", null=True, blank=True, editable=False, on_delete=models.PROTECT, related_name="+"
+        "AgentVersion",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.PROTECT,
+        related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -107,7 +114,9 @@ class ToolBinding(models.Model):
 
     class Meta:
         ordering = ["tool"]
-        constraints = [models.UniqueConstraint(fields=["agent", "tool"], name="tool_once_per_agent")]
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "tool"], name="tool_once_per_agent")
+        ]
 
     def __str__(self) -> str:
         return self.tool

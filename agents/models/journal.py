@@ -11,7 +11,7 @@ from agents.models.run import Run
 
 
 class RunEvent(models.Model):
-    """One journaled fact (``agents.events`` has the types); append-only, the database refuses more."""
+    """One journaled fact (its types: ``agents.events``); append-only, the database sees to it."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
@@ -39,9 +39,7 @@ class ToolCall(models.Model):
     tool = models.CharField(max_length=200)
     arguments = models.TextField(help_text="As the model wrote them.")
     effect = models.CharField(max_length=16, blank=True)
-    status = models.CharField(
-        max_length=16, choices=CallStatus.choices, default=CallStatus.PENDING
-    )
+    status = models.CharField(max_length=16, choices=CallStatus.choices, default=CallStatus.PENDING)
     result = models.TextField(null=True, blank=True)  # noqa: DJ001  null: none yet
     idempotency_key = models.CharField(max_length=80)
     started_at = models.DateTimeField(null=True, blank=True)

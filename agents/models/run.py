@@ -50,7 +50,9 @@ class Run(models.Model):
     worker = models.ForeignKey(
         WorkerHeartbeat, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
     )
-    attempts = models.PositiveIntegerField(default=0, help_text="Slices that died without progress.")
+    attempts = models.PositiveIntegerField(
+        default=0, help_text="Slices that died without progress."
+    )
     claimed_seq = models.PositiveIntegerField(default=0)
     last_seq = models.PositiveIntegerField(default=0)
     open_waits = models.PositiveIntegerField(default=0)

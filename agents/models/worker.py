@@ -18,7 +18,9 @@ class WorkerHeartbeat(models.Model):
     lease_seconds = models.FloatField(help_text="Silent for longer than this, it counts as dead.")
     started_at = models.DateTimeField(db_default=Now())
     beat_at = models.DateTimeField(db_default=Now())
-    gone_at = models.DateTimeField(null=True, blank=True, help_text="When it left or was found dead.")
+    gone_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it left or was found dead."
+    )
 
     class Meta:
         ordering = ["-started_at"]

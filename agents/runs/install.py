@@ -18,7 +18,9 @@ FINGERPRINT = "9b8d74a518d46b0b13cd838da2bae5300dbeefd077b8927d07779f78f92685b8"
 
 def statements() -> str:
     """The SQL as it is installed."""
-    guards = (_FOLDER / "guards.sql").read_text().replace("{arrows}", "{" + ",".join(arrows()) + "}")
+    guards = (
+        (_FOLDER / "guards.sql").read_text().replace("{arrows}", "{" + ",".join(arrows()) + "}")
+    )
     return (_FOLDER / "functions.sql").read_text() + guards
 
 

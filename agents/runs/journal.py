@@ -7,9 +7,8 @@ one statement, hence one transaction and one round trip, and holds a connection 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import psycopg
@@ -31,6 +30,9 @@ from agents.events import (
 )
 from agents.loop.ports import Moved, PendingSuspension, Settled
 from heartbit_site.base.ids import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 LEASE_LOST = "HB001"
 DEFINITION_GONE = "HB004"
@@ -129,9 +131,7 @@ class Lease:
         children: After a suspension: the runs to start.
     """
 
-    def __init__(
-        self, pool: Pool, claimed: Claimed, *, on_commit: Callable[[int], None]
-    ) -> None:
+    def __init__(self, pool: Pool, claimed: Claimed, *, on_commit: Callable[[int], None]) -> None:
         self._pool = pool
         self._on_commit = on_commit
         self._run = claimed.id

@@ -13,12 +13,15 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import psycopg
 
-from agents.choices import Home
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.choices import Home
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +149,7 @@ class Control:
             (self.worker_id,),
         )
         if cursor.rowcount == 0:
-            # Declared dead while frozen: what it held is somebody else's. Come back as a new process.
+            # Declared dead while frozen: what it held is somebody else's. Come back anew.
             logger.warning("this process was declared dead; registering again")
             self._on_lease_lost()
             self.worker_id = 0

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from agents import snapshot
 from agents.errors import AgentNotFoundError
-from agents.loop.definition import AgentDefinition
-from agents.runs.journal import Pool
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
+    from agents.runs.journal import Pool
 
 _KEEP = 1_000
 _QUERY = """

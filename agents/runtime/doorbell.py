@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
-from uuid import UUID
+from typing import TYPE_CHECKING, Protocol
 
 from agents import dispatch
-from agents.runs.journal import Child
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from uuid import UUID
+
+    from agents.runs.journal import Child
 
 logger = logging.getLogger(__name__)
 

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
+from typing import TYPE_CHECKING
 
-import httpx
 from django.conf import settings
 from django.utils.module_loading import import_string
-from redis.asyncio import Redis
 
 from agents import dispatch
 from agents.choices import Home
 from agents.live.local import LocalWindow
 from agents.live.valkey import ValkeyWindow, connect
-from agents.live.window import Window
 from agents.llm import factory
 from agents.llm.client import create_client
 from agents.runs.journal import Child
@@ -31,6 +27,15 @@ from agents.runtime.sweeper import Duty, Sweeper
 from heartbit_site.base.http import guarded_client, parse_allow
 from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    import httpx
+    from redis.asyncio import Redis
+
+    from agents.live.window import Window
 
 
 def _no_ring(run_id: UUID, queue: str) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-
-import httpx
+from typing import TYPE_CHECKING
 
 from agents.llm import factory
-from agents.llm.protocol import ChatModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
+
+    from agents.llm.protocol import ChatModel
 
 LOCAL = "local"
 

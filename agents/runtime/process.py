@@ -1,19 +1,16 @@
 """A process that executes runs: its pools and clients, what it holds, and how a slice goes.
 
-Everything here lives on the process's one loop. ``execute`` is the only way in: a nudge names a run,
-the claim decides.
+Everything here lives on the process's one loop. ``execute`` is the only way in: a nudge names a
+run, the claim decides.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Literal
-from uuid import UUID
+from typing import TYPE_CHECKING, Literal
 
-import httpx
 import psycopg
 
 from agents.choices import TERMINAL, Home
@@ -21,7 +18,6 @@ from agents.errors import LeaseLostError
 from agents.events import RunFailed
 from agents.live.window import RunWindow, Window
 from agents.llm.pricing import cost
-from agents.loop.definition import AgentDefinition
 from agents.loop.engine import Slice
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import Ports
@@ -29,11 +25,19 @@ from agents.loop.state import RunState
 from agents.runs.journal import Child, Claimant, Claimed, Lease, Pool, claim, open_pool
 from agents.runtime.control import Control
 from agents.runtime.definitions import Definitions
-from agents.runtime.doorbell import Doorbell
-from agents.runtime.models import Models
 from agents.runtime.toolbox import RunToolbox, context_factory, specs_for
 from heartbit_site.base.errors import HeartbitError
-from tools.registry import Registry
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from uuid import UUID
+
+    import httpx
+
+    from agents.loop.definition import AgentDefinition
+    from agents.runtime.doorbell import Doorbell
+    from agents.runtime.models import Models
+    from tools.registry import Registry
 
 logger = logging.getLogger(__name__)
 
@@ -204,9 +208,11 @@ class Process:
         except psycopg.OperationalError as error:
             logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
             return await self._outlast(held)
-        except Exception as error:  # noqa: BLE001  a defect of ours ends one run, not the worker
+        except Exception as error:
             logger.exception("run %s failed inside Heartbit", held.claimed.id)
-            message = f"An internal error ended the run ({type(error).__name__}); see the worker's log."
+            message = (
+                f"An internal error ended the run ({type(error).__name__}); see the worker's log."
+            )
             ending = RunFailed("internal", message, partial=held.journaled.state.partial)
         await held.journaled.fail(ending)
         return "failed"

@@ -9,14 +9,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.rows import dict_row
 
 from agents.runtime.control import LOCK_CLASS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
 
 logger = logging.getLogger(__name__)
 
@@ -125,9 +128,7 @@ class Sweeper(threading.Thread):
         return dead
 
     @staticmethod
-    def _lock_is_free(
-        connection: psycopg.Connection[dict[str, object]], worker_id: int
-    ) -> bool:
+    def _lock_is_free(connection: psycopg.Connection[dict[str, object]], worker_id: int) -> bool:
         # Autocommit: the transaction-scoped lock is released with this very statement.
         row = connection.execute(
             "SELECT pg_try_advisory_xact_lock(%s, %s) AS free", (LOCK_CLASS, worker_id)
@@ -136,7 +137,9 @@ class Sweeper(threading.Thread):
 
     @staticmethod
     def _ids(
-        connection: psycopg.Connection[dict[str, object]], query: str, parameters: tuple[object, ...]
+        connection: psycopg.Connection[dict[str, object]],
+        query: str,
+        parameters: tuple[object, ...],
     ) -> list[object]:
-        rows = connection.execute(query, parameters).fetchall()  # type: ignore[arg-type]
+        rows = connection.execute(query, parameters).fetchall()
         return [row["ring"] for row in rows]

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
-from uuid import UUID
-
-import httpx
+from typing import TYPE_CHECKING
 
 from agents.delegation import delegate_task
 from agents.llm.messages import ToolCall, ToolDefinition
-from agents.loop.definition import AgentDefinition
 from heartbit_site.base.toolspec import ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.pipeline import Done, Waiting
 from tools.registry import Registry, definition_hash, resolve
 
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from concurrent.futures import Executor
+    from uuid import UUID
+
+    import httpx
+
+    from agents.loop.definition import AgentDefinition
+
 logger = logging.getLogger(__name__)
 
 
-def specs_for(definition: AgentDefinition, registry: Registry, *, is_child: bool) -> dict[str, ToolSpec]:
+def specs_for(
+    definition: AgentDefinition, registry: Registry, *, is_child: bool
+) -> dict[str, ToolSpec]:
     """The tools a run of this version is offered, by name, in a stable order.
 
     A tool whose definition changed since the version was published is left out: what the model is

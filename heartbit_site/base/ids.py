@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from uuid_utils import compat
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 def new_id() -> UUID:

@@ -9,7 +9,7 @@ from agents.runs.transitions import arrows
 
 
 def test_a_changed_function_has_a_new_migration() -> None:
-    assert install.FINGERPRINT == install.fingerprint(), (
+    assert install.fingerprint() == install.FINGERPRINT, (
         "agents/runs/sql changed: add a migration that runs agents.runs.install.install, then set "
         f"FINGERPRINT = {install.fingerprint()!r} in agents/runs/install.py"
     )

@@ -137,11 +137,7 @@ ANTHROPIC_COMPLETION = Completion(
     AssistantMessage(
         "Grüße 🐝 ",
         CALLS,
-        (
-            Thinking(
-                "anthropic", {"type": "thinking", "thinking": "Hm 🐝", "signature": "c2ln"}
-            ),
-        ),
+        (Thinking("anthropic", {"type": "thinking", "thinking": "Hm 🐝", "signature": "c2ln"}),),
     ),
     Usage(
         20,

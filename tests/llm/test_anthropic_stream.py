@@ -96,9 +96,7 @@ async def test_a_stream_without_its_last_event_is_no_answer() -> None:
 async def test_unknown_events_and_blocks_are_passed_over() -> None:
     known = block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hi"})
     odd = block(0, {"type": "server_tool_use", "name": "x"}, {"type": "citations_delta"})
-    answer = await complete(
-        canned(stream({"type": "news"}, *odd, *known), provider="anthropic")
-    )
+    answer = await complete(canned(stream({"type": "news"}, *odd, *known), provider="anthropic"))
     assert answer.message.text == "Hi"
     assert answer.message.tool_calls == ()
 

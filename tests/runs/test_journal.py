@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -25,12 +24,16 @@ from agents.events import (
 )
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.loop.ports import Moved, PendingSuspension, Settled
-from agents.models import Agent, BlackboardEntry, Run, RunEvent, ToolCall as ToolCallRow, Wait
-from agents.models import WorkerHeartbeat
+from agents.models import Agent, BlackboardEntry, Run, RunEvent, Wait, WorkerHeartbeat
+from agents.models import ToolCall as ToolCallRow
 from agents.runs.journal import Claimant, Claimed, Lease, Pool, claim, open_pool
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.toolspec import ChildTask, Suspension
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from uuid import UUID
 
 
 @pytest.fixture
@@ -108,7 +111,10 @@ class TestClaiming:
         claims = [claim(pool, claimant, run_id, task_id=str(n)) for n in range(8)]
         won = [claimed for claimed in await asyncio.gather(*claims) if claimed]
         assert [claimed.id for claimed in won] == [run_id]
-        assert [recorded.event.type for recorded in won[0].history] == ["run.created", "run.started"]
+        assert [recorded.event.type for recorded in won[0].history] == [
+            "run.created",
+            "run.started",
+        ]
 
     async def test_the_default_model_is_settled_at_the_first_claim(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
@@ -134,7 +140,9 @@ class TestFencing:
         with pytest.raises(LeaseLostError):
             await stale.finish(RunSucceeded("done"))
         with pytest.raises(LeaseLostError):
-            await stale.suspend(PendingSuspension("1.0", Suspension((ChildTask("writer", "x"),), 1)))
+            await stale.suspend(
+                PendingSuspension("1.0", Suspension((ChildTask("writer", "x"),), 1))
+            )
         assert not await stale.release("again")
         assert (await fetch(run_id)).last_seq == 4
 
@@ -167,7 +175,11 @@ class TestProjection:
         ]
         assert rows[0].idempotency_key == f"{run_id}:1.0"
         entry = await orm.in_thread(lambda: UsageEntry.objects.get(run_id=run_id))
-        assert (entry.input_tokens, entry.output_tokens, str(entry.cost_usd)) == (7, 3, "0.25000000")
+        assert (entry.input_tokens, entry.output_tokens, str(entry.cost_usd)) == (
+            7,
+            3,
+            "0.25000000",
+        )
         run = await fetch(run_id)
         assert (run.input_tokens, run.output_tokens) == (7, 3)
 
@@ -214,6 +226,7 @@ class TestJoining:
         assert (await fetch(parent)).status == RunStatus.QUEUED
         assert (await fetch(child)).status == RunStatus.CANCELLED
         wait = await orm.in_thread(lambda: Wait.objects.get(run_id=parent))
+        assert wait.value is not None
         assert wait.value["status"] == "expired"
 
 
@@ -291,7 +304,8 @@ class TestTheDatabasesOwnRules:
         run_id = accept(workspace)
         with pytest.raises(DatabaseError, match="duplicate key"), connection.cursor() as cursor:
             cursor.execute(
-                "INSERT INTO agents_runevent (run_id, seq, type, payload) VALUES (%s, 1, 'x', '{}')",
+                "INSERT INTO agents_runevent (run_id, seq, type, payload)"
+                " VALUES (%s, 1, 'x', '{}')",
                 [run_id],
             )
 

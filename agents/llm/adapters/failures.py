@@ -140,10 +140,10 @@ def _page_detail(text: str) -> str:
 def _detail(endpoint: Endpoint, detail: str) -> str:
     if endpoint.secret:
         detail = detail.replace(endpoint.secret, "***")
-    detail = " ".join(clean_text(detail).split())
+    detail = " ".join(clean_text(detail).split()).rstrip(".")
     if len(detail) > _DETAIL_LENGTH:
         detail = f"{detail[:_DETAIL_LENGTH]}..."
-    return f" ({detail.rstrip('.')})" if detail else ""
+    return f" ({detail})" if detail else ""
 
 
 def _error(endpoint: Endpoint, status: int, *, detail: str, wait: float | None) -> ModelError:

@@ -1,0 +1,14 @@
+"""Celery entries of the clock."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from heartbit_site.base import queues
+from scheduling.actions.prune_workers import prune_workers
+
+
+@shared_task(name=queues.HOUSEKEEPING)
+def housekeeping() -> int:
+    """Beat's internal job: drop what only served the moment."""
+    return prune_workers()
