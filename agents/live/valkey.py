@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -16,6 +16,8 @@ from agents.live.entries import Advanced, Delta, Ended, Entry, decode, encode
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
+
+    from redis.typing import EncodableT, FieldT
 
     from agents.live.window import Cursor
 
@@ -73,7 +75,8 @@ class ValkeyWindow:
         pipeline = self._client.pipeline(transaction=False)
         for run_id, entry in coalesce(batch):
             key = stream_key(run_id)
-            pipeline.xadd(key, encode(entry), maxlen=MAX_ENTRIES, approximate=True)
+            fields: dict[FieldT, EncodableT] = dict(encode(entry).items())
+            pipeline.xadd(key, fields, maxlen=MAX_ENTRIES, approximate=True)
             if isinstance(entry, Ended):
                 pipeline.expire(key, EXPIRE_SECONDS)
         try:
@@ -127,20 +130,12 @@ class ValkeySource:
             redis.exceptions.RedisError: Valkey is away; the caller polls Postgres meanwhile.
         """
         runs = {stream_key(run_id): run_id for run_id in cursors}
-        answer = await self._client.xread(
+        streams: Any = await self._client.xread(  # redis-py types every shape it may ever return
             {stream_key(run_id): cursor or "0" for run_id, cursor in cursors.items()},
             block=max(1, round(timeout * 1000)),
         )
-        streams = answer.items() if isinstance(answer, dict) else answer
         return [
             (runs[key], cursor, decode(fields))
             for key, entries in streams
-            for cursor, fields in _flat(entries)
+            for cursor, fields in entries
         ]
-
-
-def _flat(entries: list[object]) -> list[tuple[str, dict[str, str]]]:
-    # RESP3 wraps each stream's entries in one more list than RESP2 does.
-    if entries and isinstance(entries[0], list):
-        entries = [entry for part in entries for entry in part]
-    return entries  # type: ignore[return-value]  # redis-py has no types for stream entries

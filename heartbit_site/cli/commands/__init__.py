@@ -1,0 +1,1 @@
+"""The commands' surfaces: arguments, help and nothing that is slow to import."""

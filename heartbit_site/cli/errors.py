@@ -1,0 +1,107 @@
+"""How a command ends: the exit codes, and one sentence for everything a person can mend.
+
+====  ==========================================================
+0     done
+1     the run failed, or `doctor` found a problem
+2     the command was not understood, or names what does not exist
+3     cannot start: configuration, database, port, state directory
+130   cancelled (Ctrl-C, or somebody cancelled the run)
+====  ==========================================================
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Final
+
+from heartbit_site.base.errors import ConfigurationError, HeartbitError
+from heartbit_site.cli.output import one_line
+from heartbit_site.embedded.errors import EmbeddedError
+
+OK: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+CANNOT_START: Final = 3
+CANCELLED: Final = 130
+
+# By name, because importing the drivers would make every `--help` slow.
+_DATABASE_IS_AWAY: Final = frozenset(
+    {
+        "django.db.utils.OperationalError",
+        "django.db.utils.InterfaceError",
+        "psycopg.OperationalError",
+        "psycopg_pool.PoolTimeout",
+    }
+)
+
+
+class CommandError(HeartbitError):
+    """A command cannot do what it was asked; it knows its exit code."""
+
+    def __init__(self, message: str, code: int = FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def explain(error: BaseException) -> tuple[int, str] | None:
+    """The exit code and the sentence for an error; None for a defect of ours."""
+    match error:
+        case CommandError():
+            return error.code, str(error)
+        case ConfigurationError() | EmbeddedError():
+            return CANNOT_START, str(error)
+        case HeartbitError():
+            return USAGE, str(error)
+        case KeyboardInterrupt():
+            return CANCELLED, "Interrupted."
+    if database_is_away(error):
+        return (
+            CANNOT_START,
+            f"The database went away ({one_line(str(error), 120)}): `heartbit doctor` says more.",
+        )
+    return None
+
+
+def database_is_away(error: BaseException) -> bool:
+    """Whether the connection to PostgreSQL was lost or refused."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return not _DATABASE_IS_AWAY.isdisjoint(names)
+
+
+def report(error: BaseException, *, debug: bool) -> int:
+    """Say on stderr what went wrong and return the exit code."""
+    if debug:
+        traceback.print_exception(error)
+    found = explain(error)
+    if found is None:
+        name = type(error).__name__
+        found = FAILED, f"Internal error ({name}: {error}); `heartbit --debug ...` shows where."
+    say(found[1])
+    return found[0]
+
+
+def say(sentence: str) -> None:
+    """The one line a failing command leaves on stderr."""
+    sys.stderr.write(f"heartbit: {one_line(sentence)}\n")
+
+
+def on_defect(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:
+    """`sys.excepthook` without --debug: a defect is one line too."""
+    report(error if isinstance(error, kind) else kind(), debug=False)
+
+
+def set_up_logging(*, debug: bool) -> None:
+    """Send logs to stderr if asked (--debug, HEARTBIT_LOG=info): a command's stderr is for people."""
+    level = "DEBUG" if debug else os.environ.get("HEARTBIT_LOG", "").strip().upper()
+    if not level:
+        logging.getLogger().addHandler(logging.NullHandler())
+        return
+    if level not in logging.getLevelNamesMapping():
+        raise ConfigurationError(
+            f'HEARTBIT_LOG is "{level.lower()}": set it to debug, info, warning or error.'
+        )
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")

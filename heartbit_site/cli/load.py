@@ -1,0 +1,11 @@
+"""Late imports: what needs Django is imported once Django is ready, and `--help` never pays for it."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+def load(name: str) -> ModuleType:
+    """A module of `heartbit_site.cli` that may import models; call it after `begin`."""
+    return importlib.import_module(f"heartbit_site.cli.{name}")

@@ -1,0 +1,62 @@
+"""Text for terminals and pipes. What a model or a tool wrote is made harmless first. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any, Final
+
+# Escape sequences with what belongs to them: CSI, then OSC and the other strings, then short ones.
+_SEQUENCES: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+# All other control characters but tab and newline, and what reorders text on the screen.
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def clean(text: str) -> str:
+    """The text without anything that steers a terminal; newlines and tabs stay."""
+    return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """The clean text on one line, white space collapsed, cut to `limit` characters if given."""
+    line = " ".join(clean(text.replace("\r", "\n")).split())
+    if limit and len(line) > limit:
+        return line[: max(0, limit - 1)].rstrip() + "…"
+    return line
+
+
+def seconds(value: float) -> str:
+    """A duration for people: `740 ms`, `4.1 s`, `2 min 05 s`, `1 h 12 min`."""
+    if value < 1:
+        return f"{max(0, round(value * 1000))} ms"
+    if value < 59.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def write(text: str) -> None:
+    """Write a result to stdout."""
+    sys.stdout.write(clean(text).rstrip("\n") + "\n")
+    sys.stdout.flush()
+
+
+def write_json(value: dict[str, Any]) -> None:
+    """Write one JSON object to stdout, on one line; its strings need no cleaning (JSON escapes)."""
+    sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Tell the person something beside the result, on stderr."""
+    sys.stderr.write(one_line(text) + "\n")
+    sys.stderr.flush()
