@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import TypeAdapter
 
-if TYPE_CHECKING:
-    from agents.llm.messages import AssistantMessage, Usage
+from agents.llm.messages import AssistantMessage, Usage  # noqa: TC001  pydantic evaluates them
 
 ToolStatus = Literal["ok", "error", "timeout", "invalid", "refused", "uncertain"]
 

@@ -11,6 +11,7 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transactio
 from django.db.migrations.executor import MigrationExecutor
 
 from agents.actions.create_default_team import create_default_team
+from agents.actions.republish_agents import republish_agents
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 
@@ -44,11 +45,13 @@ def migrate_and_seed() -> Admin | None:
             "the embedded one."
         ) from error
     if current and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists():
+        republish_agents()
         return None
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
         try:
             call_command("migrate", verbosity=0, interactive=False)
+            republish_agents()
             return _seed()
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])

@@ -52,7 +52,7 @@ def start_run(
     text = clean_text(task).strip()
     if not text:
         raise EmptyTaskError("The task is empty: say what the agent should do.")
-    row = _find(workspace, agent)
+    row = find_agent(workspace, agent)
     run_id = new_id()
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
         cursor.execute(
@@ -77,7 +77,12 @@ def start_run(
     return accepted
 
 
-def _find(workspace: Workspace, name: str) -> Agent:
+def find_agent(workspace: Workspace, name: str) -> Agent:
+    """The workspace's published agent of that name.
+
+    Raises:
+        AgentNotFoundError: There is none; the sentence names those there are.
+    """
     agents = Agent.objects.filter(workspace=workspace, current_version__isnull=False)
     row = agents.filter(name=name).first()
     if row is None:

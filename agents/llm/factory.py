@@ -173,15 +173,25 @@ def _url(name: str, provider: Provider, *, base_url: str) -> str:
             else f"set {name.upper()}_BASE_URL"
         )
         raise ConfigurationError(f"The provider {name} has no base URL; {mend}.")
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    path = _path(base_url)
+    if path is None:
         raise ConfigurationError(
             f'The base URL "{base_url}" of the provider {name} is no http or https URL; write it '
             "like https://host/v1."
         )
     base_url = base_url.rstrip("/")
     # Anthropic's variable is by custom written without the version, OpenAI's with it.
-    bare = not parts.path.rstrip("/")
+    bare = not path.rstrip("/")
     if bare or (provider.wire == "anthropic" and not base_url.endswith("/v1")):
         base_url += "/v1"
     return base_url + _PATH[provider.wire]
+
+
+def _path(url: str) -> str | None:
+    """Return the path of ``url``; None when it is no web address."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return None
+    return parts.path if usable else None

@@ -13,7 +13,7 @@ from typing import Any
 from agents.runs.transitions import arrows
 
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "9b8d74a518d46b0b13cd838da2bae5300dbeefd077b8927d07779f78f92685b8"
+FINGERPRINT = "a991edee284ca6a09590df10fc3718b31780d944a417453e3bd8515288da30fb"
 
 
 def statements() -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import typer
 
-TASK = typer.Argument(help="What the agent should do.", metavar="TASK", show_default=False)
-AGENT = typer.Option(
-    "orchestrator", "--agent", "-a", metavar="NAME", help="Who does it.", show_default=True
+TASK: Final[Any] = typer.Argument(metavar="TASK", help="What the agent should do.")
+RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it begins.")
+AGENT: Final[Any] = typer.Option(
+    "orchestrator", "--agent", "-a", metavar="NAME", help="Who does it."
 )
-MODEL = typer.Option(
+MODEL: Final[Any] = typer.Option(
     "",
     "--model",
     "-m",
     metavar="PROVIDER:MODEL",
-    help="For this run and its sub-agents, e.g. openai:gpt-6-sol or local:smollm2-135m.",
+    help="For this run and its sub-agents, such as openai:gpt-6-sol.",
     show_default=False,
 )
-JSON = typer.Option(default=False, flag_value=True, param_decls=None) if False else typer.Option(
-    False, "--json", help="Print JSON for machines."
-)
+JSON: Final[Any] = typer.Option(default=False, help="Print JSON for machines.")
+PLAIN: Final[Any] = typer.Option(default=False, help="Plain lines instead of a live tree.")
+WATCH: Final[Any] = typer.Option(default=False, help="Follow it until it has ended.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from typing import Any, Final
@@ -57,6 +58,11 @@ def write_json(value: dict[str, Any]) -> None:
 
 
 def note(text: str) -> None:
-    """Tell the person something beside the result, on stderr."""
-    sys.stderr.write(one_line(text) + "\n")
+    """Tell the person something beside the result: a line on stderr."""
+    sys.stderr.write(clean(text).replace("\n", " ") + "\n")
     sys.stderr.flush()
+
+
+def is_terminal() -> bool:
+    """Whether stderr, where progress goes, is a terminal that can move its cursor."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")

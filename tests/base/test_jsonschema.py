@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -128,3 +129,60 @@ def test_a_changed_schema_is_noticed() -> None:
     assert validate(schema, "x") == []
     schema["type"] = "integer"
     assert validate(schema, "x") == ["'x' is not of type integer"]
+
+
+def doubling(levels: int) -> dict[str, Any]:
+    """Every level is tried twice: 2**levels branches for any value."""
+    definitions: dict[str, Any] = {"n0": {"type": "string"}}
+    for level in range(1, levels):
+        reference = {"$ref": f"#/$defs/n{level - 1}"}
+        definitions[f"n{level}"] = {"anyOf": [reference, reference]}
+    return {"$defs": definitions, "$ref": f"#/$defs/n{levels - 1}"}
+
+
+def branching() -> dict[str, Any]:
+    """Every level of the *value* is tried twice."""
+    branch = {"properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["b"]}
+    other = branch | {"required": ["c"]}
+    return {"$defs": {"n": {"anyOf": [branch, other]}}, "$ref": "#/$defs/n"}
+
+
+def nested(levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "sentence"),
+    [
+        (doubling(8), 5, "5 fits none of the alternatives"),
+        (doubling(14), 5, "too many alternatives"),
+        (doubling(40), 5, "too deeply"),
+        (branching(), nested(3), "the object fits none of the alternatives"),
+        (branching(), nested(14), "too many alternatives"),
+        (branching(), nested(60), "too deeply"),
+    ],
+)
+def test_an_exponential_schema_stops_nobody(
+    schema: dict[str, Any], value: object, sentence: str
+) -> None:
+    check_schema(schema)
+    began = time.perf_counter()
+    problems = validate(schema, value)
+    assert time.perf_counter() - began < 0.5
+    assert len(problems) == 1
+    assert sentence in problems[0]
+
+
+def test_an_ordinary_recursive_schema_is_explained_at_every_depth() -> None:
+    """A tree recurses in two places, but each node of a value is judged once."""
+    node = {"$ref": "#/$defs/n"}
+    names = {"left": node, "right": node, "leaf": {"type": "integer"}}
+    tree = {"type": "object", "properties": names}
+    schema = {"$defs": {"n": tree}, **node}
+    value: object = {"leaf": "x"}
+    for _ in range(30):
+        value = {"left": value, "right": {"leaf": 1}}
+    assert validate(schema, value)[0].endswith("'x' is not of type integer")

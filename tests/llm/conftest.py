@@ -1,12 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from agents.llm.client import create_client
 from agents.llm.testing.wire_server import Options, WireServer, running_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import httpx
 
 
 @pytest.fixture

@@ -26,8 +26,10 @@ class RawServer:
 async def raw_server(script: Script | bytes) -> AsyncIterator[RawServer]:
     """Answer each connection's one request with ``script``'s bytes, then close."""
     seen = RawServer()
+    handlers: list[asyncio.Task[None] | None] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        handlers.append(asyncio.current_task())
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
         seen.requests.append(await reader.readexactly(length))
@@ -45,6 +47,8 @@ async def raw_server(script: Script | bytes) -> AsyncIterator[RawServer]:
     seen.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server:
         yield seen
+    # Python 3.11 does not wait for these by itself.
+    await asyncio.gather(*filter(None, handlers))
 
 
 def hang_after(sent: bytes, seen: Callable[[], RawServer]) -> Script:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -14,7 +13,11 @@ from agents.llm.adapters.exchange import Exchange
 from agents.llm.adapters.openai import OpenAIModel
 from agents.llm.messages import ChatRequest, Completion, StreamEvent, ToolDefinition, UserMessage
 from agents.llm.profiles import Profile
-from agents.llm.protocol import ChatModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agents.llm.protocol import ChatModel
 
 HELLO = ChatRequest("Be brief.", (UserMessage("Hello"),), timeout_seconds=20)
 SEARCH = ToolDefinition(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from agents.llm.adapters.endpoint import Timeouts
@@ -25,6 +25,9 @@ from agents.llm.errors import (
 from .raw_server import STREAM, RawServer, hang_after, raw_server
 from .samples import OPENAI_STREAM, chunk, sse
 from .support import HELLO, canned, collect, complete, model
+
+if TYPE_CHECKING:
+    import httpx
 
 JSON = {"content-type": "application/json"}
 
@@ -129,7 +132,7 @@ async def test_any_error_body_becomes_a_short_sentence(body: bytes, said: str) -
 
 async def test_a_web_page_instead_of_a_stream_says_so() -> None:
     page = {"content-type": "text/html; charset=utf-8"}
-    with pytest.raises(StreamTruncatedError, match="text/html.*base URL"):
+    with pytest.raises(StreamTruncatedError, match=r"text/html.*base URL"):
         await collect(canned(b"<html>", headers=page))
 
 
@@ -159,7 +162,7 @@ async def test_one_endless_line_is_cut_off() -> None:
 async def test_a_server_that_does_not_listen(client: httpx.AsyncClient) -> None:
     async with raw_server(b"") as server:
         url = server.url
-    with pytest.raises(ModelConnectionError, match="could not be reached.*base URL"):
+    with pytest.raises(ModelConnectionError, match=r"could not be reached.*base URL"):
         await collect(model(client, url=url))
 
 
@@ -178,10 +181,9 @@ async def test_a_server_that_does_not_speak_http(client: httpx.AsyncClient) -> N
             await collect(model(client, url=server.url))
 
 
-@pytest.mark.parametrize("url", ["http://[bad", "http://host:99999"])
-async def test_an_impossible_address(client: httpx.AsyncClient, url: str) -> None:
+async def test_an_impossible_address(client: httpx.AsyncClient) -> None:
     with pytest.raises(ModelConnectionError):
-        await collect(model(client, url=url))
+        await collect(model(client, url="http://127.0.0.1:99999"))
 
 
 async def _hangs(

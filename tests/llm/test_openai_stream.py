@@ -202,7 +202,7 @@ async def test_fields_of_the_wrong_type_are_passed_over(odd: dict[str, Any]) -> 
 
 
 async def test_done_without_a_finish_reason_is_not_an_answer() -> None:
-    with pytest.raises(StreamTruncatedError, match="openai:model-x at 127.0.0.1:9 ended"):
+    with pytest.raises(StreamTruncatedError, match=r"openai:model-x at 127\.0\.0\.1:9 ended"):
         await complete(canned(sse(chunk({"content": "Hal"}), "[DONE]")))
 
 

@@ -6,10 +6,9 @@ model's reply always has the right form; whether it is wise is another matter.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agents.llm.adapters.constrained_choice import choose
 from agents.llm.adapters.constrained_history import json_conversation, text_conversation
@@ -27,6 +26,9 @@ from agents.llm.messages import (
 from agents.llm.profiles import ABLE, Constrained
 from agents.llm.text import read_object
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+
 
 class JsonModel(Protocol):
     """What is wrapped: a Chat Completions model that takes more fields in its body."""
@@ -38,7 +40,7 @@ class JsonModel(Protocol):
 
     def stream_with(
         self, request: ChatRequest, extra: Mapping[str, Any]
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         """See ``OpenAIModel.stream_with``."""
         ...
 
@@ -97,12 +99,11 @@ def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _translated(
-    events: AsyncIterator[StreamEvent], reply: _Reply
+    events: AsyncGenerator[StreamEvent, None], reply: _Reply
 ) -> AsyncIterator[StreamEvent]:
     # Closed here and not by the garbage collector: cancelling must reach the connection at once.
-    stream: Any = events if isinstance(events, AsyncGenerator) else _generator(events)
-    async with aclosing(stream):
-        async for event in stream:
+    async with aclosing(events):
+        async for event in events:
             match event:
                 case TextDelta(text):
                     for delta in reply.feed(text):
@@ -112,11 +113,6 @@ async def _translated(
                         yield last
                 case _:
                     yield event
-
-
-async def _generator(events: AsyncIterator[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
-    async for event in events:
-        yield event
 
 
 class _Reply:

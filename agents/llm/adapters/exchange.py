@@ -26,7 +26,7 @@ from agents.llm.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from agents.llm.messages import Completion, StreamEvent
 
@@ -79,7 +79,7 @@ class Exchange:
 
     async def stream(
         self, body: dict[str, Any], decoder: Decoder, *, timeout_seconds: float
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         """Post ``body`` and yield the decoder's deltas and, last, its completion.
 
         Raises:

@@ -10,7 +10,7 @@ from agents.llm.adapters.openai_stream import OpenAIDecoder
 from agents.llm.profiles import COMPATIBLE, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from agents.llm.adapters.exchange import Exchange
     from agents.llm.messages import ChatRequest, StreamEvent
@@ -39,7 +39,7 @@ class OpenAIModel:
 
     def stream_with(
         self, request: ChatRequest, extra: Mapping[str, Any]
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         """Stream with more fields in the body, such as ``response_format``."""
         endpoint = self.exchange.endpoint
         body = request_body(request, endpoint=endpoint, profile=self.profile)

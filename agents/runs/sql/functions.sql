@@ -74,9 +74,11 @@ $$;
 
 -- ----------------------------------------------------------------------------------------- create
 
+-- Its model: asked for with the run, else the agent's own, else p_fallback (its parent's); still
+-- empty, the first claim settles it.
 CREATE OR REPLACE FUNCTION heartbit_create_run(
     p_id uuid, p_workspace bigint, p_version bigint, p_agent text, p_task text, p_parent uuid,
-    p_root uuid, p_home text, p_queue text, p_priority int, p_model text, p_override text, p_key text)
+    p_root uuid, p_home text, p_queue text, p_priority int, p_fallback text, p_override text, p_key text)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE v_id uuid;
 BEGIN
@@ -84,7 +86,10 @@ BEGIN
         (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
          model_override, input_tokens, output_tokens, priority, queue, home, lease_token, attempts,
          claimed_seq, last_seq, open_waits, rung_at, cancel_requested, idempotency_key)
-    VALUES (p_id, p_workspace, 'agent', p_version, p_agent, p_parent, p_root, 'queued', p_task, p_model,
+    VALUES (p_id, p_workspace, 'agent', p_version, p_agent, p_parent, p_root, 'queued', p_task,
+            coalesce(nullif(p_override, ''), nullif((
+                SELECT snapshot ->> 'model' FROM agents_agentversion WHERE id = p_version), ''),
+                p_fallback),
             p_override, 0, 0, p_priority, p_queue, p_home, 0, 0,
             0, 1, 0, CASE WHEN p_home = 'fleet' THEN clock_timestamp() END, false, p_key)
     ON CONFLICT (workspace_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
@@ -275,10 +280,7 @@ BEGIN
         END IF;
         PERFORM heartbit_create_run(
             (c ->> 'id')::uuid, r.workspace_id, a.current_version_id, a.name::text, c ->> 'task',
-            r.id, r.root_id, r.home, a.queue::text, r.priority,
-            coalesce(nullif(r.model_override, ''), nullif((
-                SELECT v.snapshot ->> 'model' FROM agents_agentversion v
-                WHERE v.id = a.current_version_id), ''), r.model)::text,
+            r.id, r.root_id, r.home, a.queue::text, r.priority, r.model::text,
             r.model_override::text, NULL);
         queues := array_append(queues, a.queue::text);
         INSERT INTO agents_wait (run_id, key, kind, call_id, expires_at, created_at)

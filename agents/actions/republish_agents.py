@@ -1,0 +1,37 @@
+"""Pin agents to the tools that are installed now.
+
+What the model is offered is exactly what was published. An installation's own tools change when its
+operator upgrades it, and that is the approval: so their agents are published again at the next
+start. (Tools of remote servers will need a person.)
+"""
+
+from __future__ import annotations
+
+import logging
+
+from agents.actions.publish_agent import publish_agent
+from agents.models import Agent
+from heartbit_site.base.errors import ConfigurationError
+from tools.registry import definition_hash, registry
+
+logger = logging.getLogger(__name__)
+
+
+def republish_agents() -> list[str]:
+    """Publish every agent whose tools' definitions changed; return the names of those published."""
+    installed = {name: definition_hash(spec) for name, spec in registry.items()}
+    published = Agent.objects.filter(current_version__isnull=False)
+    stale = [
+        pk
+        for pk, tools in published.values_list("pk", "current_version__snapshot__tools")
+        if any(installed.get(tool["name"]) != tool["hash"] for tool in tools)
+    ]
+    names = []
+    for agent in Agent.objects.filter(pk__in=stale):
+        try:
+            publish_agent(agent)
+        except ConfigurationError as error:
+            logger.warning("not published again: %s", error)
+        else:
+            names.append(agent.name)
+    return names

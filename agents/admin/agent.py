@@ -1,0 +1,260 @@
+"""Agents in the admin: edit one, publish it by saving, start a run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import ManyToManyField, QuerySet
+from django.db.models.fields import Field
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.admin import queries, words
+from agents.admin.forms import AgentForm, StartRunForm, ToolBindingForm, default_workspace
+from agents.models import Agent, AgentVersion, ToolBinding
+from heartbit_site.base.admin.themed import ModelAdmin, ReadOnlyInline, TabularInline, dialog, pill
+from heartbit_site.base.errors import ConfigurationError, HeartbitError
+
+TAB = ("tab",)
+
+
+class ToolBindingInline(TabularInline[ToolBinding, Agent]):
+    """The tools an agent is given."""
+
+    model = ToolBinding
+    form = ToolBindingForm
+    fields = ("tool", "enabled")
+    verbose_name_plural = "tools"
+    extra = 0
+    tab = True
+
+    def formfield_for_dbfield(
+        self, db_field: Field[Any, Any], request: HttpRequest | None, **kwargs: Any
+    ) -> forms.Field | None:
+        """A list of tools instead of a line of text."""
+        if db_field.name == "tool":
+            kwargs["widget"] = UnfoldAdminSelectWidget()
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
+    """What was published, newest first."""
+
+    model = AgentVersion
+    fk_name = "agent"
+    fields = ("number", "short_hash", "created_at")
+    readonly_fields = fields
+    show_change_link = True
+    verbose_name_plural = "versions"
+    tab = True
+    per_page = 20
+
+    @admin.display(description="hash")
+    def short_hash(self, version: AgentVersion) -> str:
+        """As much of the hash as tells versions apart."""
+        return version.hash[:12]
+
+
+class PublishRefusedError(Exception):
+    """What was sent cannot be published; everything saved for it is rolled back."""
+
+
+@admin.register(Agent)
+class AgentAdmin(ModelAdmin[Agent]):
+    """What people edit. Saving publishes a version; runs are pinned to versions."""
+
+    form = AgentForm
+    list_display = ("who", "uses", "members", "published", "last_status", "last_time")
+    list_display_links = ("who",)
+    list_select_related = ("current_version", "workspace")
+    list_filter = ("workspace",)
+    search_fields = ("name", "description")
+    warn_unsaved_form = True
+    filter_horizontal = ("team",)
+    inlines = (ToolBindingInline, VersionInline)
+    actions = ()
+    actions_detail = ("start",)
+    fieldsets = (
+        (None, {"fields": ("workspace", "name", "description", "system_prompt")}),
+        ("Model", {"classes": TAB, "fields": ("model", "temperature", "max_tokens")}),
+        (
+            "Team",
+            {"classes": TAB, "fields": ("team", "max_parallel", "delegation_timeout_seconds")},
+        ),
+        (
+            "Limits",
+            {
+                "classes": TAB,
+                "fields": (
+                    *("max_turns", "timeout_seconds"),
+                    *("tool_timeout_seconds", "max_tool_output_bytes"),
+                ),
+            },
+        ),
+        ("Execution", {"classes": TAB, "fields": ("queue",)}),
+    )
+
+    # ---------------------------------------------------------------------------------------- list
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
+        """With the team and, on the list, the newest run."""
+        agents = super().get_queryset(request)
+        if request.resolver_match and request.resolver_match.url_name == "agents_agent_changelist":
+            return queries.with_last_run(agents).prefetch_related("team")
+        return agents
+
+    @admin.display(description="agent", ordering="name")
+    def who(self, agent: Agent) -> SafeString:
+        """Name and description."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            agent.name,
+            agent.description,
+        )
+
+    @admin.display(description="model", ordering="model")
+    def uses(self, agent: Agent) -> str:
+        """Its model."""
+        return agent.model or "default"
+
+    @admin.display(description="team")
+    def members(self, agent: Agent) -> str:
+        """Who it may delegate to."""
+        return ", ".join(member.name for member in agent.team.all()) or "-"
+
+    @admin.display(description="version")
+    def published(self, agent: Agent) -> str:
+        """What its next run is pinned to."""
+        version = agent.current_version
+        return f"v{version.number}" if version else "not published"
+
+    @admin.display(description="last run")
+    def last_status(self, agent: Agent) -> SafeString:
+        """How the newest run is doing, as a link to it."""
+        run = _last_run(agent)
+        if run is None:
+            return pill("never")
+        url = reverse("admin:agents_run_change", args=[run["id"]])
+        return format_html('<a href="{}">{}</a>', url, words.run_pill(run["status"]))
+
+    @admin.display(description="when")
+    def last_time(self, agent: Agent) -> str:
+        """When the newest run was accepted."""
+        run = _last_run(agent)
+        return words.clock(datetime.fromisoformat(run["at"])) if run else "-"
+
+    # ---------------------------------------------------------------------------------------- form
+
+    def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        """Runs are pinned to an agent's versions: it is kept as long as the installation."""
+        return False
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Agent | None = None
+    ) -> tuple[str, ...]:
+        """An agent stays in its workspace: its runs and its team are there."""
+        return ("workspace",) if obj else ()
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """The first workspace; the last is seldom the one meant."""
+        workspace = default_workspace()
+        return {"workspace": workspace.pk if workspace else None}
+
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField[Any, Any], request: HttpRequest | None, **kwargs: Any
+    ) -> forms.ModelMultipleChoiceField | None:
+        """A team is chosen from the agent's own workspace."""
+        if db_field.name == "team" and request is not None:
+            kwargs["queryset"] = _colleagues(request)
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def get_form(
+        self, request: HttpRequest, obj: Agent | None = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm[Agent]]:  # fmt: skip
+        """The form, with the reason why its content was refused a moment ago."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.refusal = getattr(request, "heartbit_refusal", "")  # type: ignore[attr-defined]
+        return form
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Django saves in one transaction; a refusal rolls it back and becomes the form's error."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except PublishRefusedError as refused:
+            request.heartbit_refusal = str(refused)  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def save_related(
+        self, request: HttpRequest, form: Any, formsets: Any, change: bool
+    ) -> None:  # fmt: skip
+        """Team and tools are saved: publish what the agent is now."""
+        super().save_related(request, form, formsets, change)
+        agent: Agent = form.instance
+        before = agent.current_version_id
+        try:
+            version = publish_agent(agent)
+        except ConfigurationError as error:
+            raise PublishRefusedError(str(error)) from error
+        if version.pk == before:
+            messages.info(request, f"Nothing that runs see has changed: version {version.number}.")
+        else:
+            messages.success(request, f"Published: runs from now on use version {version.number}.")
+
+    # ------------------------------------------------------------------------------------- actions
+
+    def has_start_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Starting a run adds one."""
+        return request.user.has_perm("agents.add_run")
+
+    @dialog(
+        StartRunForm,
+        label="Start a run",
+        explanation="The fleet executes it; you can watch it on its page.",
+        submit="Start",
+        icon="play_arrow",
+        permissions=["start"],
+    )
+    def start(self, request: HttpRequest, form: StartRunForm, object_id: str) -> HttpResponse:
+        """Start a run and go to its page."""
+        agent = self.get_object(request, object_id)
+        if agent is None:
+            return HttpResponse(headers={"HX-Redirect": reverse("admin:agents_agent_changelist")})
+        asked = form.cleaned_data
+        try:
+            run = start_run(agent.workspace, asked["task"], agent=agent.name, model=asked["model"])
+        except HeartbitError as error:
+            form.add_error("task", str(error))
+            context = {"dialog": self.start.dialog, "form": form, "form_submit_text": "Start"}
+            return render(request, "unfold/helpers/dialog.html", context)
+        url = reverse("admin:agents_run_change", args=[run])
+        return HttpResponse(headers={"HX-Redirect": url})
+
+
+def _last_run(agent: Agent) -> dict[str, str] | None:
+    found: dict[str, str] | None = getattr(agent, "last_run", None)
+    return found
+
+
+def _colleagues(request: HttpRequest) -> QuerySet[Agent]:
+    """The agents that the one on this page may have in its team."""
+    own = request.resolver_match.kwargs.get("object_id") if request.resolver_match else None
+    agents = Agent.objects.order_by("name")
+    if own is None:
+        return agents
+    workspace = Agent.objects.filter(pk=own).values("workspace")
+    return agents.filter(workspace__in=workspace).exclude(pk=own)

@@ -1,0 +1,134 @@
+"""The journal for people: each event as a line with what matters of its payload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from pydantic import ValidationError
+
+from agents import events
+from agents.admin.words import duration, money
+from agents.llm.messages import ToolCall
+from agents.models import RunEvent
+from heartbit_site.base.admin.themed import Tone, pretty_json
+
+_PREVIEW = 1_200  # characters; the whole text is in the payload below it
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a line says: a sentence of ours, and text of the model, a tool or a person."""
+
+    title: str
+    text: str = ""
+    icon: str = "circle"
+    tone: Tone = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One event of the journal, ready to be shown."""
+
+    seq: int
+    type: str
+    at: datetime
+    since: str
+    said: Said
+    payload: str
+
+
+def line(row: RunEvent, *, began: datetime, tools: dict[str, str]) -> Line:
+    """Make an event readable.
+
+    Args:
+        row: The event.
+        began: When the run was accepted; times are shown from there.
+        tools: The tool's name by call id.
+    """
+    try:
+        said = _say(events.decode(row.type, row.payload), tools)
+    except (KeyError, ValidationError):  # written by another version of Heartbit
+        said = Said(row.type, icon="help")
+    text = said.text[:_PREVIEW] + " …" if len(said.text) > _PREVIEW else said.text
+    said = Said(said.title, text, said.icon, said.tone, said.note)
+    since = f"+{duration(row.at - began)}"
+    return Line(row.seq, row.type, row.at, since, said, pretty_json(row.payload))
+
+
+def _say(event: events.Event, tools: dict[str, str]) -> Said:
+    return _say_run(event) or _say_call(event, tools)
+
+
+def _say_run(event: events.Event) -> Said | None:  # noqa: C901  one branch a type
+    match event:
+        case events.RunCreated(task=task, agent=agent):
+            return Said(f"Accepted for {agent}", task, "add_circle")
+        case events.RunStarted(worker=worker, model=model):
+            return Said(f"{worker} took it", icon="play_circle", tone="info", note=model)
+        case events.RunRequeued(reason=reason):
+            return Said(f"Back in the queue: {reason}", icon="replay", tone="warning")
+        case events.CancelRequested(reason=reason):
+            return Said("Asked to stop", reason, "stop_circle", "warning")
+        case events.RunSucceeded(output=output):
+            return Said("Answered", output, "check_circle", "success")
+        case events.RunFailed(message=message):
+            return Said("Failed", message, "error", "danger")
+        case events.RunCancelled(reason=reason, partial=partial):
+            return Said(f"Cancelled: {reason}", partial, "cancel", "warning")
+        case events.RunQuarantined(attempts=attempts):
+            return Said(f"Quarantined after {attempts} deaths", icon="block", tone="danger")
+        case _:
+            return None
+
+
+def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
+    match event:
+        case events.ModelAnswered():
+            return _answer(event)
+        case events.ToolStarted(call_id=call_id):
+            name = _name(call_id, tools)
+            return Said(f"About to call {name}", icon="pending", tone="info", note=event.effect)
+        case events.ToolFinished(call_id=call_id, status=status, content=content):
+            took = f"{event.duration_ms} ms" if event.duration_ms else ""
+            tone: Tone = "success" if status == "ok" else "warning"
+            return Said(f"{_name(call_id, tools)}: {status}", content, "build", tone, note=took)
+        case events.CallWaiting(call_id=call_id, keys=keys):
+            title = f"{_name(call_id, tools)} waits for {len(keys)}"
+            return Said(title, icon="hourglass_top", tone="primary")
+        case events.WaitResolved(value=value):
+            return _resolved(value)
+        case _:
+            return Said(event.type)
+
+
+def _answer(event: events.ModelAnswered) -> Said:
+    asked = event.message.tool_calls
+    title = f"Turn {event.turn}: " + (_asked(asked) if asked else "the model answered")
+    note = (
+        f"{event.usage.input_tokens:,} in · {event.usage.output_tokens:,} out"
+        f" · {event.duration_ms:,} ms"
+    )
+    if event.cost_usd is not None:
+        note += f" · {money(Decimal(event.cost_usd))}"
+    text = [event.message.text] if event.message.text else []
+    text += [f"{call.name} {call.arguments}" for call in asked]
+    return Said(title, "\n".join(text), "smart_toy", "primary", note)
+
+
+def _asked(calls: tuple[ToolCall, ...]) -> str:
+    return f"the model called {calls[0].name}" if len(calls) == 1 else f"{len(calls)} tool calls"
+
+
+def _resolved(value: dict[str, object]) -> Said:
+    status = str(value.get("status", "ended"))
+    error = value.get("error")
+    text = error.get("message", "") if isinstance(error, dict) else value.get("output")
+    tone: Tone = "success" if status == "succeeded" else "warning"
+    return Said(f"{value.get('subject', 'It')}: {status}", str(text or ""), "call_merge", tone)
+
+
+def _name(call_id: str, tools: dict[str, str]) -> str:
+    return f"{tools.get(call_id, 'call')} ({call_id})"

@@ -1,0 +1,125 @@
+"""Named queries of the admin's pages. Each page costs the same few, however long its history is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import JSONObject
+from django.utils import timezone
+
+from agents.choices import LIVE, RunStatus
+from agents.models import Agent, BlackboardEntry, Run, RunEvent, ToolCall, WorkerHeartbeat
+from heartbit_site.base.models import UsageEntry
+
+JOURNAL_PAGE = 200
+TREE_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What model calls used.
+
+    Attributes:
+        cost_usd: The sum of the known prices.
+        unpriced: How many calls have no known price.
+    """
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Decimal
+    unpriced: int
+
+
+def with_last_run(agents: QuerySet[Agent]) -> QuerySet[Agent]:
+    """Agents with ``last_run``: id, status and time of the newest one, or null."""
+    # The workspace is redundant, but lets the planner walk runs from the newest (run_recent).
+    runs = Run.objects.filter(workspace=OuterRef("workspace"), version__agent=OuterRef("pk"))
+    newest = runs.order_by("-created_at").values(
+        found=JSONObject(id="id", status="status", at="created_at")
+    )
+    return agents.annotate(last_run=Subquery(newest[:1]))
+
+
+def tree(root_id: UUID) -> list[Run]:
+    """The runs of a tree, oldest first, without their long texts."""
+    runs = Run.objects.filter(root_id=root_id).defer("output", "error")
+    return list(runs.order_by("id")[:TREE_LIMIT])
+
+
+def calls(run_id: UUID) -> list[ToolCall]:
+    """The tool calls of a run, oldest first; as many as a page of the journal can mention."""
+    return list(ToolCall.objects.filter(run_id=run_id).order_by("id")[:JOURNAL_PAGE])
+
+
+def journal(run_id: UUID, *, after: int) -> list[RunEvent]:
+    """A page of a run's journal: the events after sequence number ``after``."""
+    events = RunEvent.objects.filter(run_id=run_id, seq__gt=after)
+    return list(events.order_by("seq")[:JOURNAL_PAGE])
+
+
+def blackboard(root_id: UUID) -> list[BlackboardEntry]:
+    """What a run tree shares."""
+    return list(BlackboardEntry.objects.filter(root_id=root_id).order_by("key")[:JOURNAL_PAGE])
+
+
+def spent_by(run_ids: Iterable[UUID]) -> Spent:
+    """What these runs used."""
+    return _spent(UsageEntry.objects.filter(run_id__in=list(run_ids)))
+
+
+def spent_since(moment: datetime) -> Spent:
+    """What everybody used since then."""
+    return _spent(UsageEntry.objects.filter(at__gte=moment))
+
+
+def _spent(entries: QuerySet[UsageEntry]) -> Spent:
+    sums = entries.aggregate(
+        calls=Count("pk"),
+        input_tokens=Sum("input_tokens", default=0),
+        output_tokens=Sum("output_tokens", default=0),
+        cost_usd=Sum("cost_usd", default=Decimal(0)),
+        unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
+    )
+    return Spent(**sums)
+
+
+def statuses_since(moment: datetime) -> dict[str, int]:
+    """How many runs people started since then, by status; sub-agents do not count."""
+    runs = Run.objects.filter(created_at__gte=moment, parent__isnull=True)
+    return dict(runs.order_by().values_list("status").annotate(Count("pk")))
+
+
+def live_statuses() -> dict[str, int]:
+    """How many runs are live now, sub-agents included, by status."""
+    runs = Run.objects.filter(status__in=LIVE)
+    return dict(runs.order_by().values_list("status").annotate(Count("pk")))
+
+
+def last_runs(limit: int) -> list[Run]:
+    """The newest runs that people started."""
+    runs = Run.objects.filter(parent__isnull=True).defer("output", "error")
+    return list(runs.order_by("-id")[:limit])  # the ids are time-ordered, and the key is an index
+
+
+def alive_workers() -> Sequence[WorkerHeartbeat]:
+    """The processes that beat, oldest first, with ``held``: the runs each works on."""
+    present = WorkerHeartbeat.objects.filter(gone_at__isnull=True)
+    return [worker for worker in with_held(present).order_by("id") if is_alive(worker)]
+
+
+def with_held(workers: QuerySet[WorkerHeartbeat]) -> QuerySet[WorkerHeartbeat]:
+    """Workers with ``held``: how many runs each works on now."""
+    return workers.annotate(held=Count("runs", filter=Q(runs__status=RunStatus.RUNNING)))
+
+
+def is_alive(worker: WorkerHeartbeat) -> bool:
+    """Whether the process proved within its lease that it lives, and has not left."""
+    if worker.gone_at is not None:
+        return False
+    return (timezone.now() - worker.beat_at).total_seconds() <= worker.lease_seconds

@@ -1,0 +1,169 @@
+"""Runs in the admin: a list with filters, and a page with the journal. Nothing here writes a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
+from unfold.paginator import InfinitePaginator
+
+from agents.actions.cancel_run import cancel_run
+from agents.admin import run_page, words
+from agents.choices import LIVE
+from agents.models import Agent, Run
+from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog
+
+
+class TreeFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
+    """Runs that people started, unless sub-agents' are asked for (or something is searched)."""
+
+    title = "sub-agents"
+    parameter_name = "runs"
+    all_option = ("", "Without sub-agents")
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        """The choices beside the default."""
+        return [("all", "All runs"), ("children", "Sub-agents only")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
+        """Leave children out, in or alone."""
+        if self.value() == "children":
+            return queryset.filter(parent__isnull=False)
+        if self.value() == "all" or request.GET.get("q"):
+            return queryset
+        return queryset.filter(parent__isnull=True)
+
+
+class AgentFilter(RadioFilter):  # type: ignore[misc]
+    """Runs of one agent; the names come from the agents, not from a scan of all runs."""
+
+    title = "agent"
+    parameter_name = "agent"
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        """The names of all agents."""
+        names = Agent.objects.order_by("name").values_list("name", flat=True).distinct()
+        return [(name, name) for name in names]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
+        """Runs of the agent."""
+        return queryset.filter(agent=self.value()) if self.value() else queryset
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin[Run]):
+    """What happened, and what is happening."""
+
+    list_display = ("what", "state", "amount", "lasted", "accepted", "home")
+    list_display_links = ("what",)
+    list_filter = (
+        ("status", ChoicesCheckboxFilter),
+        AgentFilter,
+        TreeFilter,
+        ("home", ChoicesCheckboxFilter),
+    )
+    list_filter_submit = True
+    search_fields = ("task", "agent", "^id")
+    search_help_text = "Words of the task, an agent, or the beginning of an id; sub-agents count."
+    ordering = ("-id",)  # time-ordered, and an index: pages cost the same in a full table
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    list_per_page = 50
+    list_fullwidth = True
+    fields = ("task",)
+    actions_detail = ("cancel",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        """Long texts stay in the table until a page needs them."""
+        runs = super().get_queryset(request)
+        if request.resolver_match and request.resolver_match.url_name == "agents_run_changelist":
+            return runs.defer("output", "error")
+        return runs.select_related("version", "workspace", "worker", "parent")
+
+    @admin.display(description="run")
+    def what(self, run: Run) -> SafeString:
+        """Who does what."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            run.agent,
+            run.task[:200],
+        )
+
+    @admin.display(description="status", ordering="status")
+    def state(self, run: Run) -> SafeString:
+        """The status in colour."""
+        return words.run_pill(run.status)
+
+    @admin.display(description="tokens")
+    def amount(self, run: Run) -> str:
+        """Tokens of this run alone."""
+        return words.tokens(run.input_tokens, run.output_tokens)
+
+    @admin.display(description="duration")
+    def lasted(self, run: Run) -> str:
+        """From acceptance to the end, or until now."""
+        return words.lasted(run)
+
+    @admin.display(description="accepted", ordering="id")
+    def accepted(self, run: Run) -> str:
+        """When."""
+        return words.clock(run.created_at)
+
+    def has_cancel_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may change runs, if the admin let anybody change them by hand, may cancel them."""
+        return request.user.has_perm("agents.change_run")
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Cancel is offered while there is something to cancel."""
+        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        run = self.get_object(request, object_id)
+        return offered if run is not None and run.status in LIVE else []
+
+    @dialog(
+        DialogForm,
+        label="Cancel run",
+        explanation="The run and its sub-agents stop. What they have produced stays here.",
+        submit="Cancel run",
+        icon="cancel",
+        permissions=["cancel"],
+        variant="DANGER",
+    )
+    def cancel(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Cancel, and show the run again."""
+        run = self.get_object(request, object_id)
+        if run is not None:
+            cancel_run(run.workspace, run.pk, reason=f"cancelled by {request.user}")
+            messages.success(request, "The run was asked to stop.")
+        return _redirect(reverse("admin:agents_run_change", args=[object_id]))
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        *args: Any,
+        obj: Run | None = None,
+        **kwargs: Any,
+    ) -> HttpResponse:
+        """The page: header, tree, calls and journal instead of form fields."""
+        if obj is not None:
+            page = run_page.read(obj, after=_number(request.GET.get("after", "")))
+            context |= {"page": page, "title": f"{obj.agent} · {words.short(obj.pk)}"}
+        response = super().render_change_form(request, context, *args, obj=obj, **kwargs)
+        if obj is not None and "HX-Request" in request.headers and obj.status not in LIVE:
+            response["HX-Refresh"] = "true"  # it has ended: the page's actions change as well
+        return response
+
+
+def _redirect(url: str) -> HttpResponse:
+    """Leave a dialog for another page."""
+    return HttpResponse(headers={"HX-Redirect": url})
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 9 else 0

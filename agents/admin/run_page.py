@@ -1,0 +1,161 @@
+"""Everything a run's page shows, read with a handful of queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from agents.admin import queries, words
+from agents.admin.events import Line, line
+from agents.choices import LIVE
+from agents.models import BlackboardEntry, Run, ToolCall
+from heartbit_site.base.admin.themed import pretty_json
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A run in its tree, with its place on the tree's time line (percent of its width)."""
+
+    run: Run
+    is_this: bool
+    indent: int
+    pill: SafeString
+    lasted: str
+    queued_left: str
+    queued_width: str
+    left: str
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call, ready to be shown."""
+
+    row: ToolCall
+    pill: SafeString
+    took: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """A run's page.
+
+    Attributes:
+        problem: One sentence on why there is no final answer; empty when there is one.
+        newer: ``after`` of the journal's next page; 0 on the last one.
+    """
+
+    run: Run
+    live: bool
+    pill: SafeString
+    problem: str
+    facts: list[tuple[str, str]]
+    branches: list[Branch]
+    calls: list[Call]
+    blackboard: list[tuple[BlackboardEntry, str]]
+    lines: list[Line]
+    after: int
+    newer: int
+
+
+def read(run: Run, *, after: int) -> RunPage:
+    """Read the page.
+
+    Args:
+        run: The run, with its version, agent, workspace and worker.
+        after: The journal is shown from the event that follows this sequence number.
+    """
+    runs = queries.tree(run.root_id)
+    calls = queries.calls(run.pk)
+    events = queries.journal(run.pk, after=after)
+    tools = {call.call_id: call.tool for call in calls}
+    last = events[-1].seq if events else after
+    return RunPage(
+        run=run,
+        live=run.status in LIVE,
+        pill=words.run_pill(run.status),
+        problem=str(run.error["message"]) if run.error else "",
+        facts=_facts(run, runs),
+        branches=_branches(run, runs) if len(runs) > 1 else [],
+        calls=[Call(call, words.call_pill(call.status), _took(call)) for call in calls],
+        blackboard=[
+            (entry, entry.value if isinstance(entry.value, str) else pretty_json(entry.value))
+            for entry in queries.blackboard(run.root_id)
+        ],
+        lines=[line(event, began=run.created_at, tools=tools) for event in events],
+        after=after,
+        newer=last if last < run.last_seq else 0,
+    )
+
+
+def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
+    spent = queries.spent_by(_below(run, runs))
+    facts = [
+        ("Agent", f"{run.agent}, version {run.version.number}"),
+        ("Model", run.model or "settled at the first start"),
+        ("Duration", words.lasted(run)),
+        ("Tokens", words.tokens(run.input_tokens, run.output_tokens)),
+    ]
+    if run.parent_id is None and len(runs) > 1:
+        facts.append(("Tokens, whole tree", words.tokens(spent.input_tokens, spent.output_tokens)))
+    facts += [
+        ("Cost", words.cost(spent)),
+        ("Accepted", words.clock(run.created_at)),
+        ("Started", words.clock(run.started_at) if run.started_at else "not yet"),
+        ("Finished", words.clock(run.finished_at) if run.finished_at else "not yet"),
+        ("Executed by", f"{run.get_home_display()}, queue {run.queue}"),
+    ]
+    if run.worker is not None:
+        facts.append(("Worker", run.worker.name))
+    if run.attempts:
+        facts.append(("Workers that died", str(run.attempts)))
+    return [*facts, ("Workspace", run.workspace.name), ("Run", str(run.pk))]
+
+
+def _below(run: Run, runs: list[Run]) -> set[UUID]:
+    """The run and all that it started; runs come oldest first, so parents before children."""
+    found = {run.pk}
+    for other in runs:
+        if other.parent_id in found:
+            found.add(other.pk)
+    return found
+
+
+def _took(call: ToolCall) -> str:
+    if call.started_at is None or call.finished_at is None:
+        return ""
+    return words.duration(call.finished_at - call.started_at)
+
+
+def _branches(this: Run, runs: list[Run]) -> list[Branch]:
+    now = timezone.now()
+    begin = min(run.created_at for run in runs)
+    end = max(run.finished_at or now for run in runs)
+    whole = max((end - begin).total_seconds(), 0.001)
+    depths: dict[UUID, int] = {}
+
+    def percent(start: datetime, stop: datetime) -> str:
+        return f"{100 * max(0.0, (stop - start).total_seconds()) / whole:.2f}"
+
+    branches = []
+    for run in runs:
+        depths[run.pk] = depths[run.parent_id] + 1 if run.parent_id in depths else 0
+        started = run.started_at or run.finished_at or now
+        branches.append(
+            Branch(
+                run=run,
+                is_this=run.pk == this.pk,
+                indent=depths[run.pk],
+                pill=words.run_pill(run.status),
+                lasted=words.lasted(run),
+                queued_left=percent(begin, run.created_at),
+                queued_width=percent(run.created_at, started),
+                left=percent(begin, started),
+                width=percent(started, run.finished_at or now),
+            )
+        )
+    return branches

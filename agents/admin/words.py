@@ -1,0 +1,95 @@
+"""How statuses, times and amounts are said on the admin's pages."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from agents.admin.queries import Spent
+from agents.choices import CallStatus, RunStatus
+from agents.models import Run
+from heartbit_site.base.admin.themed import Tone, pill
+
+RUN_TONES: dict[str, Tone] = {
+    RunStatus.QUEUED: "",
+    RunStatus.RUNNING: "info",
+    RunStatus.WAITING: "primary",
+    RunStatus.SUCCEEDED: "success",
+    RunStatus.FAILED: "danger",
+    RunStatus.CANCELLED: "warning",
+    RunStatus.QUARANTINED: "danger",
+}
+CALL_TONES: dict[str, Tone] = {
+    CallStatus.PENDING: "",
+    CallStatus.STARTED: "info",
+    CallStatus.WAITING: "primary",
+    CallStatus.OK: "success",
+    CallStatus.ERROR: "danger",
+    CallStatus.TIMEOUT: "danger",
+    CallStatus.INVALID: "warning",
+    CallStatus.REFUSED: "warning",
+    CallStatus.UNCERTAIN: "warning",
+}
+
+
+def run_pill(status: str) -> SafeString:
+    """A run's status."""
+    return pill(str(RunStatus(status).label), tone=RUN_TONES[status])
+
+
+def call_pill(status: str) -> SafeString:
+    """A tool call's status."""
+    return pill(str(CallStatus(status).label), tone=CALL_TONES[status])
+
+
+def short(run_id: UUID) -> str:
+    """The end of a run's id: ids of one second begin alike."""
+    return str(run_id)[-8:]
+
+
+def duration(span: timedelta) -> str:
+    """A time span, as exact as a person wants it."""
+    seconds = max(0.0, span.total_seconds())
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
+
+
+def lasted(run: Run) -> str:
+    """How long a run took, or has taken so far; waiting in the queue counts."""
+    return duration((run.finished_at or timezone.now()) - run.created_at)
+
+
+def clock(at: datetime) -> str:
+    """A time of today as a time, any other with its day, in the current time zone."""
+    local = timezone.localtime(at)
+    same_day = local.date() == timezone.localtime().date()
+    return local.strftime("%H:%M:%S" if same_day else "%d %b %Y, %H:%M")
+
+
+def tokens(read: int, written: int) -> str:
+    """Tokens read and written."""
+    return f"{read:,} in · {written:,} out"
+
+
+def cost(spent: Spent) -> str:
+    """Money, and how much of it is not known."""
+    if spent.calls and spent.unpriced == spent.calls:
+        return "unknown"
+    known = money(spent.cost_usd)
+    return f"{known} + {spent.unpriced} calls without a price" if spent.unpriced else known
+
+
+def money(amount: Decimal) -> str:
+    """US dollars; small amounts keep their leading digits."""
+    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

@@ -1,0 +1,79 @@
+"""django-celery-beat's five tables, in the theme. Its own admin classes keep their behaviour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django_celery_beat import admin as beat
+from django_celery_beat import models
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    ModelAdmin = TabularInline = Any
+else:
+    from heartbit_site.base.admin.themed import ModelAdmin, TabularInline
+
+MODELS = (
+    models.PeriodicTask,
+    models.IntervalSchedule,
+    models.CrontabSchedule,
+    models.SolarSchedule,
+    models.ClockedSchedule,
+)
+for model in MODELS:
+    admin.site.unregister(model)
+
+
+class TaskSelect(UnfoldAdminSelectWidget, beat.TaskSelectWidget):  # type: ignore[misc]
+    """The list of registered tasks; its template is the theme's."""
+
+
+class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
+    """Beat's form with the theme's widgets."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["task"].widget = UnfoldAdminTextInputWidget()
+        self.fields["regtask"].widget = TaskSelect()
+
+
+@admin.register(models.PeriodicTask)
+class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc]
+    """What beat sends, and when."""
+
+    form = PeriodicTaskForm
+
+
+class TasksInline(beat.PeriodicTaskInline, TabularInline):  # type: ignore[misc]
+    """The tasks that follow a schedule."""
+
+
+@admin.register(models.IntervalSchedule)
+class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+    """Every so often."""
+
+    inlines = (TasksInline,)
+
+
+@admin.register(models.CrontabSchedule)
+class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+    """At these minutes and hours."""
+
+    inlines = (TasksInline,)
+
+
+@admin.register(models.SolarSchedule)
+class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+    """At sunrise and the like."""
+
+    inlines = (TasksInline,)
+
+
+@admin.register(models.ClockedSchedule)
+class ClockedScheduleAdmin(beat.ClockedScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+    """Once, at this time."""
+
+    inlines = (TasksInline,)

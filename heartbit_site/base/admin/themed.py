@@ -1,0 +1,149 @@
+"""The admin's theme with types: every admin class of every app is built on these.
+
+django-unfold has no annotations. To a type checker its classes are Django's own, which they extend.
+
+Usage::
+
+    @admin.register(Thing)
+    class ThingAdmin(ReadOnlyAdmin[Thing]):
+        list_display = ("name", "state")
+
+        @admin.display(description="state")
+        def state(self, thing: Thing) -> SafeString:
+            return pill("alive", tone="success")
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.decorators import action as unfold_action
+from unfold.enums import ActionVariant
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin, TabularInline
+
+    class DialogForm(forms.Form):
+        """A form in a dialog over the page of one object."""
+
+        request: HttpRequest
+        object_id: str | None
+else:
+    from unfold.admin import ModelAdmin, TabularInline
+    from unfold.forms import BaseDialogForm as DialogForm
+
+__all__ = [
+    "DialogForm",
+    "ModelAdmin",
+    "ReadOnlyAdmin",
+    "ReadOnlyInline",
+    "TabularInline",
+    "Tone",
+    "dialog",
+    "line_widget",
+    "pill",
+    "pretty_json",
+    "text_widget",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound=Model)
+P = TypeVar("P", bound=Model)
+
+Tone = Literal["", "info", "success", "warning", "danger", "primary"]
+
+
+class _NeverWritten:
+    """Rows that people read and only the runtime writes."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+
+class ReadOnlyAdmin(_NeverWritten, ModelAdmin[M]):
+    """A list and a page to look at; a POST to either is refused."""
+
+    actions = ()
+
+
+class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
+    """Related rows to look at."""
+
+    extra = 0
+    max_num = 0
+    can_delete = False
+
+
+def pill(text: str, *, tone: Tone = "") -> SafeString:
+    """A small coloured label."""
+    return render_to_string("unfold/helpers/label.html", {"text": text, "variant": tone})
+
+
+def pretty_json(value: object) -> str:
+    """JSON for people to read."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def json_block(value: object) -> SafeString:
+    """The same, as the value of a read-only field."""
+    return format_html('<pre class="hb-text hb-code">{}</pre>', pretty_json(value))
+
+
+def text_widget(*, rows: int, placeholder: str = "") -> forms.Textarea:
+    """A themed field for longer text."""
+    widget: forms.Textarea = UnfoldAdminTextareaWidget({"rows": rows, "placeholder": placeholder})
+    return widget
+
+
+def line_widget(*, placeholder: str = "") -> forms.TextInput:
+    """A themed field for one line."""
+    widget: forms.TextInput = UnfoldAdminTextInputWidget({"placeholder": placeholder})
+    return widget
+
+
+def dialog(
+    form_class: type[DialogForm],
+    *,
+    label: str,
+    explanation: str,
+    submit: str,
+    icon: str,
+    permissions: Sequence[str],
+    variant: Literal["PRIMARY", "DANGER"] = "PRIMARY",
+) -> Callable[[F], F]:
+    """Mark a method ``(request, form, object_id)`` as an action that first asks in a dialog."""
+    decorator: Callable[[F], F] = unfold_action(
+        description=label,
+        icon=icon,
+        permissions=permissions,
+        variant=ActionVariant[variant],
+        dialog={
+            "title": label,
+            "description": explanation,
+            "form_class": form_class,
+            "form_submit_text": submit,
+        },
+    )
+    return decorator
+
+
+admin.site.index_title = "Dashboard"

@@ -1,0 +1,31 @@
+"""Workspaces in the admin."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.base.models import Workspace
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(ModelAdmin[Workspace]):
+    """Create and rename workspaces. The short name is fixed: commands and URLs hold it."""
+
+    list_display = ("name", "slug", "created_at")
+    search_fields = ("name", "slug")
+    fields = ("name", "slug")
+    prepopulated_fields = {"slug": ("name",)}
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Workspace | None = None
+    ) -> tuple[str, ...]:
+        """The short name can be chosen once."""
+        return ("slug",) if obj else ()
+
+    def get_prepopulated_fields(
+        self, request: HttpRequest, obj: Workspace | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Only a field that can still be edited is filled in."""
+        return {} if obj else {"slug": ("name",)}

@@ -1,0 +1,106 @@
+"""What every command that needs the installation does first, with a word to the person waiting."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.cli.output import note
+from heartbit_site.embedded import client, layout
+from heartbit_site.embedded.errors import from_os_error
+from heartbit_site.environment import Environment, read
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from heartbit_site.embedded.state import ServiceName
+    from heartbit_site.first_start import Admin
+
+_TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
+
+
+def begin(*modules: str, model: bool = False) -> None:
+    """Make the installation usable; services start while Python imports.
+
+    Args:
+        modules: Further modules that are wanted anyway, imported while the services start.
+        model: Also start the local model's server.
+
+    Raises:
+        EmbeddedError: A service cannot be started.
+        ConfigurationError: The environment is wrong, or the database cannot be reached.
+    """
+    environment = read()
+    services = set(environment.embedded) | ({"model"} if model else set())
+    starting = Starting(environment, sorted(services))
+    set_up_django(environment)
+    for module in modules:
+        importlib.import_module(module)
+    starting.wait()
+    prepare = importlib.import_module("heartbit_site.bootstrap").prepare
+    admin: Admin | None = prepare()
+    if admin is not None:
+        welcome(admin, environment)
+
+
+def set_up_django(environment: Environment) -> None:
+    """Load settings and apps; asks no service for anything.
+
+    Raises:
+        EmbeddedError: The state directory, where the keys are, cannot be used.
+    """
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+    try:
+        importlib.import_module("heartbit_site.celery")  # the app that messages are sent through
+    except OSError as error:
+        raise from_os_error(error, environment.state.path) from error
+    importlib.import_module("django").setup()
+
+
+class Starting:
+    """Embedded services being started in the background."""
+
+    def __init__(self, environment: Environment, services: Collection[ServiceName]) -> None:
+        self._error: BaseException | None = None
+        self._thread: threading.Thread | None = None
+        if not services:
+            return
+        state = environment.state
+        layout.create(state)  # here, so that a directory that cannot be used is said at once
+        status = client.status(state).services
+        missing = [name for name in services if not status[name].ready]
+        if missing:
+            note(f"Starting {_listed([_TITLES[name] for name in missing])} ...")
+        self._thread = threading.Thread(target=self._ensure, args=(environment, services))
+        self._thread.start()
+
+    def _ensure(self, environment: Environment, services: Collection[ServiceName]) -> None:
+        try:
+            client.ensure(services, environment.state)
+        except BaseException as error:  # noqa: BLE001  carried to the thread that waits
+            self._error = error
+
+    def wait(self) -> None:
+        """Return when they answer.
+
+        Raises:
+            EmbeddedError: One cannot be started.
+        """
+        if self._thread is not None:
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+
+def welcome(admin: Admin, environment: Environment) -> None:
+    """Say, once, what the first start has made."""
+    where = "the embedded database" if "postgres" in environment.embedded else "the database"
+    note(f"First start: set up {where} with a workspace, a team of agents and an admin.")
+    note(f"  admin name {admin.name}, password {admin.password} (shown only now: write it down)")
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+

@@ -1,0 +1,92 @@
+"""The machine form of runs (`--json`): one JSON object a run.
+
+    {"run": "0199...", "root": "0199...", "parent": null, "agent": "writer", "home": "fleet",
+     "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
+     "error": null | {"kind": "model", "message": "...", ...},
+     "usage": {"input_tokens": 512, "output_tokens": 98},
+     "created_at": "2026-11-21T23:20:31.123456+00:00", "started_at": ..., "finished_at": ...,
+     "children": [ ... the same of each sub-agent ... ]}
+
+`status` is one of queued, running, waiting, succeeded, failed, cancelled, quarantined. Times are
+ISO 8601 in UTC or null. `status` without a run prints `{"runs": [...]}`, without `children`.
+
+With `--watch` there is a JSON object a line: what is known so far, then what happens, then the run::
+
+    {"type": "run", "run": id, "parent": id | null, "agent": "writer", "task": "..."}
+    {"type": "event", "run": id, "seq": 3, "at": time, "event": "model.answered", "payload": {...}}
+    {"type": "delta", "run": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text", "text": ""}
+    {"type": "result", "run": id, ... as above ...}
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from agents import events
+from agents.live.follow import Happened, RunSeen, Streamed, Update
+from agents.models import Run
+
+
+def run_tree(run: Run, runs: list[Run]) -> dict[str, Any]:
+    """A run with its sub-agents, from the rows of its tree."""
+    children = [run_tree(child, runs) for child in runs if child.parent_id == run.pk]
+    return {**run_row(run), "children": children}
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """One run."""
+    return {
+        "run": str(run.pk),
+        "root": str(run.root_id),
+        "parent": str(run.parent_id) if run.parent_id else None,
+        "agent": run.agent,
+        "home": run.home,
+        "model": run.model,
+        "status": run.status,
+        "task": run.task,
+        "output": run.output,
+        "error": run.error,
+        "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
+        "created_at": _time(run.created_at),
+        "started_at": _time(run.started_at),
+        "finished_at": _time(run.finished_at),
+    }
+
+
+def update(change: Update) -> dict[str, Any]:
+    """One line of `--watch --json`."""
+    match change:
+        case RunSeen(run):
+            parent = str(run.parent_id) if run.parent_id else None
+            return {
+                "type": "run",
+                "run": str(run.pk),
+                "parent": parent,
+                "agent": run.agent,
+                "task": run.task,
+            }
+        case Happened(run_id, recorded):
+            encoded = events.encode(recorded.event)
+            return {
+                "type": "event",
+                "run": str(run_id),
+                "seq": recorded.seq,
+                "at": _time(recorded.at),
+                "event": encoded["type"],
+                "payload": encoded["payload"],
+            }
+        case Streamed(run_id, delta):
+            return {
+                "type": "delta",
+                "run": str(run_id),
+                "turn": delta.turn,
+                "attempt": delta.attempt,
+                "offset": delta.offset,
+                "kind": delta.kind,
+                "text": delta.text,
+            }
+
+
+def _time(value: datetime | None) -> str | None:
+    return value.astimezone(UTC).isoformat() if value else None

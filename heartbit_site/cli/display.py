@@ -1,0 +1,115 @@
+"""How a run tree is shown while it works: a live tree, plain lines, JSON lines, or not at all.
+
+Progress goes to stderr, so that stdout holds the answer and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Final, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from agents.live.follow import RunSeen, Update
+from heartbit_site.cli import describe, plain
+from heartbit_site.cli.output import is_terminal, note, write_json
+from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
+from heartbit_site.cli.tree import Tree
+
+QUIET_SECONDS: Final = 15.0  # a silence after which plain lines say what is going on
+
+
+class Display:
+    """Shows nothing: the result alone is wanted. The others show more."""
+
+    def __init__(self) -> None:
+        self.tree = Tree()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the terminal as it was."""
+
+    def update(self, update: Update) -> None:
+        """Take in an update."""
+        self.tree.apply(update)
+
+    def tick(self) -> None:
+        """Some time has passed; called several times a second."""
+
+
+class JsonLines(Display):
+    """One JSON object for each update, on stdout."""
+
+    def update(self, update: Update) -> None:
+        """Print it; a run is announced once, its further states are in its events."""
+        known = isinstance(update, RunSeen) and update.run.pk in self.tree.runs
+        self.tree.apply(update)
+        if not known:
+            write_json(describe.update(update))
+
+
+class Lines(Display):
+    """Plain lines on stderr."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._spoke_at = time.monotonic()
+
+    def update(self, update: Update) -> None:
+        """Write about it, if it is worth a line."""
+        self.tree.apply(update)
+        self._write(plain.lines(self.tree, update))
+
+    def tick(self) -> None:
+        """After a long silence, say what is going on."""
+        if time.monotonic() - self._spoke_at > QUIET_SECONDS:
+            self._write(plain.standing(self.tree))
+
+    def _write(self, lines: list[str]) -> None:
+        for line in lines:
+            note(line)
+            self._spoke_at = time.monotonic()
+
+
+class Screen(Display):
+    """A live tree on the terminal; at the end the whole tree stays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._console = Console(stderr=True, highlight=False)
+        self._glyphs = ASCII if self._console.options.ascii_only else UNICODE
+        self._live = Live(
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            vertical_overflow="crop",
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Replace what moved by what stays."""
+        self._live.stop()
+        for line in self._lines(height=0):
+            self._console.print(line, soft_wrap=True)
+
+    def tick(self) -> None:
+        """Draw the next frame."""
+        height = max(3, self._console.height - 1)
+        self._live.update(Group(*self._lines(height=height)), refresh=True)
+
+    def _lines(self, *, height: int) -> list[Text]:
+        now = datetime.now(UTC)
+        return render(self.tree, Canvas(self._console.width, now, height, self._glyphs))
+
+
+def progress(*, plain_lines: bool) -> Display:
+    """The live tree where there is a terminal for it, else plain lines."""
+    return Lines() if plain_lines or not is_terminal() else Screen()

@@ -1,0 +1,96 @@
+"""A run on the fleet: accepted here, executed by whichever worker serves its queue."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import UUID
+
+from django.conf import settings
+
+from agents.actions.start_run import find_agent, start_run
+from agents.choices import LIVE
+from agents.live.valkey import ValkeySource, connect
+from agents.models import Run
+from agents.querysets import tree
+from heartbit_site.base.models import Workspace
+from heartbit_site.cli import describe
+from heartbit_site.cli.display import Display, JsonLines, progress
+from heartbit_site.cli.errors import CANCELLED, OK
+from heartbit_site.cli.outcome import conclude
+from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.preflight import check_reference
+from heartbit_site.cli.watch import interrupts, watch
+from heartbit_site.cli.workers import alive
+from heartbit_site.first_start import default_workspace
+
+
+def submit(
+    task: str,
+    *,
+    agent: str,
+    model: str,
+    priority: int,
+    idempotency_key: str | None,
+    follow: bool,
+    as_json: bool,
+    plain: bool,
+) -> int:
+    """Accept a run; with `follow`, stay until it has ended."""
+    workspace = default_workspace()
+    find_agent(workspace, agent)
+    if model:
+        check_reference(model)
+    run_id = start_run(
+        workspace,
+        task,
+        agent=agent,
+        model=model,
+        priority=priority,
+        idempotency_key=idempotency_key,
+    )
+    run = Run.objects.get(pk=run_id)
+    if not follow:
+        if as_json:
+            write_json(describe.run_tree(run, tree(run.root_id)))
+        else:
+            write(str(run_id))
+        warn_without_worker(run)
+        return OK
+    if not as_json:
+        note(f"Run {run_id}")
+    warn_without_worker(run)
+    return stay(run, as_json=as_json, plain=plain)
+
+
+def stay(run: Run, *, as_json: bool, plain: bool) -> int:
+    """Show a run's tree until it has ended, then how it ended. Ctrl-C leaves; the run goes on."""
+    display: Display = JsonLines() if as_json else progress(plain_lines=plain)
+    if not asyncio.run(_watch(run.root_id, display)):
+        note(f"The run goes on: `heartbit status {run.pk} --watch`, or `heartbit cancel {run.pk}`.")
+        return CANCELLED
+    return conclude(run.pk, as_json=as_json, watched=True)
+
+
+async def _watch(root_id: UUID, display: Display) -> bool:
+    """Whether it was watched to its end."""
+    valkey = connect(settings.REDIS_URL)
+    try:
+        with display:
+            watching = asyncio.ensure_future(watch(root_id, ValkeySource(valkey), display))
+            with interrupts(display, watching.cancel):
+                await asyncio.wait([watching])
+        if watching.cancelled():
+            return False
+        watching.result()
+        return True
+    finally:
+        await valkey.aclose()
+
+
+def warn_without_worker(run: Run) -> None:
+    """Say so when a run waits for workers that are not there."""
+    if run.status in LIVE and not alive(run.queue):
+        note(
+            f"No worker serves the queue {run.queue} now, so the run waits: "
+            "`heartbit serve` starts one."
+        )

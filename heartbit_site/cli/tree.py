@@ -1,0 +1,269 @@
+"""What a person sees of a run tree: a fold over the updates that `follow` yields. No I/O.
+
+    tree = Tree()
+    async for update in follow(root_id, source):
+        tree.apply(update)
+
+Applying an event twice changes nothing, so a reader that was cut off may begin again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import singledispatchmethod
+from typing import Any, Final
+from uuid import UUID
+
+from agents import events
+from agents.choices import TERMINAL
+from agents.live.entries import Delta, DeltaKind
+from agents.live.follow import Happened, RunSeen, Streamed, Update
+
+QUIET: Final = "the model"  # what a running run without an open call waits for
+
+
+@dataclass(slots=True)
+class CallView:
+    """One tool call."""
+
+    call_id: str
+    tool: str
+    arguments: str
+    status: str = "pending"
+    result: str = ""
+    duration_ms: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether it has a result."""
+        return self.status not in ("pending", "waiting")
+
+
+@dataclass(slots=True)
+class RunView:
+    """One run as its journal and its stream tell it.
+
+    Attributes:
+        seq: The last event folded.
+        text: What the model call in flight has said so far; empty once it is journaled.
+        kind: Whether that is an answer or thinking.
+        waits: Open waits, by key.
+        cut: The final answer ended at max_tokens.
+    """
+
+    run_id: UUID
+    parent_id: UUID | None
+    agent: str
+    task: str
+    model: str = ""
+    status: str = "queued"
+    seq: int = 0
+    turn: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    text: str = ""
+    kind: DeltaKind = "text"
+    calls: list[CallView] = field(default_factory=list)
+    waits: set[str] = field(default_factory=set)
+    cancelling: bool = False
+    cut: bool = False
+    problem: str = ""
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    _attempt: tuple[int, int] = (0, 0)
+    _offset: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.status in TERMINAL
+
+    @property
+    def open_calls(self) -> list[CallView]:
+        """Calls without a result."""
+        return [call for call in self.calls if not call.over]
+
+    def elapsed(self, now: datetime) -> float:
+        """Seconds since it was first started."""
+        if self.started_at is None:
+            return 0.0
+        return max(0.0, ((self.finished_at or now) - self.started_at).total_seconds())
+
+    def stream(self, delta: Delta) -> None:
+        """Take in a piece of the model call in flight."""
+        attempt = (delta.turn, delta.attempt)
+        if delta.turn <= self.turn or attempt < self._attempt:
+            return  # of a call that is journaled, or was given up
+        if attempt != self._attempt:
+            self.text, self._offset = "", 0
+        elif delta.offset < self._offset:
+            self.text = ""  # the stream is being read again
+        if delta.kind != self.kind:
+            self.text, self.kind = "", delta.kind
+        gap = "…" if delta.offset > self._offset else ""
+        self._attempt, self._offset = attempt, delta.offset + len(delta.text)
+        self.text += gap + delta.text
+
+    def fold(self, recorded: events.Recorded) -> None:
+        """Take in an event of the journal, once."""
+        if recorded.seq > self.seq:
+            self.seq = recorded.seq
+            self._fold(recorded.event, recorded.at)
+
+    @singledispatchmethod
+    def _fold(self, event: Any, at: datetime) -> None:
+        """Events that change nothing one sees."""
+
+    @_fold.register
+    def _(self, event: events.RunCreated, at: datetime) -> None:
+        self.created_at = at
+
+    @_fold.register
+    def _(self, event: events.RunStarted, at: datetime) -> None:
+        self.status, self.model = "running", event.model
+        self.started_at = self.started_at or at
+
+    @_fold.register
+    def _(self, event: events.RunRequeued, at: datetime) -> None:
+        self.status, self.text = "queued", ""
+
+    @_fold.register
+    def _(self, event: events.ModelAnswered, at: datetime) -> None:
+        self.turn, self.text = event.turn, ""
+        self.input_tokens += event.usage.input_tokens
+        self.output_tokens += event.usage.output_tokens
+        self.calls += [
+            CallView(f"{event.turn}.{index}", call.name, call.arguments)
+            for index, call in enumerate(event.message.tool_calls)
+        ]
+
+    @_fold.register
+    def _(self, event: events.ToolFinished, at: datetime) -> None:
+        for call in self.calls:
+            if call.call_id == event.call_id:
+                call.status, call.result = event.status, event.content
+                call.duration_ms = event.duration_ms
+
+    @_fold.register
+    def _(self, event: events.CallWaiting, at: datetime) -> None:
+        self.status = "waiting"
+        self.waits.update(event.keys)
+        for call in self.calls:
+            if call.call_id == event.call_id:
+                call.status = "waiting"
+
+    @_fold.register
+    def _(self, event: events.WaitResolved, at: datetime) -> None:
+        self.waits.discard(event.key)
+        if not self.waits and self.status == "waiting":
+            self.status = "queued"
+
+    @_fold.register
+    def _(self, event: events.CancelRequested, at: datetime) -> None:
+        self.cancelling = True
+
+    @_fold.register
+    def _(self, event: events.RunSucceeded, at: datetime) -> None:
+        self._end("succeeded", at)
+        self.cut = event.finish_reason == "length"
+
+    @_fold.register
+    def _(self, event: events.RunFailed, at: datetime) -> None:
+        self._end("failed", at, event.message)
+
+    @_fold.register
+    def _(self, event: events.RunCancelled, at: datetime) -> None:
+        self._end("cancelled", at, event.reason)
+
+    @_fold.register
+    def _(self, event: events.RunQuarantined, at: datetime) -> None:
+        self._end("quarantined", at, "Its workers died too often; see their logs.")
+
+    def _end(self, status: str, at: datetime, problem: str = "") -> None:
+        self.status, self.finished_at, self.problem = status, at, problem
+        self.text = ""
+        self.waits.clear()
+
+
+class Tree:
+    """The runs of one tree, parents before children, siblings by age."""
+
+    def __init__(self) -> None:
+        self.runs: dict[UUID, RunView] = {}
+
+    @property
+    def root(self) -> RunView | None:
+        """The run that was asked for, once it has been seen."""
+        return next(iter(self.runs.values()), None)
+
+    def apply(self, update: Update) -> None:
+        """Take in one update."""
+        match update:
+            case RunSeen(run):
+                self.runs.setdefault(run.pk, RunView(run.pk, run.parent_id, run.agent, run.task))
+            case Happened(run_id, recorded):
+                self.runs[run_id].fold(recorded)
+            case Streamed(run_id, delta):
+                self.runs[run_id].stream(delta)
+
+    def children(self, run_id: UUID) -> list[RunView]:
+        """The runs that a run has delegated to, oldest first."""
+        return [run for run in self.runs.values() if run.parent_id == run_id]
+
+    def walk(self) -> Iterator[tuple[tuple[bool, ...], RunView]]:
+        """Every run below its parent. With it, for each level, whether it is the last there."""
+        if self.root is not None:
+            yield from self._walk(self.root, ())
+
+    def _walk(
+        self, run: RunView, place: tuple[bool, ...]
+    ) -> Iterator[tuple[tuple[bool, ...], RunView]]:
+        yield place, run
+        children = self.children(run.run_id)
+        for child in children:
+            yield from self._walk(child, (*place, child is children[-1]))
+
+    def activity(self, run: RunView) -> str:
+        """What a run is doing now, in a few words; the reason when it failed."""
+        if run.over:
+            return run.problem if run.status != "succeeded" else ""
+        if run.cancelling:
+            return "is being cancelled"
+        match run.status:
+            case "queued":
+                return "queued again" if run.started_at else "queued"
+            case "waiting":
+                return self._waiting_for(run)
+        tools = sorted({call.tool for call in run.open_calls})
+        if tools:
+            return f"runs {', '.join(tools)}"
+        if run.text:
+            return "thinks" if run.kind == "thinking" else "writes"
+        return f"asks {QUIET}"
+
+    def _waiting_for(self, run: RunView) -> str:
+        children = self.children(run.run_id)
+        at_work = [child.agent for child in children if not child.over]
+        if not at_work:
+            return "waits"
+        if len(at_work) > 3:
+            return f"waits for {len(at_work)} of {len(children)} sub-agents"
+        return f"waits for {', '.join(at_work)}"
+
+
+def brief_arguments(call: CallView) -> str:
+    """A call's arguments as a person wants them: whom a delegation names, else compact JSON."""
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError:
+        return call.arguments
+    if not isinstance(arguments, dict):
+        return call.arguments
+    tasks = arguments.get("tasks")
+    if call.tool == "delegate_task" and isinstance(tasks, list):
+        return ", ".join(str(task.get("agent")) for task in tasks if isinstance(task, dict))
+    return json.dumps(arguments, ensure_ascii=False) if arguments else ""

@@ -1,0 +1,79 @@
+"""Follow a run tree into a display until it has ended, a person interrupts, or both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import Final
+from uuid import UUID
+
+from agents.live.follow import follow
+from agents.live.window import Source
+from heartbit_site.cli.display import Display
+from heartbit_site.cli.errors import CANCELLED, database_is_away
+
+TICK_SECONDS: Final = 0.1
+DATABASE_PATIENCE: Final = 30.0  # a database that restarts is back within seconds
+
+
+async def watch(root_id: UUID, source: Source, display: Display) -> None:
+    """Show the tree until all of its runs have ended.
+
+    The display's fold takes an event once, so after a lost connection it simply begins again.
+    """
+    ticking = asyncio.create_task(_tick(display))
+    lost_at: float | None = None
+    try:
+        while True:
+            try:
+                async for update in follow(root_id, source):
+                    lost_at = None
+                    display.update(update)
+            except Exception as error:
+                now = asyncio.get_running_loop().time()
+                lost_at = now if lost_at is None else lost_at
+                if not database_is_away(error) or now - lost_at > DATABASE_PATIENCE:
+                    raise
+                await asyncio.sleep(1.0)
+            else:
+                return
+    finally:
+        ticking.cancel()
+        await asyncio.gather(ticking, return_exceptions=True)
+
+
+async def _tick(display: Display) -> None:
+    while True:
+        display.tick()
+        await asyncio.sleep(TICK_SECONDS)
+
+
+@contextlib.contextmanager
+def interrupts(display: Display, first: Callable[[], None]) -> Iterator[None]:
+    """Within it, the first Ctrl-C calls `first` on the loop and the second ends the process."""
+    loop = asyncio.get_running_loop()
+    count = 0
+
+    def interrupted() -> None:
+        nonlocal count
+        count += 1
+        if count == 1:
+            first()
+            return
+        display.__exit__(None, None, None)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(CANCELLED)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, interrupted)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

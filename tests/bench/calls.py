@@ -1,0 +1,94 @@
+"""The calls of the workloads without Heartbit's runtime: what both floors are made of."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from agents.llm import factory
+from agents.llm.client import create_client
+from agents.llm.messages import (
+    AssistantMessage,
+    ChatRequest,
+    Completion,
+    Message,
+    ToolCall,
+    ToolDefinition,
+    ToolMessage,
+    UserMessage,
+)
+from tests.bench.workloads import MEMBERS, MODEL, SYSTEM_PROMPT
+from tools.builtin.arithmetic import calculate
+from tools.builtin.clock import current_time
+
+if TYPE_CHECKING:
+    from agents.llm.protocol import ChatModel
+
+_FUNCTIONS: dict[str, Any] = {"calculate": calculate, "current_time": current_time}
+TOOLS = tuple(
+    ToolDefinition(name, function.__tool__.description, dict(function.__tool__.parameters))
+    for name, function in _FUNCTIONS.items()
+)
+_MEMBER = {"agent": {"type": "string", "enum": list(MEMBERS)}, "task": {"type": "string"}}
+DELEGATE = (
+    ToolDefinition(
+        "delegate_task",
+        "Give tasks to team members. They work in parallel.",
+        {
+            "type": "object",
+            "properties": {
+                "tasks": {"type": "array", "items": {"type": "object", "properties": _MEMBER}}
+            },
+        },
+    ),
+)
+
+
+@functools.cache
+def model() -> ChatModel:
+    """The process's model; first used on the loop it belongs to."""
+    return factory.create(MODEL, client=create_client(), environ=os.environ)
+
+
+async def ask(
+    messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...]
+) -> AssistantMessage:
+    """One model call, streamed like the runtime's."""
+    request = ChatRequest(system=SYSTEM_PROMPT, messages=messages, tools=tools)
+    async for event in model().stream(request):
+        if isinstance(event, Completion):
+            return event.message
+    raise RuntimeError("the stream ended without a completion")
+
+
+def call(tool_call: ToolCall) -> ToolMessage:
+    """One tool call."""
+    result = _FUNCTIONS[tool_call.name](**json.loads(tool_call.arguments))
+    return ToolMessage(tool_call.id, tool_call.name, str(result))
+
+
+async def solo(task: str) -> str:
+    """W1."""
+    return (await ask((UserMessage(task),), ())).text
+
+
+async def worker(task: str) -> str:
+    """W2."""
+    first = await ask((UserMessage(task),), TOOLS)
+    results = await asyncio.gather(
+        *(asyncio.to_thread(call, tool_call) for tool_call in first.tool_calls)
+    )
+    return (await ask((UserMessage(task), first, *results), TOOLS)).text
+
+
+async def lead(task: str) -> str:
+    """W4."""
+    first = await ask((UserMessage(task),), DELEGATE)
+    (delegation,) = first.tool_calls
+    tasks = json.loads(delegation.arguments)["tasks"]
+    answers = await asyncio.gather(*(worker(each["task"]) for each in tasks))
+    result = ToolMessage(delegation.id, delegation.name, "\n".join(answers))
+    return (await ask((UserMessage(task), first, result), DELEGATE)).text

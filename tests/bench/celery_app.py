@@ -1,0 +1,92 @@
+"""The bare Celery floor: the same calls as chains and chords of plain tasks, nothing durable.
+
+Same broker, same worker pool, same HTTP client; conversations travel in the messages.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery, Signature, chain, chord, group
+from pydantic import TypeAdapter
+
+from agents.llm.messages import Message, ToolMessage, UserMessage
+from heartbit_site import broker
+from heartbit_site.base import aio
+from heartbit_site.environment import celery_broker
+from tests.bench import calls
+from tests.bench.workloads import LEAD, MEMBERS, SOLO
+
+QUEUE = "bench-floor"
+Canvas = Signature[Any]
+
+broker.install()
+app = Celery("bench-floor", set_as_current=False)
+app.conf.update(
+    broker_url=celery_broker(os.environ["BENCH_REDIS_URL"]),
+    result_backend=celery_broker(os.environ["BENCH_REDIS_URL"]),
+    accept_content=["json"],
+    task_default_queue=QUEUE,
+    worker_prefetch_multiplier=1,
+    worker_disable_rate_limits=True,
+    broker_connection_retry_on_startup=True,
+)
+_CONVERSATION: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+
+
+def _dump(*messages: Message) -> list[Any]:
+    dumped: list[Any] = _CONVERSATION.dump_python(messages, mode="json")
+    return dumped
+
+
+@app.task(name="bench.ask")
+def ask(task: str, *, agent: str) -> list[Any]:
+    """The first turn: the conversation with the model's answer."""
+    tools = {SOLO: (), LEAD: calls.DELEGATE}.get(agent, calls.TOOLS)
+    answer = aio.run(calls.ask((UserMessage(task),), tools))
+    return _dump(UserMessage(task), answer)
+
+
+@app.task(name="bench.call")
+def call(conversation: list[Any], index: int) -> list[Any]:
+    """One tool call of the last answer: the conversation with its result alone."""
+    messages = _CONVERSATION.validate_python(conversation)
+    tool_calls = getattr(messages[-1], "tool_calls", ())
+    return _dump(*messages, calls.call(tool_calls[index]))
+
+
+@app.task(name="bench.answer")
+def answer(parts: list[list[Any]]) -> str:
+    """The last turn, over the results of all calls."""
+    conversations = [_CONVERSATION.validate_python(part) for part in parts]
+    results = [conversation[-1] for conversation in conversations]
+    return aio.run(calls.ask((*conversations[0][:-1], *results), calls.TOOLS)).text
+
+
+@app.task(name="bench.synthesise")
+def synthesise(answers: list[str], task: str) -> str:
+    """The orchestrator's last turn; its first message stands for the two before."""
+    results = ToolMessage("call_1", "delegate_task", "\n".join(answers))
+    first = _CONVERSATION.validate_python(_dump(UserMessage(task)))
+    return aio.run(calls.ask((*first, results), calls.DELEGATE)).text
+
+
+def _worker(task: str) -> Canvas:
+    return chain(ask.s(task, agent="worker"), chord([call.s(0), call.s(1)], answer.s()))
+
+
+def solo_canvas(task: str) -> Canvas:
+    """W1: one task."""
+    return ask.s(task, agent=SOLO)
+
+
+def worker_canvas(task: str) -> Canvas:
+    """W2: model, two tools, model."""
+    return _worker(task)
+
+
+def lead_canvas(task: str, child_task: str) -> Canvas:
+    """W4: model, three of W2, model."""
+    header = group(_worker(child_task) for _ in MEMBERS)
+    return chain(ask.si(task, agent=LEAD), chord(header, synthesise.s("Sum up.")))

@@ -1,0 +1,122 @@
+"""What a run costs beside time: processor, memory, transactions, rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psutil
+from django.conf import settings
+from django.db import connection
+
+from agents.models import BlackboardEntry, Run, RunEvent, ToolCall, Wait
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from uuid import UUID
+
+#: A backend that turns idle publishes its counters at the latest after this time (PostgreSQL:
+#: PGSTAT_IDLE_INTERVAL).
+STATISTICS_SECONDS = 10.5
+SERVERS = ("postgres", "valkey-server")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run cost, on average over a block of runs."""
+
+    cpu_ms: float
+    rss_mb: float
+    transactions: float
+    writing_transactions: float
+    rows: float
+
+
+def server_processes() -> list[psutil.Process]:
+    """The database's and the broker's top processes of this installation."""
+    state = str(settings.ENVIRONMENT.state.path)
+    found = []
+    for process in psutil.process_iter(["name", "cmdline"]):
+        named = process.info["name"] in SERVERS
+        if named and any(state in part for part in process.info["cmdline"]):
+            found.append(process)
+    return found
+
+
+def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
+    """Processor time of these processes and all below them, ended children included."""
+    total = 0.0
+    for root in roots:
+        spent = root.cpu_times()
+        total += spent.user + spent.system + spent.children_user + spent.children_system
+        for child in root.children(recursive=True):
+            try:
+                spent = child.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            total += spent.user + spent.system
+    return total
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory of one process."""
+    return float(psutil.Process(pid).memory_info().rss) / 1e6
+
+
+def committed() -> int:
+    """Committed transactions of the database so far; waits until all sessions have reported."""
+    time.sleep(STATISTICS_SECONDS)
+    return _number(
+        "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+    )
+
+
+def write_marker() -> int:
+    """Transaction ids given out so far: only transactions that write take one."""
+    return _number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+
+
+def rows(roots: Sequence[UUID]) -> int:
+    """Rows that these run trees hold in all tables."""
+    runs = list(Run.objects.filter(root__in=roots).values_list("pk", flat=True))
+    return sum(
+        (
+            len(runs),
+            RunEvent.objects.filter(run__in=runs).count(),
+            ToolCall.objects.filter(run__in=runs).count(),
+            Wait.objects.filter(run__in=runs).count(),
+            BlackboardEntry.objects.filter(root__in=runs).count(),
+            UsageEntry.objects.filter(run_id__in=runs).count(),
+        )
+    )
+
+
+def durability() -> dict[str, str]:
+    """The settings that decide what a commit means here."""
+    shown = {}
+    for name in ("fsync", "synchronous_commit", "full_page_writes"):
+        with connection.cursor() as cursor:
+            cursor.execute(f"SHOW {name}")
+            shown[name] = str(cursor.fetchone()[0])
+    return shown
+
+
+def commit_ms(*, times: int = 50) -> float:
+    """Median time of a transaction with one small row: what the disk asks for a commit."""
+    taken = []
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE IF NOT EXISTS bench_commit (at timestamptz)")
+        for _ in range(times):
+            began = time.perf_counter()
+            cursor.execute("INSERT INTO bench_commit VALUES (clock_timestamp())")
+            taken.append(time.perf_counter() - began)
+        cursor.execute("DROP TABLE bench_commit")
+    return sorted(taken)[times // 2] * 1000
+
+
+def _number(query: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return int(cursor.fetchone()[0])

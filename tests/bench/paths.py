@@ -1,0 +1,145 @@
+"""The four ways a workload is taken: two floors without Heartbit, and Heartbit's two paths."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from django.conf import settings
+
+from agents.actions.start_run import start_run
+from agents.choices import Home, RunStatus
+from agents.live.follow import wait_for_end
+from agents.live.local import LocalWindow
+from agents.live.valkey import ValkeySource, connect
+from agents.runtime.host import local_host
+from heartbit_site.base import aio
+from tests.bench import calls, celery_app
+from tests.bench.workloads import LEAD, SOLO, WORKER, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from uuid import UUID
+
+    from agents.runtime.host import Host
+    from heartbit_site.base.models import Workspace
+
+LOCAL_SLOTS = 100
+CELERY_SECONDS = 30
+_FLOORS: dict[str, Callable[[str], Awaitable[str]]] = {
+    SOLO: calls.solo,
+    WORKER: calls.worker,
+    LEAD: calls.lead,
+}
+
+
+class Path(Protocol):
+    """One way; ``take`` does the workload once and says how many seconds it took."""
+
+    def take(self, workload: Workload) -> float:
+        """Do it once, and check that it succeeded."""
+        ...
+
+
+class AsyncioFloor:
+    """The same model and tool calls on one loop, nothing else."""
+
+    def take(self, workload: Workload) -> float:
+        """See ``Path``."""
+        return aio.run(self._timed(workload))
+
+    async def _timed(self, workload: Workload) -> float:
+        began = time.perf_counter()
+        text = await _FLOORS[workload.agent](workload.task)
+        seconds = time.perf_counter() - began
+        _check(text)
+        return seconds
+
+
+class CeleryFloor:
+    """The same calls as Celery tasks (``celery_app``); its worker is running."""
+
+    def take(self, workload: Workload) -> float:
+        """See ``Path``."""
+        began = time.perf_counter()
+        text = self._canvas(workload).apply_async().get(timeout=CELERY_SECONDS)
+        seconds = time.perf_counter() - began
+        _check(text if isinstance(text, str) else text[-1]["text"])
+        return seconds
+
+    @staticmethod
+    def _canvas(workload: Workload) -> celery_app.Canvas:
+        if workload.agent == SOLO:
+            return celery_app.solo_canvas(workload.task)
+        if workload.agent == WORKER:
+            return celery_app.worker_canvas(workload.task)
+        first, _ = json.JSONDecoder().raw_decode(workload.task.partition(": ")[2])
+        return celery_app.lead_canvas(workload.task, first["task"])
+
+
+class Durable:
+    """``start_run`` here, a worker process executes, the result is waited for over Valkey."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._source = aio.run(_source())
+        self.ids: list[UUID] = []
+
+    def take(self, workload: Workload) -> float:
+        """See ``Path``."""
+        began = time.perf_counter()
+        run_id = start_run(self._workspace, workload.task, agent=workload.agent)
+        run = aio.run(wait_for_end(run_id, self._source))
+        seconds = time.perf_counter() - began
+        _check(run.output if run.status == RunStatus.SUCCEEDED else None)
+        self.ids.append(run_id)
+        return seconds
+
+
+class InProcess:
+    """The same journal and engine in this process (``heartbit run``), without a broker."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._host = aio.run(_started_host())
+        if not isinstance(self._host.window, LocalWindow):
+            raise TypeError("a local host's window is no LocalWindow any more")
+        self._window = self._host.window
+        self.ids: list[UUID] = []
+
+    def take(self, workload: Workload) -> float:
+        """See ``Path``."""
+        began = time.perf_counter()
+        run_id = start_run(
+            self._workspace, workload.task, agent=workload.agent, home=Home.LOCAL
+        )
+        run = aio.run(self._executed(run_id))
+        seconds = time.perf_counter() - began
+        _check(run)
+        self.ids.append(run_id)
+        return seconds
+
+    def close(self) -> None:
+        """Stop the host."""
+        aio.run(self._host.stop())
+
+    async def _executed(self, run_id: UUID) -> str | None:
+        self._host.execute(run_id)
+        run = await wait_for_end(run_id, self._window)
+        return run.output if run.status == RunStatus.SUCCEEDED else None
+
+
+async def _source() -> ValkeySource:
+    return ValkeySource(connect(settings.REDIS_URL))
+
+
+async def _started_host() -> Host:
+    host = local_host(slots=LOCAL_SLOTS)
+    await host.start()
+    return host
+
+
+def _check(text: str | None) -> None:
+    if not text:
+        raise RuntimeError("a run under measurement did not succeed: see the worker's log")

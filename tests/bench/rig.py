@@ -1,0 +1,137 @@
+"""Everything a measurement needs standing: model server, agents, workers, and the four paths."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Self
+
+import psutil
+from django.conf import settings
+
+from agents.actions.publish_agent import publish_agent
+from agents.models import Agent, ToolBinding
+from heartbit_site.base.models import Workspace
+from tests.bench import celery_app
+from tests.bench.paths import AsyncioFloor, CeleryFloor, Durable, InProcess
+from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
+from tests.fleet import ROOT, WireServer, Worker
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+QUEUE = "bench"
+FLOOR_SLOTS = 100
+
+
+@dataclass(slots=True)
+class Paths:
+    """The four ways, ready to be taken."""
+
+    asyncio: AsyncioFloor
+    celery: CeleryFloor
+    durable: Durable
+    in_process: InProcess
+
+
+class Rig:
+    """Starts everything, and ends it by its own ids."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._before = dict(os.environ)
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.callback(self._restore)
+            directory = FilePath(stack.enter_context(tempfile.TemporaryDirectory()))
+            self.wire = stack.enter_context(WireServer(ledger=None))
+            os.environ.update(
+                OPENAI_BASE_URL=self.wire.url,
+                OPENAI_API_KEY="bench",
+                HEARTBIT_MODEL=MODEL,
+                BENCH_REDIS_URL=settings.REDIS_URL,
+            )
+            workspace = create_workspace()
+            self.worker = stack.enter_context(Worker(queues=QUEUE))
+            celery_app.app.conf.update(**celery_app.urls())
+            stack.enter_context(FloorWorker(directory / "floor.log"))
+            in_process = InProcess(workspace)
+            stack.callback(in_process.close)
+            self.paths = Paths(AsyncioFloor(), CeleryFloor(), Durable(workspace), in_process)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def _restore(self) -> None:
+        os.environ.clear()
+        os.environ.update(self._before)
+
+    @property
+    def worker_process(self) -> psutil.Process:
+        """The worker that serves the durable path."""
+        return psutil.Process(self.worker.pid)
+
+
+class FloorWorker:
+    """A plain Celery worker with the same pool, for the floor."""
+
+    def __init__(self, log: FilePath) -> None:
+        self._log = log
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "celery", "-A", "tests.bench.celery_app", "worker"]
+        command += ["-P", "custom", "-c", str(FLOOR_SLOTS), "-Q", celery_app.QUEUE]
+        command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+        environment = {**os.environ, "CELERY_CUSTOM_WORKER_POOL": "heartbit_site.pool:LoopThreadPool"}
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                command, env=environment, cwd=ROOT, stdout=log, stderr=log
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=30)
+        if error is not None:
+            sys.stderr.write(f"--- floor worker\n{self._log.read_text()[-4000:]}\n")
+
+
+def create_workspace() -> Workspace:
+    """A workspace with the agents of the workloads."""
+    slug = f"bench-{secrets.token_hex(4)}"
+    workspace = Workspace.objects.create(slug=slug, name=slug)
+    _agent(workspace, SOLO)
+    _agent(workspace, WORKER, tools=TOOLS)
+    members = [_agent(workspace, name, tools=TOOLS) for name in MEMBERS]
+    lead = _agent(workspace, LEAD)
+    lead.team.set(members)
+    publish_agent(lead)
+    return workspace
+
+
+def _agent(workspace: Workspace, name: str, *, tools: tuple[str, ...] = ()) -> Agent:
+    agent = Agent.objects.create(
+        workspace=workspace, name=name, system_prompt=SYSTEM_PROMPT, model=MODEL, queue=QUEUE
+    )
+    ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in tools)
+    publish_agent(agent)
+    return agent

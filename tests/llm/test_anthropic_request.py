@@ -1,0 +1,131 @@
+"""Our conversation as a Messages body."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agents.llm.adapters.anthropic_request import request_body
+from agents.llm.messages import (
+    AssistantMessage,
+    ChatRequest,
+    Thinking,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from agents.llm.profiles import Profile, anthropic_profile
+
+from .support import CLOCK, SEARCH, endpoint
+
+CACHE = {"type": "ephemeral"}
+REQUEST = ChatRequest("Be brief.", (UserMessage("Hello"),), temperature=0.5, stop=("END",))
+SIGNED = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+
+
+def body(request: ChatRequest, profile: Profile | None = None) -> dict[str, Any]:
+    return request_body(request, endpoint=endpoint("anthropic"), profile=profile or Profile())
+
+
+def open_turn(*thinking: Thinking) -> ChatRequest:
+    calls = (ToolCall("a", "search", '{"q": "x"}'), ToolCall("b", "clock", ""))
+    results = (
+        ToolMessage("a", "search", "three"),
+        ToolMessage("b", "clock", "broken", is_error=True),
+    )
+    asked = AssistantMessage(" ", calls, thinking)
+    return ChatRequest("", (UserMessage(""), asked, *results), (SEARCH, CLOCK))
+
+
+def test_a_plain_request_marks_system_and_last_message_for_the_cache() -> None:
+    assert body(REQUEST) == {
+        "model": "model-x",
+        "max_tokens": 4096,
+        "stream": True,
+        "messages": [
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "Hello", "cache_control": CACHE}],
+            }
+        ],
+        "system": [{"type": "text", "text": "Be brief.", "cache_control": CACHE}],
+        "temperature": 0.5,
+        "stop_sequences": ["END"],
+    }
+
+
+def test_only_the_last_tool_is_marked_for_the_cache() -> None:
+    tools = body(replace(REQUEST, tools=(SEARCH, CLOCK)))["tools"]
+    assert [tool["name"] for tool in tools] == ["search", "clock"]
+    assert ["cache_control" in tool for tool in tools] == [False, True]
+
+
+def test_results_of_one_turn_stand_in_one_message_and_keep_their_failure() -> None:
+    messages = body(open_turn())["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert messages[0]["content"] == [{"type": "text", "text": "(no text)"}]
+    assert [block["type"] for block in messages[1]["content"]] == ["tool_use", "tool_use"]
+    assert messages[1]["content"][1]["input"] == {}
+    first, second = messages[2]["content"]
+    assert "is_error" not in first
+    assert second["is_error"] is True
+    assert second["cache_control"] == CACHE
+
+
+def test_thinking_goes_back_first_and_unchanged_to_its_provider_only() -> None:
+    profile = Profile(thinking="adaptive")
+    own = body(open_turn(Thinking("anthropic", SIGNED)), profile)["messages"][1]["content"]
+    assert own[0] == SIGNED
+    foreign = body(open_turn(Thinking("openai", SIGNED)), profile)["messages"][1]["content"]
+    assert [block["type"] for block in foreign] == ["tool_use", "tool_use"]
+
+
+@pytest.mark.parametrize(
+    ("model", "choice", "thinking"),
+    [
+        ("claude-3-5-haiku-latest", {"type": "any"}, None),
+        ("claude-sonnet-4-5", {"type": "any"}, None),
+        ("claude-opus-4-8", {"type": "any"}, {"type": "disabled"}),
+        ("claude-sonnet-5", {"type": "any"}, {"type": "disabled"}),
+        ("claude-sonnet-5-5", None, None),
+        ("claude-haiku-5-5", {"type": "any"}, None),
+        ("claude-something-7", None, None),
+    ],
+)
+def test_a_forced_call_is_forced_as_the_model_allows(
+    model: str, choice: dict[str, str] | None, thinking: dict[str, str] | None
+) -> None:
+    forced = replace(REQUEST, tools=(CLOCK,), tool_choice="required")
+    sent = body(forced, anthropic_profile(model))
+    assert sent.get("tool_choice") == choice
+    assert sent.get("thinking") == thinking
+    asked = sent["messages"][-1]["content"][-1]["text"]
+    assert (asked == "Answer by calling one of the tools.") == (choice is None)
+
+
+def test_a_model_that_refuses_temperature_gets_none() -> None:
+    assert "temperature" not in body(REQUEST, anthropic_profile("claude-opus-5-5"))
+    assert body(REQUEST, anthropic_profile("claude-haiku-4-5"))["temperature"] == 0.5
+
+
+def test_a_thinking_budget_is_asked_for_only_where_it_may_be() -> None:
+    profile = Profile(thinking="budget", thinking_budget=2000)
+    sent = body(REQUEST, profile)
+    assert sent["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+    assert "temperature" not in sent
+    assert "thinking" not in body(replace(REQUEST, max_tokens=500), profile)
+    forced = replace(REQUEST, tools=(CLOCK,), tool_choice="required")
+    assert "thinking" not in body(forced, profile)
+    # The call that these results answer was made without thinking.
+    assert "thinking" not in body(open_turn(), profile)
+    resumed = body(open_turn(Thinking("anthropic", SIGNED)), profile)
+    assert resumed["thinking"]["type"] == "enabled"
+    assert resumed["messages"][1]["content"][0] == SIGNED
+
+
+def test_the_same_request_gives_the_same_bytes() -> None:
+    once, again = (json.dumps(body(open_turn())) for _ in range(2))
+    assert once == again

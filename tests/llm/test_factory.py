@@ -1,0 +1,172 @@
+"""Names become models, and mistakes become sentences."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from agents.llm import factory, profiles
+from agents.llm.adapters.anthropic import AnthropicModel
+from agents.llm.adapters.constrained_json import ConstrainedJsonModel
+from agents.llm.adapters.openai import OpenAIModel
+from agents.llm.messages import Usage
+from agents.llm.pricing import cost
+from agents.llm.profiles import Profile
+from agents.llm.providers import PROVIDERS
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from agents.llm.protocol import ChatModel
+
+KEYS = {provider.key_env: "sk-1" for provider in PROVIDERS.values() if provider.key_env}
+
+
+def create(
+    reference: str, environ: dict[str, str] | None = None, **urls: str
+) -> OpenAIModel | AnthropicModel | ConstrainedJsonModel:
+    made: ChatModel = factory.create(
+        reference,
+        client=httpx.AsyncClient(),
+        environ=KEYS if environ is None else environ,
+        base_urls=urls,
+    )
+    assert isinstance(made, OpenAIModel | AnthropicModel | ConstrainedJsonModel)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, "local:smollm2-135m"),
+        ({"ANTHROPIC_API_KEY": " "}, "local:smollm2-135m"),
+        ({"GEMINI_API_KEY": "k"}, "gemini:gemini-3.8-flash"),
+        ({"GEMINI_API_KEY": "k", "OPENAI_API_KEY": "k"}, "openai:gpt-6-sol"),
+        (KEYS, "anthropic:claude-sonnet-5-5"),
+        ({**KEYS, "HEARTBIT_PROVIDER": "ollama"}, "ollama:qwen3:4b"),
+        ({**KEYS, "HEARTBIT_MODEL": "openai:gpt-5-mini"}, "openai:gpt-5-mini"),
+        ({**KEYS, "HEARTBIT_MODEL": "claude-opus-5-5"}, "anthropic:claude-opus-5-5"),
+        ({"HEARTBIT_PROVIDER": "ollama", "HEARTBIT_MODEL": "llama3.2:3b"}, "ollama:llama3.2:3b"),
+        ({"HEARTBIT_PROVIDER": "openai", "HEARTBIT_MODEL": "openai:gpt-5"}, "openai:gpt-5"),
+    ],
+)
+def test_the_default_model(environ: dict[str, str], expected: str) -> None:
+    assert factory.default_model(environ) == expected
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"HEARTBIT_PROVIDER": "opnai"}, "did you mean openai?"),
+        ({"HEARTBIT_PROVIDER": "zzz"}, "known are anthropic"),
+        ({"HEARTBIT_PROVIDER": "compatible"}, "set HEARTBIT_MODEL"),
+        ({"HEARTBIT_MODEL": "antropic:claude"}, "did you mean anthropic?"),
+    ],
+)
+def test_a_default_that_cannot_be_used_says_why(environ: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said.replace("?", r"\?")):
+        factory.default_model(environ)
+
+
+@pytest.mark.parametrize(
+    ("reference", "environ", "said"),
+    [
+        ("openai:gpt-6-sol", {}, "set OPENAI_API_KEY"),
+        ("anthropic:claude", {"ANTHROPIC_API_KEY": " "}, "set ANTHROPIC_API_KEY"),
+        ("openai:", KEYS, "names no model"),
+        ("openai", KEYS, "such as openai:gpt-6-sol"),
+        ("", KEYS, "unknown"),
+        ("OpenAI:gpt", KEYS, "did you mean openai?"),
+        ("compatible:x", KEYS, "set COMPATIBLE_BASE_URL"),
+        ("local:x", {}, "start the local model's server"),
+        ("openai:x", {"OPENAI_API_KEY": "sk-é"}, "OPENAI_API_KEY holds characters"),
+        ("openai:x", {"OPENAI_API_KEY": "sk-1\nsk-2"}, "OPENAI_API_KEY holds characters"),
+        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "api.openai.com"}, "no http or https URL"),
+        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "http://[bad"}, "no http or https URL"),
+        ("openai:x", {**KEYS, "OPENAI_BASE_URL": "http://h:99999"}, "no http or https URL"),
+    ],
+)
+def test_a_model_that_cannot_be_made_says_why(
+    reference: str, environ: dict[str, str], said: str
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        create(reference, environ)
+    assert said in str(caught.value)
+    assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("reference", "base", "expected"),
+    [
+        ("openai:m", "http://h:1", "http://h:1/v1/chat/completions"),
+        ("openai:m", "http://h:1/", "http://h:1/v1/chat/completions"),
+        ("openai:m", "http://h/v1/", "http://h/v1/chat/completions"),
+        ("openai:m", "http://h/proxy", "http://h/proxy/chat/completions"),
+        ("anthropic:m", "http://h:1", "http://h:1/v1/messages"),
+        ("anthropic:m", "http://h/v1", "http://h/v1/messages"),
+        ("anthropic:m", "http://h/proxy", "http://h/proxy/v1/messages"),
+    ],
+)
+def test_base_urls_are_completed(reference: str, base: str, expected: str) -> None:
+    name = reference.partition(":")[0]
+    variable = create(reference, {**KEYS, f"{name.upper()}_BASE_URL": base})
+    argument = create(reference, {**KEYS, f"{name.upper()}_BASE_URL": "x"}, **{name: base})
+    for made in (variable, argument):
+        assert not isinstance(made, ConstrainedJsonModel)
+        assert made.exchange.endpoint.url == expected
+
+
+def test_each_provider_gets_its_dialect_its_key_and_its_profile() -> None:
+    anthropic = create("anthropic:claude-sonnet-5-5")
+    assert isinstance(anthropic, AnthropicModel)
+    assert anthropic.exchange.headers["x-api-key"] == "sk-1"
+    assert anthropic.profile.thinking == "always"
+    openai = create("openai:gpt-6-sol")
+    assert isinstance(openai, OpenAIModel)
+    assert openai.exchange.headers["authorization"] == "Bearer sk-1"
+    assert "sk-1" not in repr(openai)
+    local = create("local:smollm2-135m", {}, local="http://127.0.0.1:1")
+    assert isinstance(local, ConstrainedJsonModel)
+    assert local.name == "local:smollm2-135m"
+    assert local.rules.first_tools == ("delegate_task",)
+
+
+def test_a_profile_can_be_given_for_a_model_the_table_does_not_know() -> None:
+    made = factory.create(
+        "ollama:qwen3:0.6b",
+        client=httpx.AsyncClient(),
+        environ={},
+        profile=Profile(tools="constrained_json"),
+    )
+    assert isinstance(made, ConstrainedJsonModel)
+    assert made.rules.free_choice
+    assert made.name == "ollama:qwen3:0.6b"
+
+
+def test_openrouter_knows_which_models_refuse_a_forced_call() -> None:
+    assert not profiles.openrouter_profile("anthropic/claude-sonnet-5.5").forced_tool_choice
+    assert profiles.openrouter_profile("anthropic/claude-sonnet-5").forced_tool_choice
+    assert profiles.openrouter_profile("openai/gpt-6-sol").forced_tool_choice
+
+
+def test_published_prices_are_exact_and_unknown_ones_are_not_nothing() -> None:
+    price = cost("anthropic:claude-sonnet-4-5", Usage(1_000_000, 100_000))
+    assert isinstance(price, Decimal)
+    assert price > 1
+    cached = cost("anthropic:claude-sonnet-4-5", Usage(1_000_000, 100_000, 900_000))
+    assert cached is not None
+    assert cached < price
+    assert cost("openai:no-such-model", Usage(10, 10)) is None
+    assert cost("compatible:x", Usage(10, 10)) is None
+    assert cost("nonsense", Usage(10, 10)) is None
+    assert cost("ollama:gpt-oss:120b-cloud", Usage(10, 10)) is None
+    assert cost("openai:gpt-6-sol", Usage(1, 1, 50)) is None
+    assert cost("local:smollm2-135m", Usage(10, 10)) == 0
+    assert cost("ollama:qwen3:4b", Usage(10, 10)) == 0
+
+
+@pytest.mark.parametrize("name", [n for n, p in PROVIDERS.items() if p.pricing == "table"])
+def test_every_default_model_has_a_price(name: str) -> None:
+    assert cost(f"{name}:{PROVIDERS[name].default_model}", Usage(1000, 1000))

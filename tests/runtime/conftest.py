@@ -1,0 +1,68 @@
+"""A process that executes runs, inside the test: the real runtime on the real database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.choices import Home
+from agents.live.follow import wait_for_end
+from agents.models import Agent, Run, RunEvent, ToolBinding
+from agents.runtime.host import Host, local_host
+from heartbit_site.base import orm
+from heartbit_site.base.models import Workspace
+from tests.fleet import WireServer
+
+
+@dataclass
+class Studio:
+    """Runs agents of one workspace in this process, against the wire server."""
+
+    host: Host
+    workspace: Workspace
+
+    async def start(self, task: str, *, agent: str = "solo", model: str = "openai:fake") -> UUID:
+        """Accept a run and start it."""
+        run_id = await orm.in_thread(
+            lambda: start_run(self.workspace, task, agent=agent, model=model, home=Home.LOCAL)
+        )
+        self.host.execute(run_id)
+        return run_id
+
+    async def run(self, task: str, *, agent: str = "solo", model: str = "openai:fake") -> Run:
+        """Accept a run, execute it, and return it ended."""
+        run_id = await self.start(task, agent=agent, model=model)
+        return await wait_for_end(run_id, self.host.window)
+
+    async def events(self, run: Run) -> list[RunEvent]:
+        """The run's journal."""
+        return await orm.in_thread(lambda: list(run.events.all()))
+
+
+@pytest.fixture
+def agent(workspace: Workspace) -> Callable[..., Agent]:
+    """Create and publish an agent of the workspace."""
+
+    def create(name: str = "solo", *, tools: tuple[str, ...] = (), **fields: object) -> Agent:
+        row = Agent.objects.create(
+            workspace=workspace, name=name, system_prompt="Be brief.", **fields
+        )
+        ToolBinding.objects.bulk_create(ToolBinding(agent=row, tool=tool) for tool in tools)
+        publish_agent(row)
+        return row
+
+    return create
+
+
+@pytest.fixture
+async def studio(workspace: Workspace, wire_server: WireServer) -> AsyncIterator[Studio]:
+    """The runtime, started, and stopped after the test."""
+    host = local_host(slots=20)
+    await host.start()
+    yield Studio(host, workspace)
+    await host.stop()

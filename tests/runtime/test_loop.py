@@ -1,0 +1,273 @@
+"""The agent loop, end to end in one process: model at the wire, journal in Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agents.actions.cancel_run import cancel_run
+from agents.choices import RunStatus
+from agents.live.follow import Streamed, follow, wait_for_end
+from agents.models import Agent, Run, ToolCall, Wait
+from heartbit_site.base import orm
+from tests.runtime.conftest import Studio
+
+Create = Callable[..., Agent]
+
+
+async def calls_of(run: Run) -> list[ToolCall]:
+    return await orm.in_thread(lambda: list(run.calls.order_by("id")))
+
+
+async def test_an_answer_is_the_output(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(agent)
+    run = await studio.run("[[text: Forty-two.]]")
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Forty-two.")
+    assert [event.type for event in await studio.events(run)] == [
+        "run.created",
+        "run.started",
+        "model.answered",
+        "run.succeeded",
+    ]
+    assert run.output_tokens > 0
+
+
+async def test_the_text_streams_while_the_run_works(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(agent)
+    run_id = await studio.start("[[text: One two three four.]] [[chunks: 4]] [[stream: 100]]")
+    updates = [update async for update in follow(run_id, studio.host.window)]
+    deltas = [update.delta for update in updates if isinstance(update, Streamed)]
+    assert "".join(delta.text for delta in deltas) == "One two three four."
+    assert [delta.offset for delta in deltas] == sorted(delta.offset for delta in deltas)
+
+
+async def test_parallel_tools_answer_in_one_turn(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(lambda: agent(tools=("calculate", "current_time")))
+    run = await studio.run(
+        '[[calls: calculate {"expression": "6*7"}, current_time {}]] [[text: Done.]]'
+    )
+    assert run.output == "Done."
+    calls = await calls_of(run)
+    assert [(call.call_id, call.status, call.effect) for call in calls] == [
+        ("1.0", "ok", "pure"),
+        ("1.1", "ok", "pure"),
+    ]
+    assert calls[0].result == "42"
+    types = [event.type for event in await studio.events(run)]
+    assert types[2:] == [
+        "model.answered",
+        "tool.finished",
+        "tool.finished",
+        "model.answered",
+        "run.succeeded",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("directive", "status", "says"),
+    [
+        ('calculate {"expression": "1/0"}', "error", "zero"),
+        ('calculate {"expresion": "1+1"}', "invalid", "expression"),
+        ('calculat_or {"expression": "1+1"}', "invalid", "calculate"),
+        ('Calculate {"expression": "1+1"}', "ok", "2"),
+    ],
+)
+async def test_a_bad_call_is_answered_and_never_ends_the_run(
+    studio: Studio, agent: Create, directive: str, status: str, says: str
+) -> None:
+    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    run = await studio.run(f"[[calls: {directive}]] [[text: Done.]]")
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
+    (call,) = await calls_of(run)
+    assert call.status == status
+    assert says in (call.result or "")
+
+
+async def test_an_at_most_once_tool_journals_its_intent_first(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    run = await studio.run(
+        '[[calls: http_request {"method": "POST", "url": "http://127.0.0.1:9/"}]] [[text: Done.]]'
+    )
+    types = [event.type for event in await studio.events(run)]
+    assert types[3:5] == ["tool.started", "tool.finished"]
+    (call,) = await calls_of(run)
+    assert call.status == "error", "the guard refuses an address that is not public"
+
+
+class TestLimits:
+    async def test_max_turns(self, studio: Studio, agent: Create) -> None:
+        await orm.in_thread(lambda: agent(tools=("current_time",), max_turns=2))
+        run = await studio.run("[[calls: current_time {}]] [[rounds: 9]]")
+        assert run.status == RunStatus.FAILED
+        assert run.error == {
+            "kind": "limit",
+            "limit": "max_turns",
+            "message": "Stopped after 2 turns (max_turns of solo).",
+        }
+
+    async def test_working_time_keeps_what_was_streamed(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        await orm.in_thread(lambda: agent(timeout_seconds=1))
+        run = await studio.run("[[text: Slow words that drip.]] [[chunks: 9]] [[stream: 9000]]")
+        assert run.error is not None
+        assert run.error["limit"] == "timeout_seconds"
+        assert "Slow words that drip.".startswith(run.output or "-")
+
+    async def test_tool_output(self, studio: Studio, agent: Create) -> None:
+        await orm.in_thread(
+            lambda: agent(tools=("blackboard_write", "blackboard_read"), max_tool_output_bytes=256)
+        )
+        run = await studio.run(
+            '[[calls: blackboard_write {"key": "k", "value": "' + "x" * 2000 + '"}]]'
+            '[[then: blackboard_read {"key": "k"}]] [[text: Done.]]'
+        )
+        calls = await calls_of(run)
+        assert len((calls[1].result or "").encode()) <= 256
+
+
+class TestDelegation:
+    TEAM = (
+        '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 100]]"},'
+        ' {"agent": "analyst", "task": "[[calls: calculate {\\"expression\\": \\"2+2\\"}]]'
+        ' [[text: Four.]]"}, {"agent": "writer", "task": "[[text: Prose.]]"}]]'
+        " [[text: All together.]]"
+    )
+
+    async def test_three_children_work_in_parallel_and_their_results_come_back(
+        self, studio: Studio
+    ) -> None:
+        run = await studio.run(self.TEAM, agent="orchestrator")
+        assert (run.status, run.output) == (RunStatus.SUCCEEDED, "All together.")
+        children = await orm.in_thread(lambda: list(run.children.order_by("agent")))
+        assert [(child.agent, child.output) for child in children] == [
+            ("analyst", "Four."),
+            ("researcher", "Facts."),
+            ("writer", "Prose."),
+        ]
+        (call,) = await calls_of(run)
+        assert call.result == "researcher: Facts.\n\nanalyst: Four.\n\nwriter: Prose."
+        spans = [(child.started_at, child.finished_at) for child in children]
+        assert max(begin for begin, _ in spans) < min(end for _, end in spans), "they overlap"
+        board = await orm.in_thread(lambda: dict(run.blackboard.values_list("key", "value")))
+        assert board == {
+            "agent:analyst": "Four.",
+            "agent:researcher": "Facts.",
+            "agent:writer": "Prose.",
+        }
+
+    async def test_a_failed_child_is_data(self, studio: Studio) -> None:
+        run = await studio.run(
+            '[[delegate: {"agent": "researcher", "task": "[[error: 400]]"},'
+            ' {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Partly.]]',
+            agent="orchestrator",
+        )
+        assert run.output == "Partly."
+        (call,) = await calls_of(run)
+        assert "researcher: (failed:" in (call.result or "")
+        assert "writer: Prose." in (call.result or "")
+
+    async def test_a_sub_agent_cannot_delegate(self, studio: Studio) -> None:
+        run = await studio.run(
+            '[[delegate: {"agent": "writer", "task": "[[delegate: {\\"agent\\": \\"writer\\",'
+            ' \\"task\\": \\"x\\"}]] [[text: Alone.]]"}]] [[text: Done.]]',
+            agent="orchestrator",
+        )
+        child = await orm.in_thread(lambda: run.children.get())
+        assert child.output == "Alone."
+        assert await orm.in_thread(lambda: not child.children.exists())
+        (call,) = await calls_of(child)
+        assert call.status == "invalid"
+
+    async def test_an_unknown_member_is_answered(self, studio: Studio) -> None:
+        run = await studio.run(
+            '[[delegate: {"agent": "plumber", "task": "x"}]] [[text: Alone then.]]',
+            agent="orchestrator",
+        )
+        assert run.output == "Alone then."
+        (call,) = await calls_of(run)
+        assert call.status == "invalid"
+        assert "researcher" in (call.result or "")
+
+    async def test_children_that_are_too_slow_are_cancelled(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        def orchestrator() -> None:
+            boss = agent("boss", delegation_timeout_seconds=1)
+            boss.team.set(Agent.objects.filter(workspace=boss.workspace, name="writer"))
+            from agents.actions.publish_agent import publish_agent  # noqa: PLC0415
+
+            publish_agent(boss)
+
+        await orm.in_thread(orchestrator)
+        run = await studio.run(
+            '[[delegate: {"agent": "writer", "task": "[[hang: headers]]"}]] [[text: Without.]]',
+            agent="boss",
+        )
+        assert run.output == "Without."
+        child = await orm.in_thread(lambda: run.children.get())
+        child = await wait_for_end(child.pk, studio.host.window)
+        assert child.status == RunStatus.CANCELLED
+
+
+class TestModelFaults:
+    @pytest.mark.parametrize(
+        "directive", ["[[error: 400]]", "[[error: 429]]", "[[event: overloaded_error]]"]
+    )
+    async def test_they_end_the_run_in_one_sentence(
+        self, studio: Studio, agent: Create, directive: str
+    ) -> None:
+        await orm.in_thread(agent)
+        run = await studio.run(directive)
+        assert run.status == RunStatus.FAILED
+        assert run.error is not None
+        assert run.error["kind"] == "model"
+        assert "\n" not in run.error["message"]
+
+    async def test_a_missing_key_names_its_variable(self, studio: Studio, agent: Create) -> None:
+        await orm.in_thread(agent)
+        run = await studio.run("Hello.", model="anthropic:claude")
+        assert run.error is not None
+        assert run.error["kind"] == "definition"
+        assert "ANTHROPIC_API_KEY" in run.error["message"]
+
+
+class TestCancelling:
+    async def test_a_silent_model_is_left_at_once(self, studio: Studio, agent: Create) -> None:
+        await orm.in_thread(agent)
+        run_id = await studio.start("[[text: Never.]] [[hang: headers]]")
+        await until_running(run_id)
+        began = asyncio.get_running_loop().time()
+        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+        run = await wait_for_end(run_id, studio.host.window)
+        assert run.status == RunStatus.CANCELLED
+        assert asyncio.get_running_loop().time() - began < 1
+        last: Any = (await studio.events(run))[-1]
+        assert (last.type, last.payload["reason"]) == ("run.cancelled", "enough")
+
+    async def test_it_reaches_the_children_and_voids_the_waits(self, studio: Studio) -> None:
+        run_id = await studio.start(
+            '[[delegate: {"agent": "writer", "task": "[[hang: headers]]"}]]', agent="orchestrator"
+        )
+        await until(lambda: Run.objects.filter(parent_id=run_id, status="running").exists())
+        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+        child_id = await orm.in_thread(lambda: Run.objects.get(parent_id=run_id).pk)
+        assert (await wait_for_end(child_id, studio.host.window)).status == RunStatus.CANCELLED
+        assert (await wait_for_end(run_id, studio.host.window)).status == RunStatus.CANCELLED
+        wait = await orm.in_thread(lambda: Wait.objects.get(run_id=run_id))
+        assert wait.value == {"status": "void"}
+
+
+async def until_running(run_id: object) -> None:
+    await until(lambda: Run.objects.filter(pk=run_id, status="running").exists())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not await orm.in_thread(condition):
+            await asyncio.sleep(0.02)
