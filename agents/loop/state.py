@@ -22,6 +22,9 @@ from heartbit_site.base.toolspec import WaitOutcome
 if TYPE_CHECKING:
     from datetime import datetime
 
+# What only the lease's holder writes: others' events come at any time, also while nobody works.
+_WORK = (RunStarted, ModelAnswered, ToolStarted, ToolFinished, CallWaiting)
+
 
 @dataclass(slots=True)
 class CallState:
@@ -74,7 +77,7 @@ class RunState:
     last_text: str = ""
     streamed: str = ""
     _slice_began: datetime | None = None
-    _last_at: datetime | None = None
+    _worked_at: datetime | None = None
 
     def fold(self, recorded: Recorded) -> None:
         """Take in the next event of the journal.
@@ -106,11 +109,12 @@ class RunState:
                 self.cancel_reason = reason
             case _:
                 pass  # requeues and endings change the row, not what the loop decides from
-        self._last_at = recorded.at
+        if isinstance(recorded.event, _WORK):
+            self._worked_at = recorded.at
 
     def _slice(self, at: datetime) -> None:
-        if self._slice_began is not None and self._last_at is not None:
-            self.worked_seconds += (self._last_at - self._slice_began).total_seconds()
+        if self._slice_began is not None and self._worked_at is not None:
+            self.worked_seconds += (self._worked_at - self._slice_began).total_seconds()
         self._slice_began = at
 
     def _answered(self, answer: ModelAnswered) -> None:

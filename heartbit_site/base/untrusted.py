@@ -56,7 +56,7 @@ def parse_untrusted_json(
     text = _decoded(source, max_bytes)
     _check_depth(text, max_depth)
     # An escape may spell what a raw scan cannot see; without one, and clean, nothing is to replace.
-    dirty = "\\u" in text or _UNSTORABLE.search(text) is not None
+    dirty = "\\u" in text or not _is_storable(text)
     try:
         value: JSONValue = json.loads(
             text,
@@ -77,7 +77,7 @@ def clean_text(text: str) -> str:
 
     That is NUL and lone surrogates; a surrogate pair in two halves is joined into its character.
     """
-    if _UNSTORABLE.search(text) is None:
+    if _is_storable(text):
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return joined.replace("\x00", "\ufffd")
@@ -94,6 +94,12 @@ def clean_json(value: object) -> JSONValue:
             whole number beyond 64 bits.
     """
     return _clean(value, depth=MAX_JSON_DEPTH)
+
+
+def _is_storable(text: str) -> bool:
+    if text.isascii():  # known without looking at the characters; most text ends here
+        return "\x00" not in text
+    return _UNSTORABLE.search(text) is None
 
 
 def _decoded(source: str | bytes, max_bytes: int) -> str:

@@ -6,7 +6,18 @@ from typing import Any, Final
 
 import typer
 
-TASK: Final[Any] = typer.Argument(metavar="TASK", help="What the agent should do.")
+from agents.errors import EmptyTaskError
+
+
+def _not_empty(task: str) -> str:
+    if not task.strip():
+        raise EmptyTaskError("The task is empty: say what the agent should do.")
+    return task
+
+
+TASK: Final[Any] = typer.Argument(
+    metavar="TASK", help="What the agent should do.", callback=_not_empty
+)
 RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it begins.")
 AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Who does it."
@@ -19,6 +30,10 @@ MODEL: Final[Any] = typer.Option(
     help="For this run and its sub-agents, such as openai:gpt-6-sol.",
     show_default=False,
 )
-JSON: Final[Any] = typer.Option(default=False, help="Print JSON for machines.")
-PLAIN: Final[Any] = typer.Option(default=False, help="Plain lines instead of a live tree.")
-WATCH: Final[Any] = typer.Option(default=False, help="Follow it until it has ended.")
+JSON: Final[Any] = typer.Option(False, "--json", help="Print JSON for machines.")
+PLAIN: Final[Any] = typer.Option(
+    False, "--plain", help="Plain lines instead of a live tree."
+)
+WATCH: Final[Any] = typer.Option(
+    False, "--watch", "-w", help="Follow it until it has ended."
+)

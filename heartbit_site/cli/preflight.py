@@ -10,7 +10,6 @@ import httpx
 from django.conf import settings
 
 from agents.actions.start_run import find_agent
-from agents.errors import EmptyTaskError
 from agents.llm import factory
 from agents.llm.providers import PROVIDERS
 from agents.models import Agent
@@ -20,16 +19,6 @@ from heartbit_site.embedded import client
 
 LOCAL: Final = "local"
 _ANYWHERE: Final = "http://127.0.0.1"
-
-
-def check_task(task: str) -> None:
-    """Refuse an empty task.
-
-    Raises:
-        EmptyTaskError: It is blank.
-    """
-    if not task.strip():
-        raise EmptyTaskError("The task is empty: say what the agent should do.")
 
 
 def check_run(workspace: Workspace, agent: str, model: str) -> None:

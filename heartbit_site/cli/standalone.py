@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 from typing import Final
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note
 from heartbit_site.cli.preflight import check_run
 from heartbit_site.cli.watch import interrupts, watch
+from heartbit_site.first_start import default_workspace
 
 SLOTS: Final = 100
 STOP_SECONDS: Final = 5.0
@@ -26,7 +26,7 @@ STOP_SECONDS: Final = 5.0
 
 def run(task: str, *, agent: str, model: str, as_json: bool, plain: bool) -> int:
     """Do the task and print the answer; the exit code says how it ended."""
-    workspace: Workspace = importlib.import_module("heartbit_site.first_start").default_workspace()
+    workspace = default_workspace()
     check_run(workspace, agent, model)
     display = Display() if as_json else progress(plain_lines=plain)
     run_id = asyncio.run(_run(workspace, task, agent, model, display))

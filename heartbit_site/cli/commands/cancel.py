@@ -1,0 +1,15 @@
+"""`heartbit cancel`."""
+
+from __future__ import annotations
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.load import load
+
+
+def cancel(run: str = options.RUN, *, as_json: bool = options.JSON) -> None:
+    """Cancel a run and its sub-agents."""
+    begin("heartbit_site.cli.reports")
+    raise typer.Exit(load("reports").cancel(run, as_json=as_json))

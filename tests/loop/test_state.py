@@ -1,0 +1,132 @@
+"""The fold: pure, resumable anywhere, and a conversation without orphans."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.events import (
+    CallWaiting,
+    CancelRequested,
+    Event,
+    ModelAnswered,
+    Recorded,
+    RunCreated,
+    RunRequeued,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    WaitResolved,
+    decode,
+    encode,
+)
+from agents.llm.messages import AssistantMessage, ToolCall, ToolMessage, Usage
+from agents.loop.state import RunState
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+STARTED = RunStarted("host:1", "task", "openai:fake")
+
+
+def answer(turn: int, calls: int, text: str = "") -> ModelAnswered:
+    message = AssistantMessage(
+        text=text, tool_calls=tuple(ToolCall(f"p{turn}.{n}", "tool", "{}") for n in range(calls))
+    )
+    return ModelAnswered(turn, message, Usage(input_tokens=2, output_tokens=1), "stop", "fake")
+
+
+@st.composite
+def journals(draw: st.DrawFn) -> list[Event]:
+    """A journal as a run may write it: turns with calls, some waiting, slices that end anywhere."""
+    events: list[Event] = [RunCreated("Do it.", "agent"), STARTED]
+    for turn in range(1, draw(st.integers(1, 4)) + 1):
+        calls = draw(st.integers(0, 3))
+        events.append(answer(turn, calls, draw(st.sampled_from(["", "thinking aloud"]))))
+        if calls == 0:
+            return events
+        for call in draw(st.permutations([f"{turn}.{n}" for n in range(calls)])):
+            if draw(st.booleans()):
+                events.append(ToolStarted(call, "at_most_once"))
+            if draw(st.booleans()):
+                events.append(CallWaiting(call, (f"child:{call}",)))
+                events.append(WaitResolved(f"child:{call}", {"subject": "writer"}))
+                events.append(STARTED)
+            if draw(st.booleans()):
+                events += [RunRequeued("worker lost"), STARTED]
+            events.append(ToolFinished(call, "ok", call))
+    return events
+
+
+def recorded(events: list[Event]) -> list[Recorded]:
+    return [
+        Recorded(seq, EPOCH + timedelta(seconds=seq), event)
+        for seq, event in enumerate(events, start=1)
+    ]
+
+
+def fold(events: list[Recorded], state: RunState | None = None) -> RunState:
+    state = state or RunState()
+    for event in events:
+        state.fold(event)
+    return state
+
+
+@given(journals(), st.data())
+def test_folding_in_two_parts_is_folding_at_once(events: list[Event], data: st.DataObject) -> None:
+    rows = recorded(events)
+    cut = data.draw(st.integers(0, len(rows)))
+    assert fold(rows[cut:], fold(rows[:cut])) == fold(rows)
+
+
+@given(journals(), st.data())
+def test_no_prefix_has_an_orphan_call_or_result(events: list[Event], data: st.DataObject) -> None:
+    rows = recorded(events)
+    state = fold(rows[: data.draw(st.integers(0, len(rows)))])
+    asked: list[str] = []
+    for message in state.conversation:
+        if isinstance(message, AssistantMessage):
+            assert not asked, "a turn began before the last one's results"
+            asked = [call.id for call in message.tool_calls]
+        elif isinstance(message, ToolMessage):
+            assert message.call_id == asked.pop(0)
+    assert len(asked) == len(state.calls), "calls without a result are open, all of them together"
+
+
+@given(journals())
+def test_events_survive_the_journals_json(events: list[Event]) -> None:
+    for event in events:
+        stored = encode(event)
+        assert decode(stored["type"], stored["payload"]) == event
+
+
+def test_a_field_of_a_newer_version_is_ignored() -> None:
+    stored = encode(RunCreated("Do it.", "agent"))
+    assert decode("run.created", {**stored["payload"], "colour": "red"}).type == "run.created"
+
+
+def test_a_gap_is_refused() -> None:
+    with pytest.raises(ValueError, match="event 2 cannot follow event 0"):
+        fold(recorded([RunCreated("Do it.", "agent"), STARTED])[1:])
+
+
+def test_time_spent_waiting_or_queued_is_not_working_time() -> None:
+    events = [
+        (0, RunCreated("Do it.", "agent")),
+        (100, STARTED),
+        (103, answer(1, 1)),
+        (104, CallWaiting("1.0", ("child:x",))),
+        (900, WaitResolved("child:x", {"subject": "writer"})),
+        (1000, STARTED),
+    ]
+    rows = [
+        Recorded(seq, EPOCH + timedelta(seconds=at), event)
+        for seq, (at, event) in enumerate(events, start=1)
+    ]
+    assert fold(rows).worked_seconds == 4
+
+
+def test_a_cancel_request_is_seen() -> None:
+    rows = recorded([RunCreated("Do it.", "agent"), STARTED, CancelRequested("enough")])
+    assert fold(rows).cancel_reason == "enough"

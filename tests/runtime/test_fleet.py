@@ -1,0 +1,172 @@
+"""The durable path on real worker processes: chords, kills, freezes, drains, cancels."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+import redis
+from django.conf import settings
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.start_run import start_run
+from agents.choices import TERMINAL, RunStatus
+from agents.models import Agent, Run, RunEvent
+from heartbit_site.base.models import Workspace
+from tests.fleet import WireServer, Worker, frozen, wait_until
+
+TEAM = (
+    '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 300]]"},'
+    ' {"agent": "analyst", "task": "[[calls: calculate {\\"expression\\": \\"2+2\\"}]]'
+    ' [[text: Four.]] [[latency: 200]]"}, {"agent": "writer", "task": "[[text: Prose.]]'
+    ' [[latency: 300]]"}]] [[text: All together.]]'
+)
+
+Submit = Callable[..., UUID]
+
+
+@pytest.fixture
+def submit(workspace: Workspace, wire_server: WireServer) -> Submit:
+    """Accept a run for the fleet; in a queue of the test's own when one is named."""
+
+    def accept(task: str, *, agent: str = "orchestrator", queue: str = "agents") -> UUID:
+        Agent.objects.filter(workspace=workspace).update(queue=queue)
+        return start_run(workspace, task, agent=agent, model="openai:fake")
+
+    return accept
+
+
+@pytest.fixture
+def own_worker(database: None, wire_server: WireServer) -> Iterator[Callable[..., Worker]]:
+    """Workers of the test's own, for what is done to them."""
+    workers: list[Worker] = []
+
+    def start(queue: str) -> Worker:
+        worker = Worker(queues=queue, concurrency=20)
+        workers.append(worker)
+        worker.start()
+        return worker
+
+    yield start
+    for worker in workers:
+        worker.stop()
+        worker.log.unlink()
+
+
+def ended(run_id: UUID, *, seconds: float = 30) -> Run:
+    """The run, once it has ended."""
+
+    def look() -> Run | None:
+        run = Run.objects.get(pk=run_id)
+        return run if run.status in TERMINAL else None
+
+    found: Run = wait_until(look, seconds=seconds, what=f"end of {run_id}")
+    return found
+
+
+def events(run_id: UUID, kind: str) -> list[RunEvent]:
+    return list(RunEvent.objects.filter(run_id=run_id, type=kind))
+
+
+def test_a_team_is_a_chord_of_tasks_that_overlap(submit: Submit, worker: Worker) -> None:
+    run = ended(submit(TEAM))
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "All together.")
+    children = list(run.children.all())
+    assert len(children) == 3
+    tasks = {events(child.pk, "run.started")[0].payload["task_id"] for child in children}
+    tasks |= {event.payload["task_id"] for event in events(run.pk, "run.started")}
+    assert len(tasks) == 5, "each slice of each run is a Celery task of its own"
+    spans = [(child.started_at, child.finished_at) for child in children]
+    begins, ends = zip(*spans, strict=True)
+    assert max(filter(None, begins)) < min(filter(None, ends))
+
+
+def test_a_waiting_parent_holds_no_worker(submit: Submit, worker: Worker) -> None:
+    run_id = submit('[[delegate: {"agent": "writer", "task": "[[latency: 800]] [[text: P.]]"}]]')
+    wait_until(lambda: Run.objects.filter(pk=run_id, status=RunStatus.WAITING).exists())
+    parent = Run.objects.get(pk=run_id)
+    assert (parent.worker_id, parent.open_waits) == (None, 1)
+    assert ended(run_id).status == RunStatus.SUCCEEDED
+
+
+def test_a_killed_workers_run_goes_on_elsewhere_and_asks_nothing_twice(
+    submit: Submit, own_worker: Callable[..., Worker], wire_server: WireServer
+) -> None:
+    victim = own_worker("q-kill")
+    run_id = submit(
+        '[[run: kill]] [[calls: calculate {"expression": "1+1"}]]'
+        '[[then: current_time {}]] [[latency: 400]] [[text: Done.]]',
+        agent="analyst",
+        queue="q-kill",
+    )
+    wait_until(lambda: events(run_id, "model.answered"))
+    victim.kill()
+    own_worker("q-kill")
+    run = ended(run_id)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
+    answered = [event.payload["turn"] for event in events(run_id, "model.answered")]
+    assert answered == [1, 2, 3], "a journaled answer is never asked for again"
+    assert len(events(run_id, "run.started")) == 2
+    assert len(events(run_id, "run.requeued")) == 1
+
+
+def test_a_frozen_worker_is_fenced(
+    submit: Submit, own_worker: Callable[..., Worker]
+) -> None:
+    zombie = own_worker("q-zombie")
+    run_id = submit("[[latency: 1500]] [[text: Once.]]", agent="writer", queue="q-zombie")
+    wait_until(lambda: events(run_id, "run.started"))
+    with frozen(zombie):
+        own_worker("q-zombie")
+        assert ended(run_id).output == "Once."
+        before = Run.objects.get(pk=run_id).last_seq
+    wait_until(lambda: "declared dead" in zombie.log.read_text(), what="the zombie notices")
+    assert Run.objects.get(pk=run_id).last_seq == before
+    assert len(events(run_id, "run.succeeded")) == 1
+
+
+def test_sigterm_hands_runs_over_at_once(
+    submit: Submit, own_worker: Callable[..., Worker]
+) -> None:
+    leaving = own_worker("q-drain")
+    run_id = submit("[[latency: 3000]] [[text: Done.]]", agent="writer", queue="q-drain")
+    wait_until(lambda: events(run_id, "run.started"))
+    leaving.signal(signal.SIGTERM)
+    wait_until(lambda: events(run_id, "run.requeued"), seconds=3)
+    own_worker("q-drain")
+    run = ended(run_id)
+    assert (run.output, run.attempts) == ("Done.", 0), "a drain never counts as an attempt"
+    assert leaving.stop() == 0
+
+
+def test_a_running_model_call_is_cancelled(
+    submit: Submit, worker: Worker, workspace: Workspace
+) -> None:
+    run_id = submit("[[hang: headers]]", agent="writer")
+    wait_until(lambda: events(run_id, "run.started"))
+    cancel_run(workspace, run_id, reason="enough")
+    run = ended(run_id, seconds=3)
+    assert run.status == RunStatus.CANCELLED
+    (asked,) = events(run_id, "run.cancel_requested")
+    assert run.finished_at is not None
+    assert run.finished_at - asked.at < timedelta(seconds=1)
+
+
+def test_a_flushed_broker_loses_nothing(submit: Submit, worker: Worker) -> None:
+    run_id = submit(TEAM)
+    wait_until(lambda: events(run_id, "call.waiting"))
+    redis.Redis.from_url(settings.REDIS_URL).flushall()
+    assert ended(run_id).output == "All together."
+
+
+def test_duplicate_nudges_change_nothing(submit: Submit, worker: Worker) -> None:
+    from agents import dispatch  # noqa: PLC0415
+
+    run_id = submit("[[text: Once.]] [[latency: 200]]", agent="writer")
+    for _ in range(10):
+        dispatch.ring(run_id, queue="agents")
+    assert ended(run_id).output == "Once."
+    assert len(events(run_id, "run.started")) == 1
