@@ -43,13 +43,14 @@ def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str
 class WireServer:
     """``agents.llm.testing.wire_server`` as a process."""
 
-    def __init__(self, *, ledger: Path, latency_ms: float = 0.0) -> None:
+    def __init__(self, *, ledger: Path | None = None, latency_ms: float = 0.0) -> None:
         self.ledger = ledger
         self._latency_ms = latency_ms
 
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "agents.llm.testing.wire_server", "--port", "0"]
-        command += ["--latency-ms", str(self._latency_ms), "--ledger", str(self.ledger)]
+        command += ["--latency-ms", str(self._latency_ms)]
+        command += ["--ledger", str(self.ledger)] if self.ledger else []
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], 20)

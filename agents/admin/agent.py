@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django import forms
 from django.contrib import admin, messages
-from django.db.models import ManyToManyField, QuerySet
-from django.db.models.fields import Field
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from agents.actions.publish_agent import publish_agent
@@ -21,8 +16,21 @@ from agents.actions.start_run import start_run
 from agents.admin import queries, words
 from agents.admin.forms import AgentForm, StartRunForm, ToolBindingForm, default_workspace
 from agents.models import Agent, AgentVersion, ToolBinding
-from heartbit_site.base.admin.themed import ModelAdmin, ReadOnlyInline, TabularInline, dialog, pill
+from heartbit_site.base.admin.themed import (
+    ModelAdmin,
+    ReadOnlyInline,
+    TabularInline,
+    ask_again,
+    dialog,
+    pill,
+)
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
+
+if TYPE_CHECKING:
+    from django import forms
+    from django.db.models import ManyToManyField, QuerySet
+    from django.db.models.fields import Field
+    from django.utils.safestring import SafeString
 
 TAB = ("tab",)
 
@@ -38,7 +46,7 @@ class ToolBindingInline(TabularInline[ToolBinding, Agent]):
     tab = True
 
     def formfield_for_dbfield(
-        self, db_field: Field[Any, Any], request: HttpRequest | None, **kwargs: Any
+        self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.Field | None:
         """A list of tools instead of a line of text."""
         if db_field.name == "tool":
@@ -170,16 +178,20 @@ class AgentAdmin(ModelAdmin[Agent]):
         return {"workspace": workspace.pk if workspace else None}
 
     def formfield_for_manytomany(
-        self, db_field: ManyToManyField[Any, Any], request: HttpRequest | None, **kwargs: Any
-    ) -> forms.ModelMultipleChoiceField | None:
+        self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelMultipleChoiceField[Any] | None:
         """A team is chosen from the agent's own workspace."""
-        if db_field.name == "team" and request is not None:
+        if db_field.name == "team":
             kwargs["queryset"] = _colleagues(request)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_form(
-        self, request: HttpRequest, obj: Agent | None = None, change: bool = False, **kwargs: Any
-    ) -> type[forms.ModelForm[Agent]]:  # fmt: skip
+        self,
+        request: HttpRequest,
+        obj: Agent | None = None,
+        change: bool = False,  # noqa: FBT001, FBT002  Django\'s signature
+        **kwargs: Any,
+    ) -> type[forms.ModelForm[Agent]]:
         """The form, with the reason why its content was refused a moment ago."""
         form = super().get_form(request, obj, change=change, **kwargs)
         form.refusal = getattr(request, "heartbit_refusal", "")  # type: ignore[attr-defined]
@@ -200,8 +212,12 @@ class AgentAdmin(ModelAdmin[Agent]):
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def save_related(
-        self, request: HttpRequest, form: Any, formsets: Any, change: bool
-    ) -> None:  # fmt: skip
+        self,
+        request: HttpRequest,
+        form: Any,
+        formsets: Any,
+        change: bool,  # noqa: FBT001  Django\'s signature
+    ) -> None:
         """Team and tools are saved: publish what the agent is now."""
         super().save_related(request, form, formsets, change)
         agent: Agent = form.instance
@@ -239,8 +255,7 @@ class AgentAdmin(ModelAdmin[Agent]):
             run = start_run(agent.workspace, asked["task"], agent=agent.name, model=asked["model"])
         except HeartbitError as error:
             form.add_error("task", str(error))
-            context = {"dialog": self.start.dialog, "form": form, "form_submit_text": "Start"}
-            return render(request, "unfold/helpers/dialog.html", context)
+            return ask_again(request, form, submit="Start")
         url = reverse("admin:agents_run_change", args=[run])
         return HttpResponse(headers={"HX-Redirect": url})
 

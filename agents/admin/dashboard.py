@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from agents.admin import queries, words
 from agents.choices import RunStatus
-from agents.models import Run, WorkerHeartbeat
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+    from agents.models import Run, WorkerHeartbeat
 
 LAST_RUNS = 8
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from agents import events
 from agents.admin.words import duration, money
-from agents.llm.messages import ToolCall
-from agents.models import RunEvent
 from heartbit_site.base.admin.themed import Tone, pretty_json
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agents.llm.messages import ToolCall
+    from agents.models import RunEvent
 
 _PREVIEW = 1_200  # characters; the whole text is in the payload below it
 
@@ -62,7 +66,7 @@ def _say(event: events.Event, tools: dict[str, str]) -> Said:
     return _say_run(event) or _say_call(event, tools)
 
 
-def _say_run(event: events.Event) -> Said | None:  # noqa: C901  one branch a type
+def _say_run(event: events.Event) -> Said | None:
     match event:
         case events.RunCreated(task=task, agent=agent):
             return Said(f"Accepted for {agent}", task, "add_circle")

@@ -22,6 +22,13 @@ EFFECTS = {
 }
 
 
+FIELDS = (
+    *("workspace", "name", "description", "system_prompt", "model", "temperature", "max_tokens"),
+    *("max_turns", "timeout_seconds", "tool_timeout_seconds", "max_tool_output_bytes"),
+    *("team", "max_parallel", "delegation_timeout_seconds", "queue"),
+)
+
+
 def check_model(name: str) -> str:
     """A ``provider:model``, or nothing.
 
@@ -47,7 +54,7 @@ class AgentForm(forms.ModelForm[Agent]):
 
     class Meta:
         model = Agent
-        exclude = ("current_version",)
+        fields = FIELDS
         widgets = {"system_prompt": text_widget(rows=10)}
 
     def clean_model(self) -> str:

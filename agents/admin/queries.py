@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
@@ -15,6 +13,11 @@ from django.utils import timezone
 from agents.choices import LIVE, RunStatus
 from agents.models import Agent, BlackboardEntry, Run, RunEvent, ToolCall, WorkerHeartbeat
 from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from uuid import UUID
 
 JOURNAL_PAGE = 200
 TREE_LIMIT = 200

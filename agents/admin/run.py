@@ -1,15 +1,13 @@
-"""Runs in the admin: a list with filters, and a page with the journal. Nothing here writes a run."""
+"""Runs in the admin: a list with filters, and a page with the journal; both only to look at."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 from unfold.paginator import InfinitePaginator
 
@@ -18,6 +16,10 @@ from agents.admin import run_page, words
 from agents.choices import LIVE
 from agents.models import Agent, Run
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.utils.safestring import SafeString
 
 
 class TreeFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
@@ -146,15 +148,16 @@ class RunAdmin(ReadOnlyAdmin[Run]):
         self,
         request: HttpRequest,
         context: dict[str, Any],
-        *args: Any,
+        add: bool = False,  # noqa: FBT001, FBT002
+        change: bool = False,  # noqa: FBT001, FBT002  Django\'s signature
+        form_url: str = "",
         obj: Run | None = None,
-        **kwargs: Any,
     ) -> HttpResponse:
         """The page: header, tree, calls and journal instead of form fields."""
         if obj is not None:
             page = run_page.read(obj, after=_number(request.GET.get("after", "")))
             context |= {"page": page, "title": f"{obj.agent} · {words.short(obj.pk)}"}
-        response = super().render_change_form(request, context, *args, obj=obj, **kwargs)
+        response = super().render_change_form(request, context, add, change, form_url, obj)
         if obj is not None and "HX-Request" in request.headers and obj.status not in LIVE:
             response["HX-Refresh"] = "true"  # it has ended: the page's actions change as well
         return response

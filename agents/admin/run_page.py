@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from agents.admin import queries, words
 from agents.admin.events import Line, line
 from agents.choices import LIVE
-from agents.models import BlackboardEntry, Run, ToolCall
 from heartbit_site.base.admin.themed import pretty_json
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from django.utils.safestring import SafeString
+
+    from agents.models import BlackboardEntry, Run, ToolCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
-from django.utils.safestring import SafeString
 
 from agents.models import AgentVersion
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
+
+if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
 
 
 @admin.register(AgentVersion)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from decimal import Decimal
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
-from agents.admin.queries import Spent
 from agents.choices import CallStatus, RunStatus
-from agents.models import Run
 from heartbit_site.base.admin.themed import Tone, pill
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+    from decimal import Decimal
+    from uuid import UUID
+
+    from django.utils.safestring import SafeString
+
+    from agents.admin.queries import Spent
+    from agents.models import Run
 
 RUN_TONES: dict[str, Tone] = {
     RunStatus.QUEUED: "",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
 from django.db.models import F, QuerySet
-from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from agents.admin import queries, words
 from agents.models import WorkerHeartbeat
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
 
 
 @admin.register(WorkerHeartbeat)

@@ -96,15 +96,10 @@ class RunState:
                 self._slice(recorded.at)
             case ModelAnswered() as answer:
                 self._answered(answer)
-            case ToolStarted(call_id=call_id):
-                self.calls[call_id].started = True
-            case CallWaiting(call_id=call_id, keys=keys):
-                self.calls[call_id].keys = keys
+            case ToolStarted() | CallWaiting() | ToolFinished() as step:
+                self._step(step)
             case WaitResolved(key=key, value=value):
                 self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
-            case ToolFinished(call_id=call_id) as result:
-                self.calls[call_id].finished = result
-                self._close_turn()
             case CancelRequested(reason=reason):
                 self.cancel_reason = reason
             case _:
@@ -128,6 +123,17 @@ class RunState:
             (call_id := f"{answer.turn}.{index}"): CallState(call_id, call)
             for index, call in enumerate(answer.message.tool_calls)
         }
+
+    def _step(self, step: ToolStarted | CallWaiting | ToolFinished) -> None:
+        call = self.calls[step.call_id]
+        match step:
+            case ToolStarted():
+                call.started = True
+            case CallWaiting(keys=keys):
+                call.keys = keys
+            case ToolFinished():
+                call.finished = step
+                self._close_turn()
 
     def _close_turn(self) -> None:
         results = [state.finished for state in self.calls.values()]

@@ -13,7 +13,7 @@ from typing import Any
 from agents.runs.transitions import arrows
 
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "a991edee284ca6a09590df10fc3718b31780d944a417453e3bd8515288da30fb"
+FINGERPRINT = "9c607c24ad975dda65674daee1e68ce8b2b534a8d886fab1bde0686016607def"
 
 
 def statements() -> str:

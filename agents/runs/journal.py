@@ -65,7 +65,8 @@ class Claimed:
 
     Attributes:
         token: The lease; every write is refused once another claim has raised it.
-        history: The whole journal, oldest first, this claim's own event last.
+        last_seq: The journal's end: this claim's own event.
+        journal: The whole journal, oldest first, as stored; ``history`` decodes it.
     """
 
     id: UUID
@@ -77,7 +78,17 @@ class Claimed:
     queue: str
     model: str
     token: int
-    history: tuple[Recorded, ...]
+    last_seq: int
+    journal: Sequence[dict[str, Any]]
+
+    def history(self) -> tuple[Recorded, ...]:
+        """The journal, decoded.
+
+        Raises:
+            KeyError: A newer Heartbit wrote an event that this one does not know.
+            pydantic.ValidationError: The same, for an event's form.
+        """
+        return tuple(map(decode_row, self.journal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +129,8 @@ async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -
         queue=row["queue"],
         model=row["model"],
         token=row["lease_token"],
-        history=tuple(map(decode_row, row["events"])),
+        last_seq=row["last_seq"],
+        journal=row["events"],
     )
 
 
@@ -136,7 +148,7 @@ class Lease:
         self._on_commit = on_commit
         self._run = claimed.id
         self._token = claimed.token
-        self.last_seq = claimed.history[-1].seq
+        self.last_seq = claimed.last_seq
         self.ring: Child | None = None
         self.children: tuple[Child, ...] = ()
 
@@ -209,12 +221,12 @@ class Lease:
             )
         return self._settled(row)
 
-    async def release(self, reason: str) -> bool:
+    async def release(self, reason: str, *, delay_seconds: float = 0) -> bool:
         """Hand the run back to the queue; False when it was not ours any more."""
         row = await _call(
             self._pool,
-            "SELECT heartbit_release(%s, %s, %s) AS released",
-            (self._run, self._token, reason),
+            "SELECT heartbit_release(%s, %s, %s, %s) AS released",
+            (self._run, self._token, reason, delay_seconds),
         )
         return bool(row and row["released"])
 

@@ -107,15 +107,17 @@ class Control:
     async def _listen(self) -> None:
         while True:
             try:
-                if self._session is None:
+                # A lost session is replaced at once: until then its lock is free.
+                if self._session is None or self._session.closed:
                     self._session = await self._connect()
                 async for notice in self._session.notifies():
                     verb, _, subject = notice.payload.partition(":")
                     self._on_notice(verb, UUID(subject))
             except (psycopg.Error, OSError) as error:
                 logger.warning("control session lost (%s); connecting again", error)
-            self._session = None
-            await asyncio.sleep(RETRY_SECONDS)
+                if self._session is None:
+                    await asyncio.sleep(RETRY_SECONDS)
+                self._session = None
 
     async def _prove(self) -> None:
         """Beat from a connection of its own, so that a stuck LISTEN cannot fake silence."""
@@ -136,7 +138,7 @@ class Control:
                     connection = None
                     # It cannot prove that it lives, so others may take its runs: stop first.
                     if time.monotonic() - self._proven_at > 0.8 * self._lease_seconds:
-                        self._on_lease_lost()
+                        await self._register_anew()
         finally:
             if connection is not None:
                 await connection.close()
@@ -149,10 +151,14 @@ class Control:
             (self.worker_id,),
         )
         if cursor.rowcount == 0:
-            # Declared dead while frozen: what it held is somebody else's. Come back anew.
             logger.warning("this process was declared dead; registering again")
-            self._on_lease_lost()
-            self.worker_id = 0
-            if self._session is not None:
-                await self._session.close()  # the listener registers anew
+            await self._register_anew()
         self._proven_at = began
+
+    async def _register_anew(self) -> None:
+        """Give up everything held in the old name; what the old row holds, a sweeper requeues."""
+        self._on_lease_lost()
+        self.worker_id = 0
+        self._proven_at = time.monotonic()
+        if self._session is not None:
+            await self._session.close()  # the listener connects, and registers, again

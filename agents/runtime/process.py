@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import psycopg
+from pydantic import ValidationError
 
 from agents.choices import TERMINAL, Home
 from agents.errors import LeaseLostError
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 0.5
+TOO_OLD_DELAY_SECONDS = 5.0
 
 StopReason = Literal["cancel", "lease lost", "drain"]
 
@@ -184,36 +186,44 @@ class Process:
         if task is None:
             raise RuntimeError("execute() runs in a task")
         window = RunWindow(self._outside.window, claimed.id, claimed.token)
-        state = RunState()
-        for recorded in claimed.history:
-            state.fold(recorded)
         lease = Lease(self._pool, claimed, on_commit=window.advanced)
-        window.advanced(lease.last_seq)
-        held = _Held(claimed, task, lease, window, JournaledState(state, lease))
+        held = _Held(claimed, task, lease, window, JournaledState(RunState(), lease))
         self._held[claimed.id, claimed.token] = held
+        window.advanced(lease.last_seq)
         return held
 
     async def _slice(self, held: _Held) -> str:
+        try:
+            return await self._work(held)
+        except psycopg.OperationalError as error:
+            logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
+            return await self._outlast(held)
+
+    async def _work(self, held: _Held) -> str:
+        state = held.journaled.state
+        try:
+            for recorded in held.claimed.history():
+                state.fold(recorded)
+        except (KeyError, ValidationError) as error:
+            # In a rolling deploy the new workers can read it, so it is theirs.
+            logger.warning("run %s has news from a newer Heartbit (%s)", held.claimed.id, error)
+            await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
+            return "handed over"
         try:
             definition = await self._definitions.get(held.claimed.version_id)
             ports = await self._ports(held, definition)
             return await Slice(held.journaled, definition, ports).run()
         except asyncio.CancelledError:
             return await self._stopped(held)
-        except LeaseLostError:
+        except (LeaseLostError, psycopg.OperationalError):
             raise
         except HeartbitError as error:
             # The definition cannot be executed as it is: no further attempt will mend that.
-            ending = RunFailed("definition", str(error), partial=held.journaled.state.partial)
-        except psycopg.OperationalError as error:
-            logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
-            return await self._outlast(held)
+            ending = RunFailed("definition", str(error), partial=state.partial)
         except Exception as error:
             logger.exception("run %s failed inside Heartbit", held.claimed.id)
-            message = (
-                f"An internal error ended the run ({type(error).__name__}); see the worker's log."
-            )
-            ending = RunFailed("internal", message, partial=held.journaled.state.partial)
+            message = f"An internal error ({type(error).__name__}) ended the run: see the log."
+            ending = RunFailed("internal", message, partial=state.partial)
         await held.journaled.fail(ending)
         return "failed"
 

@@ -33,6 +33,11 @@ _SUSPECTS = """
                AS settled
     FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
 """
+# Left, or was declared dead, and something is held in its name all the same.
+_DEPARTED = """
+    SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
+    WHERE r.status = 'running' AND w.gone_at IS NOT NULL
+"""
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
 
 
@@ -114,7 +119,7 @@ class Sweeper(threading.Thread):
                 self._duty.ring(row["id"], row["queue"])  # type: ignore[arg-type]
 
     def _dead(self, connection: psycopg.Connection[dict[str, object]]) -> list[int]:
-        dead = []
+        dead = [int(str(row["id"])) for row in connection.execute(_DEPARTED).fetchall()]
         rows = connection.execute(_SUSPECTS, (self._duty.own_worker_id(),)).fetchall()
         for row in rows:
             worker_id = int(str(row["id"]))

@@ -9,6 +9,9 @@ import django_stubs_ext
 
 from heartbit_site import environment
 from heartbit_site.keys import secret_key
+from heartbit_site.settings.theme import UNFOLD
+
+__all__ = ["UNFOLD"]  # the others are defined here
 
 django_stubs_ext.monkeypatch()
 
@@ -79,11 +82,21 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "heartbit_site" / "static"]
 SERVESTATIC_USE_FINDERS = True
 
 SESSION_COOKIE_HTTPONLY = True
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "loggers": {
+        # It logs whole URLs, and a query may hold a secret.
+        "httpx": {"level": "WARNING"},
+    },
+}
 
 # --- Heartbit -----------------------------------------------------------------------------------
 
@@ -101,12 +114,3 @@ HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "20"))
 HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
-
-UNFOLD = {
-    "SITE_TITLE": "Heartbit",
-    "SITE_HEADER": "Heartbit",
-    "SITE_SUBHEADER": "Durable multi-agent runtime",
-    "SITE_SYMBOL": "ecg_heart",
-    "SHOW_HISTORY": True,
-    "SHOW_VIEW_ON_SITE": False,
-}

@@ -16,7 +16,7 @@ from heartbit_site import broker
 from heartbit_site.base import aio
 from heartbit_site.environment import celery_broker
 from tests.bench import calls
-from tests.bench.workloads import LEAD, MEMBERS, SOLO
+from tests.bench.workloads import LEAD, MEMBERS, SOLO, WORKER
 
 QUEUE = "bench-floor"
 Canvas = Signature[Any]
@@ -24,14 +24,23 @@ Canvas = Signature[Any]
 broker.install()
 app = Celery("bench-floor", set_as_current=False)
 app.conf.update(
-    broker_url=celery_broker(os.environ["BENCH_REDIS_URL"]),
-    result_backend=celery_broker(os.environ["BENCH_REDIS_URL"]),
     accept_content=["json"],
     task_default_queue=QUEUE,
     worker_prefetch_multiplier=1,
     worker_disable_rate_limits=True,
     broker_connection_retry_on_startup=True,
 )
+
+
+def connect(redis_url: str) -> None:
+    """Say where the broker is; the worker process finds it in its environment."""
+    app.conf.update(
+        broker_url=celery_broker(redis_url), result_backend=celery_broker(redis_url)
+    )
+
+
+if "BENCH_REDIS_URL" in os.environ:
+    connect(os.environ["BENCH_REDIS_URL"])
 _CONVERSATION: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
 
 
@@ -73,7 +82,7 @@ def synthesise(answers: list[str], task: str) -> str:
 
 
 def _worker(task: str) -> Canvas:
-    return chain(ask.s(task, agent="worker"), chord([call.s(0), call.s(1)], answer.s()))
+    return chain(ask.si(task, agent=WORKER), chord([call.s(0), call.s(1)], answer.s()))
 
 
 def solo_canvas(task: str) -> Canvas:

@@ -51,7 +51,7 @@ class Rig:
         with ExitStack() as stack:
             stack.callback(self._restore)
             directory = FilePath(stack.enter_context(tempfile.TemporaryDirectory()))
-            self.wire = stack.enter_context(WireServer(ledger=None))
+            self.wire = stack.enter_context(WireServer())
             os.environ.update(
                 OPENAI_BASE_URL=self.wire.url,
                 OPENAI_API_KEY="bench",
@@ -60,7 +60,7 @@ class Rig:
             )
             workspace = create_workspace()
             self.worker = stack.enter_context(Worker(queues=QUEUE))
-            celery_app.app.conf.update(**celery_app.urls())
+            celery_app.connect(settings.REDIS_URL)
             stack.enter_context(FloorWorker(directory / "floor.log"))
             in_process = InProcess(workspace)
             stack.callback(in_process.close)
@@ -96,7 +96,11 @@ class FloorWorker:
         command = [sys.executable, "-m", "celery", "-A", "tests.bench.celery_app", "worker"]
         command += ["-P", "custom", "-c", str(FLOOR_SLOTS), "-Q", celery_app.QUEUE]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-        environment = {**os.environ, "CELERY_CUSTOM_WORKER_POOL": "heartbit_site.pool:LoopThreadPool"}
+        environment = {
+            **os.environ,
+            "CELERY_CUSTOM_WORKER_POOL": "heartbit_site.pool:LoopThreadPool",
+        }
+        del environment["DJANGO_SETTINGS_MODULE"]  # plain Celery, without its Django part
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 command, env=environment, cwd=ROOT, stdout=log, stderr=log

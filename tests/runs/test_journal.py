@@ -111,7 +111,7 @@ class TestClaiming:
         claims = [claim(pool, claimant, run_id, task_id=str(n)) for n in range(8)]
         won = [claimed for claimed in await asyncio.gather(*claims) if claimed]
         assert [claimed.id for claimed in won] == [run_id]
-        assert [recorded.event.type for recorded in won[0].history] == [
+        assert [recorded.event.type for recorded in won[0].history()] == [
             "run.created",
             "run.started",
         ]
@@ -196,7 +196,7 @@ class TestJoining:
         rung = [lease.ring.id for lease in leases if lease.ring is not None]
         assert rung == [parent]
         claimed, _ = await hold(pool, claimant, parent)
-        kinds = [type(recorded.event) for recorded in claimed.history]
+        kinds = [type(recorded.event) for recorded in claimed.history()]
         assert kinds.count(WaitResolved) == 2
         assert kinds.count(CallWaiting) == 1
         entries = await orm.in_thread(lambda: list(BlackboardEntry.objects.filter(root_id=parent)))

@@ -296,13 +296,15 @@ BEGIN
     RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb, queues;
 END $$;
 
--- Hand a held run back to the queue (drain, or a slice long enough). Returns false if it was lost.
-CREATE OR REPLACE FUNCTION heartbit_release(p_run uuid, p_token bigint, p_reason text)
+-- Hand a held run back to the queue (a drain, a database that was away). Returns false if it was lost.
+CREATE OR REPLACE FUNCTION heartbit_release(
+    p_run uuid, p_token bigint, p_reason text, p_delay_seconds float)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
     UPDATE agents_run t
     SET status = 'queued', worker_id = NULL, last_seq = t.last_seq + 1,
+        available_at = clock_timestamp() + make_interval(secs => p_delay_seconds),
         rung_at = CASE WHEN t.home = 'fleet' THEN clock_timestamp() END
     WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
     IF NOT FOUND THEN RETURN false; END IF;

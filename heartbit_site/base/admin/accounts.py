@@ -14,7 +14,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(User)
-class ThemedUserAdmin(UserAdmin, ModelAdmin[User]):  # type: ignore[misc]  # unfold needs both
+class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
     """People who may use the admin."""
 
     form = UserChangeForm
@@ -23,5 +23,5 @@ class ThemedUserAdmin(UserAdmin, ModelAdmin[User]):  # type: ignore[misc]  # unf
 
 
 @admin.register(Group)
-class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):  # type: ignore[misc]
+class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
     """Named sets of permissions."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from django.contrib import admin
 from django_celery_beat import admin as beat
 from django_celery_beat import models
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    ModelAdmin = TabularInline = Any
-else:
-    from heartbit_site.base.admin.themed import ModelAdmin, TabularInline
+from heartbit_site.base.admin.themed import ModelAdmin, TabularInline
 
 MODELS = (
     models.PeriodicTask,
@@ -41,39 +36,39 @@ class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
 
 
 @admin.register(models.PeriodicTask)
-class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin):  # type: ignore[misc]
+class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """What beat sends, and when."""
 
     form = PeriodicTaskForm
 
 
-class TasksInline(beat.PeriodicTaskInline, TabularInline):  # type: ignore[misc]
+class TasksInline(beat.PeriodicTaskInline, TabularInline[Any, Any]):  # type: ignore[misc]
     """The tasks that follow a schedule."""
 
 
 @admin.register(models.IntervalSchedule)
-class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Every so often."""
 
     inlines = (TasksInline,)
 
 
 @admin.register(models.CrontabSchedule)
-class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """At these minutes and hours."""
 
     inlines = (TasksInline,)
 
 
 @admin.register(models.SolarSchedule)
-class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """At sunrise and the like."""
 
     inlines = (TasksInline,)
 
 
 @admin.register(models.ClockedSchedule)
-class ClockedScheduleAdmin(beat.ClockedScheduleAdmin, ModelAdmin):  # type: ignore[misc]
+class ClockedScheduleAdmin(beat.ClockedScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Once, at this time."""
 
     inlines = (TasksInline,)

@@ -19,19 +19,20 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from django import forms
 from django.contrib import admin
 from django.db.models import Model
-from django.http import HttpRequest
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from unfold.decorators import action as unfold_action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 if TYPE_CHECKING:
+    from django import forms
     from django.contrib.admin import ModelAdmin, TabularInline
+    from django.http import HttpRequest, HttpResponse
+    from django.utils.safestring import SafeString
 
     class DialogForm(forms.Form):
         """A form in a dialog over the page of one object."""
@@ -49,7 +50,9 @@ __all__ = [
     "ReadOnlyInline",
     "TabularInline",
     "Tone",
+    "ask_again",
     "dialog",
+    "json_block",
     "line_widget",
     "pill",
     "pretty_json",
@@ -144,6 +147,12 @@ def dialog(
         },
     )
     return decorator
+
+
+def ask_again(request: HttpRequest, form: DialogForm, *, submit: str) -> HttpResponse:
+    """The same dialog once more, with what is wrong; only its form is replaced on the page."""
+    context = {"dialog": {}, "form": form, "form_submit_text": submit}
+    return render(request, "unfold/helpers/dialog.html", context)
 
 
 admin.site.index_title = "Dashboard"

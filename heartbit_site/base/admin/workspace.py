@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.contrib import admin
-from django.http import HttpRequest
 
 from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.http import HttpRequest
 
 
 @admin.register(Workspace)
@@ -26,6 +32,6 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
 
     def get_prepopulated_fields(
         self, request: HttpRequest, obj: Workspace | None = None
-    ) -> dict[str, tuple[str, ...]]:
+    ) -> dict[str, Sequence[str]]:
         """Only a field that can still be edited is filled in."""
         return {} if obj else {"slug": ("name",)}

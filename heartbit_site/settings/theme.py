@@ -1,0 +1,101 @@
+"""The admin's theme (django-unfold): name, colours, dashboard and sidebar. All of it is local."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.templatetags.static import static
+from django.urls import reverse_lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpRequest
+
+
+def _may(permission: str) -> Callable[[HttpRequest], bool]:
+    return lambda request: request.user.has_perm(permission)
+
+
+def _page(title: str, icon: str, model: str) -> dict[str, Any]:
+    """A sidebar entry: a model's list, shown to those who may see it."""
+    app, name = model.split(".")
+    return {
+        "title": title,
+        "icon": icon,
+        "link": reverse_lazy(f"admin:{app}_{name}_changelist"),
+        "permission": _may(f"{app}.view_{name}"),
+    }
+
+
+_DASHBOARD = {"title": "Dashboard", "icon": "space_dashboard", "link": reverse_lazy("admin:index")}
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Heartbit",
+    "SITE_HEADER": "Heartbit",
+    "SITE_SUBHEADER": "Durable multi-agent runtime",
+    "SITE_SYMBOL": "ecg_heart",
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "agents.admin.dashboard.context",
+    "STYLES": [lambda request: static("heartbit/admin.css")],
+    "COLORS": {
+        "primary": {
+            "50": "oklch(96.9% .016 293.756)",
+            "100": "oklch(94.3% .029 294.588)",
+            "200": "oklch(89.4% .057 293.283)",
+            "300": "oklch(81.1% .111 293.571)",
+            "400": "oklch(70.2% .183 293.541)",
+            "500": "oklch(60.6% .25 292.717)",
+            "600": "oklch(54.1% .281 293.009)",
+            "700": "oklch(49.1% .27 292.581)",
+            "800": "oklch(43.2% .232 292.759)",
+            "900": "oklch(38% .189 293.745)",
+            "950": "oklch(28.3% .141 291.089)",
+        }
+    },
+    "SIDEBAR": {
+        "show_search": False,
+        "show_all_applications": False,
+        "navigation": [
+            {"items": [_DASHBOARD]},
+            {
+                "title": "Agents",
+                "separator": True,
+                "items": [
+                    _page("Agents", "smart_toy", "agents.agent"),
+                    _page("Versions", "history", "agents.agentversion"),
+                ],
+            },
+            {
+                "title": "Execution",
+                "separator": True,
+                "items": [
+                    _page("Runs", "play_circle", "agents.run"),
+                    _page("Workers", "memory", "agents.workerheartbeat"),
+                ],
+            },
+            {
+                "title": "Schedules",
+                "separator": True,
+                "collapsible": True,
+                "items": [
+                    _page("Periodic tasks", "event_repeat", "django_celery_beat.periodictask"),
+                    _page("Intervals", "timer", "django_celery_beat.intervalschedule"),
+                    _page("Crontabs", "calendar_month", "django_celery_beat.crontabschedule"),
+                    _page("Clocked", "alarm", "django_celery_beat.clockedschedule"),
+                    _page("Solar", "wb_twilight", "django_celery_beat.solarschedule"),
+                ],
+            },
+            {
+                "title": "Administration",
+                "separator": True,
+                "items": [
+                    _page("Workspaces", "domain", "base.workspace"),
+                    _page("Users", "person", "auth.user"),
+                    _page("Groups", "group", "auth.group"),
+                ],
+            },
+        ],
+    },
+}

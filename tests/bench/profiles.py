@@ -1,0 +1,57 @@
+"""Where the time of a missed target goes: a sampling profile of the process under load."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.installation import BUILD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SHOWN = 15
+_SAMPLES_A_SECOND = 500
+
+
+def profile(name: str, pid: int, *, seconds: float, load: Callable[[], object]) -> str:
+    """Sample a process while ``load`` is repeated; the name of the file with the top functions."""
+    BUILD.mkdir(exist_ok=True)
+    report = BUILD / f"profile-{name}.txt"
+    program = shutil.which("py-spy", path=str(Path(sys.executable).parent)) or "py-spy"
+    raw = BUILD / f"profile-{name}.raw"
+    command = [program, "record", "--pid", str(pid), "--duration", f"{seconds:g}"]
+    command += ["--rate", str(_SAMPLES_A_SECOND), "--format", "raw", "--output", str(raw)]
+    with subprocess.Popen(
+        [*command, "--threads"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as spy:
+        while spy.poll() is None:
+            load()
+        said = spy.stdout.read() if spy.stdout else ""
+    if spy.returncode != 0 or not raw.exists():
+        report.write_text(f"py-spy could not look into process {pid}:\n{said}")
+        return report.name
+    report.write_text(_summary(raw.read_text()))
+    raw.unlink()
+    return report.name
+
+
+def _summary(raw: str) -> str:
+    own: Counter[str] = Counter()
+    below: Counter[str] = Counter()
+    for line in raw.splitlines():
+        stack, _, count = line.rpartition(" ")
+        frames = stack.split(";")
+        own[frames[-1]] += int(count)
+        for frame in set(frames):
+            below[frame] += int(count)
+    total = sum(own.values())
+    lines = [f"{total} samples on the processor", "", "own time"]
+    lines += [f"{n / total:6.1%}  {frame}" for frame, n in own.most_common(SHOWN)]
+    lines += ["", "with everything below"]
+    lines += [f"{n / total:6.1%}  {frame}" for frame, n in below.most_common(4 * SHOWN)]
+    return "\n".join(lines) + "\n"
