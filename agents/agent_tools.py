@@ -24,7 +24,7 @@ def blackboard_read(context: ToolContext, key: Key) -> Any:
     return entry.value
 
 
-@tool(effect=Effect.IDEMPOTENT, tags=("blackboard",))
+@tool(effect=Effect.TRANSACTIONAL, tags=("blackboard",))
 def blackboard_write(
     context: ToolContext,
     key: Key,

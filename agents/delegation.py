@@ -5,14 +5,17 @@ The tool only says what it wants; the runtime creates the runs, suspends the cal
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from agents.llm.messages import AssistantMessage, Message, ToolCall, UserMessage
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolSpec, WaitOutcome
 
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
 
 NAME = "delegate_task"
+_ENDINGS = ("Give facts.", "Give reasons.", "Write a short answer.", "Give an example.")
 
 
 def delegate_task(definition: AgentDefinition) -> ToolSpec:
@@ -65,6 +68,23 @@ def _schema(names: list[str], max_parallel: int) -> dict[str, Any]:
         "required": ["tasks"],
         "additionalProperties": False,
     }
+
+
+def examples(names: list[str]) -> tuple[Message, ...]:
+    """Two worked delegations to the whole team, for models that must be shown how.
+
+    Only adapters of models without native tool calls use them. With one example the smallest models
+    copy its tasks; with two they see what varies.
+    """
+    messages: list[Message] = []
+    for question in ("Why is sleep important for learning?", "How do boats float?"):
+        tasks = [
+            {"agent": name, "task": f"{question} {_ENDINGS[index % len(_ENDINGS)]}"}
+            for index, name in enumerate(names)
+        ]
+        call = ToolCall("example", NAME, json.dumps({"tasks": tasks}))
+        messages += [UserMessage(question), AssistantMessage(tool_calls=(call,))]
+    return tuple(messages)
 
 
 def _results(outcomes: tuple[WaitOutcome, ...]) -> str:

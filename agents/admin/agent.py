@@ -41,16 +41,18 @@ class ToolBindingInline(TabularInline[ToolBinding, Agent]):
     model = ToolBinding
     form = ToolBindingForm
     fields = ("tool", "enabled")
+    verbose_name = "tool"
     verbose_name_plural = "tools"
     extra = 0
     tab = True
+    hide_title = True
 
     def formfield_for_dbfield(
         self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.Field | None:
         """A list of tools instead of a line of text."""
         if db_field.name == "tool":
-            kwargs["widget"] = UnfoldAdminSelectWidget()
+            kwargs |= {"widget": UnfoldAdminSelectWidget(), "help_text": ""}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
@@ -64,6 +66,7 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
     show_change_link = True
     verbose_name_plural = "versions"
     tab = True
+    hide_title = True
     per_page = 20
 
     @admin.display(description="hash")

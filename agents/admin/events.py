@@ -100,7 +100,7 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
             tone: Tone = "success" if status == "ok" else "warning"
             return Said(f"{_name(call_id, tools)}: {status}", content, "build", tone, note=took)
         case events.CallWaiting(call_id=call_id, keys=keys):
-            title = f"{_name(call_id, tools)} waits for {len(keys)}"
+            title = f"{_name(call_id, tools)} waits for {len(keys)} sub-agents"
             return Said(title, icon="hourglass_top", tone="primary")
         case events.WaitResolved(value=value):
             return _resolved(value)

@@ -84,10 +84,10 @@ def spent_since(moment: datetime) -> Spent:
 def _spent(entries: QuerySet[UsageEntry]) -> Spent:
     sums = entries.aggregate(
         calls=Count("pk"),
+        unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
         input_tokens=Sum("input_tokens", default=0),
         output_tokens=Sum("output_tokens", default=0),
         cost_usd=Sum("cost_usd", default=Decimal(0)),
-        unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
     )
     return Spent(**sums)
 

@@ -108,7 +108,7 @@ def create(
     )
     profile = profile or provider.profile(endpoint.model)
     headers = anthropic_headers(key) if provider.wire == "anthropic" else openai_headers(key)
-    exchange = Exchange(client, endpoint, headers, timeouts)
+    exchange = Exchange(client=client, endpoint=endpoint, headers=headers, timeouts=timeouts)
     return _adapter(exchange, provider, profile=profile)
 
 

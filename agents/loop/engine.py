@@ -138,6 +138,7 @@ class Slice:
             system=definition.system_prompt,
             messages=tuple(self._state.conversation),
             tools=self._ports.toolbox.definitions(),
+            examples=self._ports.toolbox.examples(),
             max_tokens=definition.max_tokens,
             temperature=definition.temperature,
             timeout_seconds=max(1.0, self._seconds_left()),
@@ -202,6 +203,8 @@ class Slice:
         if call.started:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
             return ToolFinished(call.call_id, "uncertain", UNCERTAIN, effect)
+        if effect == Effect.TRANSACTIONAL:
+            return await self._transact(call)
         if call.keys:
             outcomes = self._state.outcomes(call)
             if outcomes is None:
@@ -226,3 +229,16 @@ class Slice:
             return event  # journaled with its turn's other results
         await self._journaled.record(event)
         return None
+
+    async def _transact(self, call: CallState) -> ToolFinished | None:
+        limit = self._definition.tool_timeout_seconds
+        body = self._ports.toolbox.transaction(call.call_id, call.call)
+        await self._journaled.transact(body, timeout_seconds=limit)
+        if call.finished is not None or call.call_id not in self._state.calls:
+            return None
+        return ToolFinished(
+            call.call_id,
+            "timeout",
+            f"{call.call.name} did not finish within {limit:g} s; nothing it did was kept.",
+            Effect.TRANSACTIONAL,
+        )

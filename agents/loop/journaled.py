@@ -9,6 +9,8 @@ from agents.events import Ending, Event, RunCancelled, RunFailed
 from agents.loop.ports import Journal, Moved, PendingSuspension, Settled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agents.loop.state import RunState
 
 
@@ -28,6 +30,12 @@ class JournaledState:
         """Append events, and fold them after whatever others appended before."""
         async with self._order:
             for recorded in await self._journal.record(*events):
+                self.state.fold(recorded)
+
+    async def transact(self, body: Callable[[], Event], *, timeout_seconds: float) -> None:
+        """Run a tool and journal its result in one transaction (see ``Journal.transact``)."""
+        async with self._order:
+            for recorded in await self._journal.transact(body, timeout_seconds=timeout_seconds):
                 self.state.fold(recorded)
 
     async def finish(self, ending: Ending, *events: Event) -> bool:

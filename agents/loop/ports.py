@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from decimal import Decimal
 
-    from agents.events import Ending, Event, Recorded
-    from agents.llm.messages import StreamEvent, ToolCall, ToolDefinition, Usage
+    from agents.events import Ending, Event, Recorded, ToolFinished
+    from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
     from heartbit_site.base.toolspec import Suspension, WaitOutcome
     from tools.pipeline import Done, Waiting
@@ -48,6 +48,15 @@ class Journal(Protocol):
         """Append events; return them, and others' before them, to be folded in order."""
         ...
 
+    async def transact(
+        self, body: Callable[[], Event], *, timeout_seconds: float
+    ) -> Sequence[Recorded]:
+        """Run ``body`` in a thread, in one database transaction with the event it returns.
+
+        Returned like ``record``'s; without the event when the body took too long: it is shut out.
+        """
+        ...
+
     async def finish(self, ending: Ending, *events: Event) -> Settled | Moved:
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
         ...
@@ -64,6 +73,10 @@ class Toolbox(Protocol):
         """What the model is offered, in a stable order."""
         ...
 
+    def examples(self) -> tuple[Message, ...]:
+        """Worked calls of these tools, for models that must be shown how."""
+        ...
+
     def effect(self, name: str) -> str:
         """The effect class of the tool that ``name`` resolves to; empty when there is none."""
         ...
@@ -72,6 +85,10 @@ class Toolbox(Protocol):
         self, call_id: str, call: ToolCall, intent: Callable[[], Awaitable[None]]
     ) -> Done | Waiting:
         """Run one call; ``intent`` is awaited right before an at-most-once tool acts."""
+        ...
+
+    def transaction(self, call_id: str, call: ToolCall) -> Callable[[], ToolFinished]:
+        """A transactional call as a plain function for ``Journal.transact``."""
         ...
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> Done:

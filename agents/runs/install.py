@@ -13,7 +13,7 @@ from typing import Any
 from agents.runs.transitions import arrows
 
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "9c607c24ad975dda65674daee1e68ce8b2b534a8d886fab1bde0686016607def"
+FINGERPRINT = "8f7fa35a930bcb3c3e115d082104f32c1b4050dbfad3c613e814bb7c7afdde0d"
 
 
 def statements() -> str:

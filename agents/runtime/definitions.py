@@ -10,7 +10,7 @@ from agents.errors import AgentNotFoundError
 
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
-    from agents.runs.journal import Pool
+    from agents.runs.pool import Pool
 
 _KEEP = 1_000
 _QUERY = """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from uuid import UUID
 
-    from agents.runs.journal import Child
+    from agents.runs.lease import Child
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from agents.live.local import LocalWindow
 from agents.live.valkey import ValkeyWindow, connect
 from agents.llm import factory
 from agents.llm.client import create_client
-from agents.runs.journal import Child
+from agents.runs.lease import Child
 from agents.runtime.doorbell import Doorbell, FleetDoorbell, LocalDoorbell
 from agents.runtime.models import Models
 from agents.runtime.process import Configuration, Outside, Process

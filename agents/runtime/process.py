@@ -23,7 +23,9 @@ from agents.loop.engine import Slice
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import Ports
 from agents.loop.state import RunState
-from agents.runs.journal import Child, Claimant, Claimed, Lease, Pool, claim, open_pool
+from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.lease import Child, Lease
+from agents.runs.pool import Pool, open_pool
 from agents.runtime.control import Control
 from agents.runtime.definitions import Definitions
 from agents.runtime.toolbox import RunToolbox, context_factory, specs_for
@@ -186,7 +188,9 @@ class Process:
         if task is None:
             raise RuntimeError("execute() runs in a task")
         window = RunWindow(self._outside.window, claimed.id, claimed.token)
-        lease = Lease(self._pool, claimed, on_commit=window.advanced)
+        lease = Lease(
+            self._pool, claimed, executor=self._outside.executor, on_commit=window.advanced
+        )
         held = _Held(claimed, task, lease, window, JournaledState(RunState(), lease))
         self._held[claimed.id, claimed.token] = held
         window.advanced(lease.last_seq)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
-from agents.delegation import delegate_task
-from agents.llm.messages import ToolCall, ToolDefinition
-from heartbit_site.base.toolspec import ToolContext, ToolSpec, WaitOutcome
+from django.db import transaction
+
+from agents import delegation
+from agents.events import ToolFinished
+from agents.llm.messages import Message, ToolCall, ToolDefinition
+from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
-from tools.pipeline import Done, Waiting
+from tools.pipeline import Done, Prepared, Waiting
 from tools.registry import Registry, definition_hash, resolve
 
 if TYPE_CHECKING:
@@ -34,8 +38,7 @@ def specs_for(
     """
     specs: dict[str, ToolSpec] = {}
     if definition.team and not is_child:
-        delegation = delegate_task(definition)
-        specs[delegation.name] = delegation
+        specs[delegation.NAME] = delegation.delegate_task(definition)
     for name, pinned in definition.tools:
         spec = registry.get(name)
         if spec is None or definition_hash(spec) != pinned:
@@ -73,6 +76,12 @@ class RunToolbox:
         """What the model is offered, in a stable order."""
         return self._offered
 
+    def examples(self) -> tuple[Message, ...]:
+        """Worked calls, when the run may delegate."""
+        if delegation.NAME not in self._specs:
+            return ()
+        return delegation.examples([name for name, _ in self._definition.team])
+
     def effect(self, name: str) -> str:
         """The effect class of the tool that ``name`` resolves to; empty when there is none."""
         spec = resolve(self._specs, name)
@@ -92,6 +101,30 @@ class RunToolbox:
             timeout_seconds=self._definition.tool_timeout_seconds,
             intent=intent,
         )
+
+    def transaction(self, call_id: str, call: ToolCall) -> Callable[[], ToolFinished]:
+        """A transactional call as a plain function: run it inside the journal's transaction."""
+        context = self._context(call_id)
+        definition = self._definition
+
+        def body() -> ToolFinished:
+            began = time.monotonic()
+            done: Prepared | Done | Waiting = pipeline.prepare(
+                self._specs,
+                name=call.name,
+                arguments=call.arguments,
+                context=context,
+                max_output_bytes=definition.max_tool_output_bytes,
+            )
+            if isinstance(done, Prepared):
+                # The savepoint undoes a tool that failed; its answer is journaled all the same.
+                done = pipeline.execute_here(done, around=transaction.atomic)
+            if isinstance(done, Waiting):
+                done = Done(f"{call.name} is transactional and cannot wait.", "error")
+            took = round((time.monotonic() - began) * 1000)
+            return ToolFinished(call_id, done.status, done.content, Effect.TRANSACTIONAL, took)
+
+        return body
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> Done:
         """The result of a call whose waits are all resolved."""

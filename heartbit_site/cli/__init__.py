@@ -1,1 +1,5 @@
-"""The command line: `heartbit`. One command a file in `commands`; what needs Django is loaded late."""
+"""The command line, `heartbit`.
+
+`commands` holds one command a file: arguments and help. What a command does needs Django, so it is
+a module of its own here, imported once Django is ready (`load`).
+"""

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.cli.output import note
+from heartbit_site.cli.services import wanted
 from heartbit_site.embedded import client, layout
 from heartbit_site.embedded.errors import from_os_error
 from heartbit_site.environment import Environment, read
@@ -21,20 +22,18 @@ if TYPE_CHECKING:
 _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
 
 
-def begin(*modules: str, model: bool = False) -> None:
+def begin(*modules: str) -> None:
     """Make the installation usable; services start while Python imports.
 
     Args:
         modules: Further modules that are wanted anyway, imported while the services start.
-        model: Also start the local model's server.
 
     Raises:
         EmbeddedError: A service cannot be started.
         ConfigurationError: The environment is wrong, or the database cannot be reached.
     """
     environment = read()
-    services = set(environment.embedded) | ({"model"} if model else set())
-    starting = Starting(environment, sorted(services))
+    starting = Starting(environment, wanted(environment))
     set_up_django(environment)
     for module in modules:
         importlib.import_module(module)
@@ -103,4 +102,3 @@ def welcome(admin: Admin, environment: Environment) -> None:
 
 def _listed(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-

@@ -10,22 +10,25 @@
 `status` is one of queued, running, waiting, succeeded, failed, cancelled, quarantined. Times are
 ISO 8601 in UTC or null. `status` without a run prints `{"runs": [...]}`, without `children`.
 
-With `--watch` there is a JSON object a line: what is known so far, then what happens, then the run::
+With `--watch` there is a JSON object a line: what is known, then what happens, then the run::
 
     {"type": "run", "run": id, "parent": id | null, "agent": "writer", "task": "..."}
     {"type": "event", "run": id, "seq": 3, "at": time, "event": "model.answered", "payload": {...}}
-    {"type": "delta", "run": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text", "text": ""}
+    {"type": "delta", "run": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
+     "text": "..."}
     {"type": "result", "run": id, ... as above ...}
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents import events
 from agents.live.follow import Happened, RunSeen, Streamed, Update
-from agents.models import Run
+
+if TYPE_CHECKING:
+    from agents.models import Run
 
 
 def run_tree(run: Run, runs: list[Run]) -> dict[str, Any]:

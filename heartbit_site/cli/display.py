@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.text import Text
 
 from agents.live.follow import RunSeen, Update
 from heartbit_site.cli import describe, plain
 from heartbit_site.cli.output import is_terminal, note, write_json
 from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
 from heartbit_site.cli.tree import Tree
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 QUIET_SECONDS: Final = 15.0  # a silence after which plain lines say what is going on
 

@@ -15,12 +15,14 @@ import logging
 import os
 import sys
 import traceback
-from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.cli.output import one_line
 from heartbit_site.embedded.errors import EmbeddedError
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 OK: Final = 0
 FAILED: Final = 1
@@ -95,7 +97,11 @@ def on_defect(kind: type[BaseException], error: BaseException, _: TracebackType 
 
 
 def set_up_logging(*, debug: bool) -> None:
-    """Send logs to stderr if asked (--debug, HEARTBIT_LOG=info): a command's stderr is for people."""
+    """Send logs to stderr only if asked (--debug, HEARTBIT_LOG=info): it is for people.
+
+    Raises:
+        ConfigurationError: HEARTBIT_LOG names no level.
+    """
     level = "DEBUG" if debug else os.environ.get("HEARTBIT_LOG", "").strip().upper()
     if not level:
         logging.getLogger().addHandler(logging.NullHandler())

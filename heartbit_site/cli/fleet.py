@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -12,7 +12,6 @@ from agents.choices import LIVE
 from agents.live.valkey import ValkeySource, connect
 from agents.models import Run
 from agents.querysets import tree
-from heartbit_site.base.models import Workspace
 from heartbit_site.cli import describe
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.errors import CANCELLED, OK
@@ -22,6 +21,9 @@ from heartbit_site.cli.preflight import check_reference
 from heartbit_site.cli.watch import interrupts, watch
 from heartbit_site.cli.workers import alive
 from heartbit_site.first_start import default_workspace
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 def submit(
@@ -77,7 +79,11 @@ async def _watch(root_id: UUID, display: Display) -> bool:
     try:
         with display:
             watching = asyncio.ensure_future(watch(root_id, ValkeySource(valkey), display))
-            with interrupts(display, watching.cancel):
+
+            def leave() -> None:
+                watching.cancel()
+
+            with interrupts(display, leave):
                 await asyncio.wait([watching])
         if watching.cancelled():
             return False

@@ -1,9 +1,12 @@
-"""Late imports: what needs Django is imported once Django is ready, and `--help` never pays for it."""
+"""Late imports: modules that need Django, so that `--help` never pays for it."""
 
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def load(name: str) -> ModuleType:

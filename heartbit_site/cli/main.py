@@ -17,7 +17,7 @@ from typing import Final
 import typer
 import typer.main
 
-from heartbit_site.cli import errors
+from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.cancel import cancel
 from heartbit_site.cli.commands.doctor import doctor
 from heartbit_site.cli.commands.down import down
@@ -49,8 +49,8 @@ app = typer.Typer(
 def heartbit(
     context: typer.Context,
     *,
-    debug: bool = typer.Option(False, "--debug", help="Show logs and tracebacks."),
-    version: bool = typer.Option(False, "--version", help="Print the version."),
+    debug: bool = typer.Option(options.OFF, "--debug", help="Show logs and tracebacks."),
+    version: bool = typer.Option(options.OFF, "--version", help="Print the version."),
 ) -> None:
     """Heartbit runs AI agents that survive crashes: here, or on a fleet of workers.
 

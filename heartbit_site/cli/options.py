@@ -15,10 +15,9 @@ def _not_empty(task: str) -> str:
     return task
 
 
-TASK: Final[Any] = typer.Argument(
-    metavar="TASK", help="What the agent should do.", callback=_not_empty
-)
-RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it begins.")
+OFF: Final = False  # what a flag is that nobody named
+TASK: Final[Any] = typer.Argument(help="What the agent should do.", callback=_not_empty)
+RUN: Final[Any] = typer.Argument(help="The run's id, or how it begins.")
 AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Who does it."
 )
@@ -30,10 +29,6 @@ MODEL: Final[Any] = typer.Option(
     help="For this run and its sub-agents, such as openai:gpt-6-sol.",
     show_default=False,
 )
-JSON: Final[Any] = typer.Option(False, "--json", help="Print JSON for machines.")
-PLAIN: Final[Any] = typer.Option(
-    False, "--plain", help="Plain lines instead of a live tree."
-)
-WATCH: Final[Any] = typer.Option(
-    False, "--watch", "-w", help="Follow it until it has ended."
-)
+JSON: Final[Any] = typer.Option(OFF, "--json", help="Print JSON for machines.")
+PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
+WATCH: Final[Any] = typer.Option(OFF, "--watch", "-w", help="Follow it until it has ended.")

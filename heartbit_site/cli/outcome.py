@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agents.choices import RunStatus
 from agents.models import Run
 from agents.querysets import tree
 from heartbit_site.cli import describe, errors
 from heartbit_site.cli.output import note, write, write_json
 
+if TYPE_CHECKING:
+    from uuid import UUID
 
-def conclude(run_id: object, *, as_json: bool, watched: bool = False) -> int:
+
+def conclude(run_id: UUID, *, as_json: bool, watched: bool = False) -> int:
     """Print how a run ended and return the exit code.
 
     Args:

@@ -100,6 +100,8 @@ def _elapsed(run: RunView) -> str:
 def _finished(call: CallView) -> str:
     arguments = one_line(brief_arguments(call), 80)
     subject = f"tool {one_line(call.tool, 40)}" + (f" {arguments}" if arguments else "")
+    if call.tool == "delegate_task" and call.status == "ok":
+        return f"has the results of {arguments}"
     result = one_line(call.result, 120)
     if call.status != "ok":
         result = f"{call.status}: {result}"

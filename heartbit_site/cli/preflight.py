@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import httpx
 from django.conf import settings
@@ -13,9 +12,13 @@ from agents.actions.start_run import find_agent
 from agents.llm import factory
 from agents.llm.providers import PROVIDERS
 from agents.models import Agent
-from heartbit_site.base.models import Workspace
 from heartbit_site.cli.output import note
 from heartbit_site.embedded import client
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.base.models import Workspace
 
 LOCAL: Final = "local"
 _ANYWHERE: Final = "http://127.0.0.1"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from heartbit_site.cli.output import one_line, seconds
 from heartbit_site.cli.tree import CallView, RunView, Tree, brief_arguments
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ASCII_SPINNER: Final = "|/-\\"
@@ -166,7 +168,9 @@ def _headline(tree: Tree, run: RunView, head: str, canvas: Canvas) -> Text:
         line.append(f"  {one_line(run.model, 40)}", style="dim")
     activity = tree.activity(run)
     if activity:
-        line.append(f"  {one_line(activity)}", style="red" if run.status == "failed" else style)
+        line.append(f"  {one_line(activity)}", style=style)
+    if head:
+        line.append(f"  {one_line(run.task, 200)}", style="dim")
     return _beside(line, _figures(run, canvas), canvas.width)
 
 
@@ -183,7 +187,9 @@ def _figures(run: RunView, canvas: Canvas) -> str:
     elapsed = f"{seconds(run.elapsed(canvas.now)):>8}"
     if canvas.width < NARROW:
         return elapsed
-    return f"{run.input_tokens:>7,} in {run.output_tokens:>6,} out {elapsed}"
+    if not run.turn:
+        return elapsed
+    return f"{run.input_tokens:,} in {run.output_tokens:>6,} out {elapsed}"
 
 
 def _calls(run: RunView, detail: Detail) -> list[CallView]:

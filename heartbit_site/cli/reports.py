@@ -30,6 +30,7 @@ from heartbit_site.cli.tree import Tree
 from heartbit_site.first_start import default_workspace
 
 REFRESH_SECONDS: Final = 1.0
+AGENT_WIDTH: Final = 20
 SHORT_ID: Final = 13  # the milliseconds of a UUIDv7: what tells two runs apart
 CANCEL_PATIENCE: Final = 10.0
 
@@ -83,7 +84,8 @@ def result(text: str, *, wait: bool, as_json: bool) -> int:
     if run.status in LIVE:
         if not wait:
             raise CommandError(
-                f"Run {run.pk} has not ended, it is {run.status}: `heartbit result {run.pk} --wait`."
+                f"Run {run.pk} has not ended ({run.status}): `heartbit result {run.pk} --wait` "
+                "waits for it."
             )
         warn_without_worker(run)
         run = asyncio.run(_wait(run))
@@ -127,8 +129,8 @@ def _fold(rows: list[Run]) -> Tree:
     for row in rows:
         found.apply(RunSeen(row))
         for event in events_after(row.pk, 0):
-            recorded = events.Recorded(event.seq, event.at, events.decode(event.type, event.payload))
-            found.apply(Happened(row.pk, recorded))
+            fact = events.decode(event.type, event.payload)
+            found.apply(Happened(row.pk, events.Recorded(event.seq, event.at, fact)))
     return found
 
 
@@ -142,9 +144,10 @@ def _table(count: int, console: Console) -> list[Text]:
     if not runs:
         return [Text('No runs yet: heartbit "<task>" starts one.', style="dim")]
     now = datetime.now(UTC)
-    names = max(5, min(20, *(len(run.agent) for run in runs), 20))
-    names = max(len(one_line(run.agent, names)) for run in runs)
-    head = f"{'RUN':<{SHORT_ID}}  {'STATUS':<11}  {'AGE':>10}  {'TOOK':>10}  {'AGENT':<{names}}  TASK"
+    names = max(5, *(len(one_line(run.agent, AGENT_WIDTH)) for run in runs))
+    head = (
+        f"{'RUN':<{SHORT_ID}}  {'STATUS':<11}  {'AGE':>10}  {'TOOK':>10}  {'AGENT':<{names}}  TASK"
+    )
     return [Text(head, style="dim"), *(_row(run, names, now, console) for run in runs)]
 
 
@@ -155,7 +158,7 @@ def _row(run: Run, names: int, now: datetime, console: Console) -> Text:
         took = seconds(((run.finished_at or now) - run.started_at).total_seconds())
     line = Text(f"{str(run.pk)[:SHORT_ID]:<{SHORT_ID}}  ")
     line.append(f"{run.status:<11}", style=STYLES.get(run.status, ""))
-    line.append(f"  {age:>10}  {took:>10}  {one_line(run.agent, names):<{names}}  ")
+    line.append(f"  {age:>10}  {took:>10}  {one_line(run.agent, AGENT_WIDTH):<{names}}  ")
     line.append(one_line(run.task))
     if console.is_terminal:
         line.truncate(console.width, overflow="ellipsis")

@@ -10,17 +10,20 @@ Applying an event twice changes nothing, so a reader that was cut off may begin 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import singledispatchmethod
-from typing import Any, Final
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, Final
 
 from agents import events
 from agents.choices import TERMINAL
-from agents.live.entries import Delta, DeltaKind
 from agents.live.follow import Happened, RunSeen, Streamed, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
+    from agents.live.entries import Delta, DeltaKind
 
 QUIET: Final = "the model"  # what a running run without an open call waits for
 
@@ -250,8 +253,8 @@ class Tree:
         at_work = [child.agent for child in children if not child.over]
         if not at_work:
             return "waits"
-        if len(at_work) > 3:
-            return f"waits for {len(at_work)} of {len(children)} sub-agents"
+        if len(at_work) > 2:
+            return f"waits for {len(at_work)} sub-agents"
         return f"waits for {', '.join(at_work)}"
 
 

@@ -7,14 +7,17 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from typing import Final
-from uuid import UUID
+from typing import TYPE_CHECKING, Final
 
 from agents.live.follow import follow
-from agents.live.window import Source
-from heartbit_site.cli.display import Display
 from heartbit_site.cli.errors import CANCELLED, database_is_away
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from uuid import UUID
+
+    from agents.live.window import Source
+    from heartbit_site.cli.display import Display
 
 TICK_SECONDS: Final = 0.1
 DATABASE_PATIENCE: Final = 30.0  # a database that restarts is back within seconds

@@ -38,6 +38,9 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "agents.admin.dashboard.context",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("heartbit/icon.svg")}
+    ],
     "STYLES": [lambda request: static("heartbit/admin.css")],
     "COLORS": {
         "primary": {

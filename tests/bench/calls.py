@@ -25,6 +25,8 @@ from tools.builtin.arithmetic import calculate
 from tools.builtin.clock import current_time
 
 if TYPE_CHECKING:
+    import httpx
+
     from agents.llm.protocol import ChatModel
 
 _FUNCTIONS: dict[str, Any] = {"calculate": calculate, "current_time": current_time}
@@ -48,9 +50,23 @@ DELEGATE = (
 
 
 @functools.cache
+def client() -> httpx.AsyncClient:
+    """The process's HTTP client; first used on the loop it belongs to."""
+    return create_client()
+
+
+@functools.cache
 def model() -> ChatModel:
-    """The process's model; first used on the loop it belongs to."""
-    return factory.create(MODEL, client=create_client(), environ=os.environ)
+    """The process's model."""
+    return factory.create(MODEL, client=client(), environ=os.environ)
+
+
+async def close() -> None:
+    """Close the client, if it was used."""
+    if client.cache_info().currsize:
+        await client().aclose()
+        client.cache_clear()
+        model.cache_clear()
 
 
 async def ask(
@@ -70,6 +86,12 @@ def call(tool_call: ToolCall) -> ToolMessage:
     return ToolMessage(tool_call.id, tool_call.name, str(result))
 
 
+async def call_all(answer: Message) -> list[ToolMessage]:
+    """The tool calls of an answer, in parallel threads."""
+    tool_calls = answer.tool_calls if isinstance(answer, AssistantMessage) else ()
+    return await asyncio.gather(*(asyncio.to_thread(call, each) for each in tool_calls))
+
+
 async def solo(task: str) -> str:
     """W1."""
     return (await ask((UserMessage(task),), ())).text
@@ -78,9 +100,7 @@ async def solo(task: str) -> str:
 async def worker(task: str) -> str:
     """W2."""
     first = await ask((UserMessage(task),), TOOLS)
-    results = await asyncio.gather(
-        *(asyncio.to_thread(call, tool_call) for tool_call in first.tool_calls)
-    )
+    results = await call_all(first)
     return (await ask((UserMessage(task), first, *results), TOOLS)).text
 
 

@@ -52,25 +52,21 @@ def _dump(*messages: Message) -> list[Any]:
 @app.task(name="bench.ask")
 def ask(task: str, *, agent: str) -> list[Any]:
     """The first turn: the conversation with the model's answer."""
-    tools = {SOLO: (), LEAD: calls.DELEGATE}.get(agent, calls.TOOLS)
-    answer = aio.run(calls.ask((UserMessage(task),), tools))
-    return _dump(UserMessage(task), answer)
+    offered = {SOLO: (), LEAD: calls.DELEGATE}.get(agent, calls.TOOLS)
+    return _dump(UserMessage(task), aio.run(calls.ask((UserMessage(task),), offered)))
 
 
-@app.task(name="bench.call")
-def call(conversation: list[Any], index: int) -> list[Any]:
-    """One tool call of the last answer: the conversation with its result alone."""
+@app.task(name="bench.tools")
+def tools(conversation: list[Any]) -> list[Any]:
+    """The tool calls of the last answer, side by side: the conversation with their results."""
     messages = _CONVERSATION.validate_python(conversation)
-    tool_calls = getattr(messages[-1], "tool_calls", ())
-    return _dump(*messages, calls.call(tool_calls[index]))
+    return _dump(*messages, *aio.run(calls.call_all(messages[-1])))
 
 
 @app.task(name="bench.answer")
-def answer(parts: list[list[Any]]) -> str:
-    """The last turn, over the results of all calls."""
-    conversations = [_CONVERSATION.validate_python(part) for part in parts]
-    results = [conversation[-1] for conversation in conversations]
-    return aio.run(calls.ask((*conversations[0][:-1], *results), calls.TOOLS)).text
+def answer(conversation: list[Any]) -> str:
+    """The last turn."""
+    return aio.run(calls.ask(_CONVERSATION.validate_python(conversation), calls.TOOLS)).text
 
 
 @app.task(name="bench.synthesise")
@@ -82,7 +78,7 @@ def synthesise(answers: list[str], task: str) -> str:
 
 
 def _worker(task: str) -> Canvas:
-    return chain(ask.si(task, agent=WORKER), chord([call.s(0), call.s(1)], answer.s()))
+    return chain(ask.si(task, agent=WORKER), tools.s(), answer.s())
 
 
 def solo_canvas(task: str) -> Canvas:
@@ -91,7 +87,7 @@ def solo_canvas(task: str) -> Canvas:
 
 
 def worker_canvas(task: str) -> Canvas:
-    """W2: model, two tools, model."""
+    """W2: model, tools, model, as a chain of three tasks."""
     return _worker(task)
 
 

@@ -17,8 +17,9 @@ from django.conf import settings
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding
+from heartbit_site.base import aio
 from heartbit_site.base.models import Workspace
-from tests.bench import celery_app
+from tests.bench import calls, celery_app
 from tests.bench.paths import AsyncioFloor, CeleryFloor, Durable, InProcess
 from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
 from tests.fleet import ROOT, WireServer, Worker
@@ -62,6 +63,7 @@ class Rig:
             self.worker = stack.enter_context(Worker(queues=QUEUE))
             celery_app.connect(settings.REDIS_URL)
             stack.enter_context(FloorWorker(directory / "floor.log"))
+            stack.callback(lambda: aio.run(calls.close()))
             in_process = InProcess(workspace)
             stack.callback(in_process.close)
             self.paths = Paths(AsyncioFloor(), CeleryFloor(), Durable(workspace), in_process)

@@ -41,7 +41,11 @@ def model(
     profile: Profile | None = None,
 ) -> ChatModel:
     exchange = Exchange(
-        client, endpoint(provider, url), {}, timeouts or Timeouts(20, 20), max_bytes
+        client=client,
+        endpoint=endpoint(provider, url),
+        headers={},
+        timeouts=timeouts or Timeouts(20, 20),
+        max_bytes=max_bytes,
     )
     adapter = AnthropicModel if provider == "anthropic" else OpenAIModel
     return adapter(exchange, profile or Profile())

@@ -26,7 +26,9 @@ from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.loop.ports import Moved, PendingSuspension, Settled
 from agents.models import Agent, BlackboardEntry, Run, RunEvent, Wait, WorkerHeartbeat
 from agents.models import ToolCall as ToolCallRow
-from agents.runs.journal import Claimant, Claimed, Lease, Pool, claim, open_pool
+from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.lease import Lease
+from agents.runs.pool import Pool, open_pool
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.toolspec import ChildTask, Suspension
@@ -57,7 +59,7 @@ def accept(workspace: Workspace, agent: str = "orchestrator") -> UUID:
 async def hold(pool: Pool, claimant: Claimant, run_id: UUID) -> tuple[Claimed, Lease]:
     claimed = await claim(pool, claimant, run_id, task_id="task")
     assert claimed is not None
-    return claimed, Lease(pool, claimed, on_commit=lambda seq: None)
+    return claimed, Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
 
 
 def answer(turn: int, *calls: ToolCall, text: str = "") -> ModelAnswered:

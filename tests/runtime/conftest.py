@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from uuid import UUID
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,8 +14,13 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolBinding
 from agents.runtime.host import Host, local_host
 from heartbit_site.base import orm
-from heartbit_site.base.models import Workspace
-from tests.fleet import WireServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+    from tests.fleet import WireServer
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
@@ -15,8 +16,10 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
 from agents.models import Agent, Run, RunEvent
-from heartbit_site.base.models import Workspace
 from tests.fleet import WireServer, Worker, frozen, wait_until
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
 
 TEAM = (
     '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 300]]"},'
@@ -98,7 +101,7 @@ def test_a_killed_workers_run_goes_on_elsewhere_and_asks_nothing_twice(
     victim = own_worker("q-kill")
     run_id = submit(
         '[[run: kill]] [[calls: calculate {"expression": "1+1"}]]'
-        '[[then: current_time {}]] [[latency: 400]] [[text: Done.]]',
+        "[[then: current_time {}]] [[latency: 400]] [[text: Done.]]",
         agent="analyst",
         queue="q-kill",
     )
@@ -113,9 +116,7 @@ def test_a_killed_workers_run_goes_on_elsewhere_and_asks_nothing_twice(
     assert len(events(run_id, "run.requeued")) == 1
 
 
-def test_a_frozen_worker_is_fenced(
-    submit: Submit, own_worker: Callable[..., Worker]
-) -> None:
+def test_a_frozen_worker_is_fenced(submit: Submit, own_worker: Callable[..., Worker]) -> None:
     zombie = own_worker("q-zombie")
     run_id = submit("[[latency: 1500]] [[text: Once.]]", agent="writer", queue="q-zombie")
     wait_until(lambda: events(run_id, "run.started"))
@@ -128,9 +129,7 @@ def test_a_frozen_worker_is_fenced(
     assert len(events(run_id, "run.succeeded")) == 1
 
 
-def test_sigterm_hands_runs_over_at_once(
-    submit: Submit, own_worker: Callable[..., Worker]
-) -> None:
+def test_sigterm_hands_runs_over_at_once(submit: Submit, own_worker: Callable[..., Worker]) -> None:
     leaving = own_worker("q-drain")
     run_id = submit("[[latency: 3000]] [[text: Done.]]", agent="writer", queue="q-drain")
     wait_until(lambda: events(run_id, "run.started"))

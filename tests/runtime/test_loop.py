@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,9 @@ from agents.choices import RunStatus
 from agents.live.follow import Streamed, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
 from heartbit_site.base import orm
-from tests.runtime.conftest import Studio
+
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Studio
 
 Create = Callable[..., Agent]
 
@@ -97,6 +99,19 @@ async def test_an_at_most_once_tool_journals_its_intent_first(
     assert types[3:5] == ["tool.started", "tool.finished"]
     (call,) = await calls_of(run)
     assert call.status == "error", "the guard refuses an address that is not public"
+
+
+async def test_a_transactional_tool_and_its_result_are_one(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(lambda: agent(tools=("blackboard_write", "blackboard_read")))
+    run = await studio.run(
+        '[[calls: blackboard_write {"key": "k", "value": "shared"}]]'
+        '[[then: blackboard_read {"key": "k"}]] [[text: Done.]]'
+    )
+    written, read = await calls_of(run)
+    assert (written.status, written.effect) == ("ok", "transactional")
+    assert (read.status, read.result) == ("ok", "shared")
+    types = [event.type for event in await studio.events(run)]
+    assert "tool.started" not in types, "no intent: there is no moment in between"
 
 
 class TestLimits:

@@ -67,7 +67,7 @@ class Decoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """What every request to one endpoint shares."""
 

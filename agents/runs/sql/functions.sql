@@ -173,6 +173,19 @@ BEGIN
     RETURN QUERY SELECT r.last_seq, clock_timestamp(), heartbit_events(p_run, p_folded, r.last_seq - n);
 END $$;
 
+-- A new token for a lease that is still held: whatever still writes with the old one is refused.
+CREATE OR REPLACE FUNCTION heartbit_renew(p_run uuid, p_token bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE v_token bigint;
+BEGIN
+    UPDATE agents_run SET lease_token = lease_token + 1
+    WHERE id = p_run AND lease_token = p_token AND status = 'running' RETURNING lease_token INTO v_token;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
+    END IF;
+    RETURN v_token;
+END $$;
+
 -- Resolve one wait and count it down; whoever brings the count to zero queues the run.
 -- Returns the run to ring, or null.
 CREATE OR REPLACE FUNCTION heartbit_resolve_wait(p_run uuid, p_key text, p_value jsonb)

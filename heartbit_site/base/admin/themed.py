@@ -86,6 +86,7 @@ class ReadOnlyAdmin(_NeverWritten, ModelAdmin[M]):
     """A list and a page to look at; a POST to either is refused."""
 
     actions = ()
+    actions_detail_hide_default = True  # the theme's "History": nobody changes these rows here
 
 
 class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):

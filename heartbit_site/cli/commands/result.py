@@ -8,12 +8,10 @@ from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.load import load
 
-WAIT = typer.Option(False, "--wait", "-w", help="Wait until it has ended.")
+WAIT = typer.Option(options.OFF, "--wait", "-w", help="Wait until it has ended.")
 
 
-def result(
-    run: str = options.RUN, *, wait: bool = WAIT, as_json: bool = options.JSON
-) -> None:
+def result(run: str = options.RUN, *, wait: bool = WAIT, as_json: bool = options.JSON) -> None:
     """Print a run's answer.
 
     The exit code says how the run ended; 1 also when it has not ended and --wait is not given.

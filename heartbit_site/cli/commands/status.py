@@ -8,7 +8,7 @@ from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.load import load
 
-RUN = typer.Argument(None, metavar="[RUN]", help="The run's id, or how it begins; none: the last.")
+RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: the last.")
 LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many runs to list.")
 
 

@@ -1,21 +1,20 @@
-"""The async side of the journal: claim a run, and write under its lease.
+"""The lease: the right to write one run's journal, and what it writes.
 
-The rules are the SQL functions' (``sql/functions.sql``); this module gives them types. Each call is
-one statement, hence one transaction and one round trip, and holds a connection only that long.
+The rules are the SQL functions' (``sql/functions.sql``); this module gives them types.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from django.db import DatabaseError
 
-from agents.choices import Home, RunStatus
+from agents.choices import RunStatus
 from agents.errors import AgentNotFoundError, LeaseLostError
 from agents.events import (
     CallWaiting,
@@ -29,26 +28,20 @@ from agents.events import (
     encode,
 )
 from agents.loop.ports import Moved, PendingSuspension, Settled
+from agents.runs.pool import Pool, call
+from agents.runs.transactional import in_one_transaction
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
 
-LEASE_LOST = "HB001"
-DEFINITION_GONE = "HB004"
+    from psycopg.rows import DictRow
 
-Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
+    from agents.runs.claims import Claimed
+    from heartbit_site.base.errors import HeartbitError
 
-
-def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
-    """A pool for the process's loop; open it there. Statements commit by themselves."""
-    return AsyncConnectionPool(
-        conninfo,
-        min_size=1,
-        max_size=max_size,
-        open=False,
-        kwargs={"autocommit": True, "row_factory": dict_row, "prepare_threshold": 2},
-    )
+_ERRORS: dict[str, type[HeartbitError]] = {"HB001": LeaseLostError, "HB004": AgentNotFoundError}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,81 +50,6 @@ class Child:
 
     id: UUID
     queue: str
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A run this process now holds.
-
-    Attributes:
-        token: The lease; every write is refused once another claim has raised it.
-        last_seq: The journal's end: this claim's own event.
-        journal: The whole journal, oldest first, as stored; ``history`` decodes it.
-    """
-
-    id: UUID
-    workspace_id: int
-    version_id: int
-    agent: str
-    parent_id: UUID | None
-    root_id: UUID
-    queue: str
-    model: str
-    token: int
-    last_seq: int
-    journal: Sequence[dict[str, Any]]
-
-    def history(self) -> tuple[Recorded, ...]:
-        """The journal, decoded.
-
-        Raises:
-            KeyError: A newer Heartbit wrote an event that this one does not know.
-            pydantic.ValidationError: The same, for an event's form.
-        """
-        return tuple(map(decode_row, self.journal))
-
-
-@dataclass(frozen=True, slots=True)
-class Claimant:
-    """Who claims: a process's heartbeat row and what it serves."""
-
-    worker_id: int
-    worker_name: str
-    home: Home
-    queues: tuple[str, ...]
-    default_model: str
-
-
-async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -> Claimed | None:
-    """Take the named run, else (on the fleet) the next eligible one; None when there is neither."""
-    row = await _call(
-        pool,
-        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s)",
-        (
-            run_id,
-            claimant.home.value,
-            list(claimant.queues),
-            claimant.worker_id,
-            claimant.worker_name,
-            task_id,
-            claimant.default_model,
-        ),
-    )
-    if row is None:
-        return None
-    return Claimed(
-        id=row["run_id"],
-        workspace_id=row["workspace_id"],
-        version_id=row["version_id"],
-        agent=row["agent"],
-        parent_id=row["parent_id"],
-        root_id=row["root_id"],
-        queue=row["queue"],
-        model=row["model"],
-        token=row["lease_token"],
-        last_seq=row["last_seq"],
-        journal=row["events"],
-    )
 
 
 class Lease:
@@ -143,8 +61,16 @@ class Lease:
         children: After a suspension: the runs to start.
     """
 
-    def __init__(self, pool: Pool, claimed: Claimed, *, on_commit: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        claimed: Claimed,
+        *,
+        executor: Executor,
+        on_commit: Callable[[int], None],
+    ) -> None:
         self._pool = pool
+        self._executor = executor
         self._on_commit = on_commit
         self._run = claimed.id
         self._token = claimed.token
@@ -156,13 +82,41 @@ class Lease:
         """Append events; return them, and others' before them, to be folded in order."""
         row = await self._write(
             "SELECT * FROM heartbit_record(%s, %s, %s, %s)",
-            (self._run, self._token, self.last_seq, _json(map(encode, events))),
+            (*self._held(), self.last_seq, _json(map(encode, events))),
         )
+        return self._recorded(row, events)
+
+    def _recorded(self, row: Mapping[str, Any], events: Sequence[Event]) -> Sequence[Recorded]:
         missed = tuple(map(decode_row, row["tail"]))
         first = row["last_seq"] - len(events) + 1
         self._committed(row)
         own = (Recorded(first + n, row["now"], event) for n, event in enumerate(events))
         return (*missed, *own)
+
+    async def transact(
+        self, body: Callable[[], Event], *, timeout_seconds: float
+    ) -> Sequence[Recorded]:
+        """Run ``body`` in a thread, in one transaction with the event it returns.
+
+        Returns:
+            What ``record`` returns; without the event when the body took too long: it is shut out
+            then and can no longer commit.
+        """
+        work = self._executor.submit(
+            in_one_transaction, self._run, self._token, self.last_seq, body
+        )
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                event, row = await asyncio.wrap_future(work)
+        except TimeoutError:
+            row = await self._write("SELECT heartbit_renew(%s, %s) AS token", self._held())
+            self._token = row["token"]
+            return await self.record()  # it may have committed just before
+        except DatabaseError as error:
+            # Django wraps the driver's error; the runtime knows that one.
+            cause = error.__cause__ or error
+            raise _translated(cause) or cause from error
+        return self._recorded(row, (event,))
 
     async def finish(self, ending: Ending, *events: Event) -> Settled | Moved:
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
@@ -170,8 +124,7 @@ class Lease:
         row = await self._write(
             "SELECT * FROM heartbit_finish(%s, %s, %s, %s, %s, %s, %s)",
             (
-                self._run,
-                self._token,
+                *self._held(),
                 self.last_seq,
                 status.value,
                 output,
@@ -191,24 +144,23 @@ class Lease:
         """
         children: list[dict[str, Any]] = []
         events: list[Event] = []
-        for call in pending:
+        for asked in pending:
             mine = [
                 {
                     "id": str(new_id()),
                     "agent": child.agent,
                     "task": child.task,
-                    "call_id": call.call_id,
-                    "timeout_seconds": call.suspension.timeout_seconds,
+                    "call_id": asked.call_id,
+                    "timeout_seconds": asked.suspension.timeout_seconds,
                 }
-                for child in call.suspension.children
+                for child in asked.suspension.children
             ]
             children += mine
-            events.append(CallWaiting(call.call_id, tuple(f"child:{c['id']}" for c in mine)))
+            events.append(CallWaiting(asked.call_id, tuple(f"child:{c['id']}" for c in mine)))
         row = await self._write(
             "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
             (
-                self._run,
-                self._token,
+                *self._held(),
                 self.last_seq,
                 _json(map(encode, events)),
                 json.dumps(children),
@@ -223,14 +175,17 @@ class Lease:
 
     async def release(self, reason: str, *, delay_seconds: float = 0) -> bool:
         """Hand the run back to the queue; False when it was not ours any more."""
-        row = await _call(
+        row = await call(
             self._pool,
             "SELECT heartbit_release(%s, %s, %s, %s) AS released",
-            (self._run, self._token, reason, delay_seconds),
+            (*self._held(), reason, delay_seconds),
         )
         return bool(row and row["released"])
 
-    def _committed(self, row: DictRow) -> None:
+    def _held(self) -> tuple[UUID, int]:
+        return self._run, self._token
+
+    def _committed(self, row: Mapping[str, Any]) -> None:
         self.last_seq = row["last_seq"]
         self._on_commit(self.last_seq)
 
@@ -242,22 +197,19 @@ class Lease:
 
     async def _write(self, query: str, parameters: Sequence[Any]) -> DictRow:
         try:
-            row = await _call(self._pool, query, parameters)
+            row = await call(self._pool, query, parameters)
         except psycopg.Error as error:
-            if error.sqlstate == LEASE_LOST:
-                raise LeaseLostError(str(error.diag.message_primary)) from error
-            if error.sqlstate == DEFINITION_GONE:
-                raise AgentNotFoundError(str(error.diag.message_primary)) from error
-            raise
+            raise _translated(error) or error from error
         if row is None:
             raise LeaseLostError(f"run {self._run} has no row any more")
         return row
 
 
-async def _call(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
-    async with pool.connection() as connection:
-        cursor = await connection.execute(query, parameters)
-        return await cursor.fetchone()
+def _translated(error: BaseException | None) -> HeartbitError | None:
+    """Our error for one of our SQLSTATEs."""
+    if isinstance(error, psycopg.Error) and error.sqlstate in _ERRORS:
+        return _ERRORS[error.sqlstate](str(error.diag.message_primary))
+    return None
 
 
 def _json(values: Any) -> str:

@@ -1,0 +1,90 @@
+"""Claim a run: the right to work on it, until the lease is lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agents.events import Recorded, decode_row
+from agents.runs.pool import Pool, call
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from agents.choices import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A run this process now holds.
+
+    Attributes:
+        token: The lease; every write is refused once another claim has raised it.
+        last_seq: The journal's end: this claim's own event.
+        journal: The whole journal, oldest first, as stored; ``history`` decodes it.
+    """
+
+    id: UUID
+    workspace_id: int
+    version_id: int
+    agent: str
+    parent_id: UUID | None
+    root_id: UUID
+    queue: str
+    model: str
+    token: int
+    last_seq: int
+    journal: Sequence[dict[str, Any]]
+
+    def history(self) -> tuple[Recorded, ...]:
+        """The journal, decoded.
+
+        Raises:
+            KeyError: A newer Heartbit wrote an event that this one does not know.
+            pydantic.ValidationError: The same, for an event's form.
+        """
+        return tuple(map(decode_row, self.journal))
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """Who claims: a process's heartbeat row and what it serves."""
+
+    worker_id: int
+    worker_name: str
+    home: Home
+    queues: tuple[str, ...]
+    default_model: str
+
+
+async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -> Claimed | None:
+    """Take the named run, else (on the fleet) the next eligible one; None when there is neither."""
+    row = await call(
+        pool,
+        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s)",
+        (
+            run_id,
+            claimant.home.value,
+            list(claimant.queues),
+            claimant.worker_id,
+            claimant.worker_name,
+            task_id,
+            claimant.default_model,
+        ),
+    )
+    if row is None:
+        return None
+    return Claimed(
+        id=row["run_id"],
+        workspace_id=row["workspace_id"],
+        version_id=row["version_id"],
+        agent=row["agent"],
+        parent_id=row["parent_id"],
+        root_id=row["root_id"],
+        queue=row["queue"],
+        model=row["model"],
+        token=row["lease_token"],
+        last_seq=row["last_seq"],
+        journal=row["events"],
+    )

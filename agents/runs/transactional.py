@@ -1,0 +1,41 @@
+"""A tool and its result in one database transaction: exactly once, for effects in this database.
+
+The tool's body runs on a Django connection in a thread; the journal takes the run's row lock after
+it, on the same connection. A lease that was lost meanwhile, or was renewed because the tool took
+too long, refuses the journal's write and so undoes the tool's.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection, transaction
+
+from agents.events import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from agents.events import Event
+
+
+def in_one_transaction(
+    run_id: UUID, token: int, folded: int, body: Callable[[], Event]
+) -> tuple[Event, dict[str, Any]]:
+    """Run ``body`` and journal the event it returns; return both it and the journal's answer.
+
+    Raises:
+        django.db.Error: The lease is lost (SQLSTATE HB001) or the database is away; nothing of
+            ``body`` stays.
+    """
+    with transaction.atomic():
+        event = body()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT last_seq, now, tail::text FROM heartbit_record(%s, %s, %s, %s)",
+                [run_id, token, folded, json.dumps([encode(event)], ensure_ascii=False)],
+            )
+            last_seq, now, tail = cursor.fetchone()
+    return event, {"last_seq": last_seq, "now": now, "tail": json.loads(tail)}

@@ -1,0 +1,30 @@
+"""`heartbit down`."""
+
+from __future__ import annotations
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.output import write
+from heartbit_site.cli.services import in_use, running
+from heartbit_site.embedded import client
+from heartbit_site.embedded.state import StateDirectory
+
+FORCE = typer.Option(options.OFF, "--force", "-f", help="Also when other processes use them.")
+
+
+def down(*, force: bool = FORCE) -> None:
+    """Stop the embedded services now.
+
+    By themselves they stop minutes after their last use. The next command starts them again.
+    """
+    state = StateDirectory()
+    names = running(state)
+    if names and not force and in_use(state):
+        raise CommandError(
+            "Other processes use the embedded services: end them first (`heartbit serve`, "
+            "`heartbit up`, ...), or stop the services all the same with --force."
+        )
+    client.stop(state)
+    write(f"Stopped {', '.join(names)}." if names else f"Nothing runs in {state.path}.")

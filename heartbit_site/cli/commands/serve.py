@@ -1,0 +1,42 @@
+"""`heartbit serve`: a worker."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+
+import typer
+
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.load import load
+
+
+class LogLevel(StrEnum):
+    """How much a worker says."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
+QUEUES = typer.Option("agents,system", "--queues", "-Q", metavar="A,B", help="What it serves.")
+LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="How much it says.")
+
+
+def serve(
+    *,
+    concurrency: int = CONCURRENCY,
+    queues: str = QUEUES,
+    loglevel: LogLevel = LOG_LEVEL,
+) -> None:
+    """Start a worker, which executes what was submitted.
+
+    On Ctrl-C or SIGTERM it hands its runs back and leaves within two seconds.
+    """
+    # Celery reads it when it is imported.
+    os.environ["CELERY_CUSTOM_WORKER_POOL"] = "heartbit_site.pool:LoopThreadPool"
+    begin("heartbit_site.cli.worker")
+    code = load("worker").serve(concurrency=concurrency, queues=queues, loglevel=loglevel.value)
+    raise typer.Exit(code)

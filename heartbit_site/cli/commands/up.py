@@ -1,0 +1,46 @@
+"""`heartbit up`: everything in one terminal."""
+
+from __future__ import annotations
+
+import socket
+
+import typer
+
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.errors import CANNOT_START, CommandError
+from heartbit_site.cli.load import load
+
+PORT = typer.Option(8000, "--port", min=1, max=65535, help="Where the web page listens.")
+BIND = typer.Option("127.0.0.1", "--bind", metavar="ADDRESS", help="On which address.")
+CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the worker holds at once.")
+
+
+def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) -> None:
+    """Start everything here: worker, beat, web, and the services they need.
+
+    Database and Valkey are the embedded ones unless DATABASE_URL and REDIS_URL name others. One
+    Ctrl-C ends all of it in order.
+    """
+    check_port(bind, port)
+    begin()
+    raise typer.Exit(load("everything").up(port=port, bind=bind, concurrency=concurrency))
+
+
+def check_port(bind: str, port: int) -> None:
+    """Refuse an address that the web process could not listen on, before anything starts.
+
+    Raises:
+        CommandError: It is taken, forbidden, or not of this machine.
+    """
+    try:
+        found = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise CommandError(
+            f"Cannot listen on {bind} port {port} ({error.strerror or error}): choose another with "
+            "--port or --bind, or end what uses it.",
+            CANNOT_START,
+        ) from error

@@ -1,0 +1,103 @@
+"""All of Heartbit in one terminal: worker, beat and web beside the services they need."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from typing import TYPE_CHECKING, Final
+
+from django.conf import settings
+from django.db import connections
+from rich.console import Console
+from rich.text import Text
+
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.processes import Child, Part
+from heartbit_site.cli.services import in_use, keep
+from heartbit_site.embedded import client
+
+if TYPE_CHECKING:
+    from heartbit_site.environment import Environment
+
+CONNECT_SECONDS: Final = 0.2
+GRACEFUL_SECONDS: Final = 3
+
+
+def up(*, port: int, bind: str, concurrency: int) -> int:
+    """Run everything until Ctrl-C."""
+    environment: Environment = settings.ENVIRONMENT
+    connections.close_all()
+    keep(environment)
+    console = Console(highlight=False)
+    asyncio.run(_run(parts(port=port, bind=bind, concurrency=concurrency), console, bind, port))
+    _let_go(environment, console)
+    return OK
+
+
+def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
+    """What is started, in the order in which it is ended."""
+    web = ["heartbit_site.asgi:application", "--host", bind, "--port", str(port), "--no-access-log"]
+    web += ["--timeout-graceful-shutdown", str(GRACEFUL_SECONDS)]
+    beat = ["--quiet", "-A", "heartbit_site.celery", "beat", "--loglevel", "warning", "--pidfile="]
+    return [
+        Part("web", "blue", "uvicorn", web),
+        Part("beat", "magenta", "celery", beat),
+        Part("worker", "green", "heartbit_site.cli.main", ["serve", "-c", str(concurrency)]),
+    ]
+
+
+async def _run(wanted: list[Part], console: Console, bind: str, port: int) -> None:
+    children = [Child(part, console) for part in wanted]
+    over, hurry = asyncio.Event(), asyncio.Event()
+
+    def interrupted() -> None:
+        (hurry if over.is_set() else over).set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, interrupted)
+    for child in reversed(children):
+        child.start()
+    welcome = asyncio.create_task(_welcome(console, bind, port))
+    await over.wait()
+    welcome.cancel()
+    console.print(Text("Ending everything (Ctrl-C again kills what is left) ...", style="dim"))
+    killing = asyncio.create_task(_kill_on(hurry, children))
+    for child in children:
+        await child.end()
+    killing.cancel()
+    await asyncio.gather(welcome, killing, return_exceptions=True)
+
+
+async def _kill_on(hurry: asyncio.Event, children: list[Child]) -> None:
+    await hurry.wait()
+    for child in children:
+        child.signal(signal.SIGKILL)
+
+
+async def _welcome(console: Console, bind: str, port: int) -> None:
+    """Say where the web page is once it answers."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)  # noqa: S104  compared, not bound
+    while True:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+            await writer.wait_closed()
+            break
+        await asyncio.sleep(CONNECT_SECONDS)
+    shown = f"[{host}]" if ":" in host else host
+    text = f"Heartbit is at http://{shown}:{port}/ - Ctrl-C ends everything."
+    console.print(Text(text, style="bold"), soft_wrap=True)
+
+
+def _let_go(environment: Environment, console: Console) -> None:
+    """Stop the embedded services, unless somebody else needs them."""
+    if not environment.embedded:
+        return
+    client.release()
+    if in_use(environment.state):
+        console.print(Text("The embedded services go on: other processes use them.", style="dim"))
+        return
+    client.stop(environment.state)
+    console.print(Text("Stopped the embedded services.", style="dim"))

@@ -1,0 +1,60 @@
+"""The embedded services from a command's point of view: keep them, or let them go."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.embedded import client, locks
+from heartbit_site.embedded.errors import EmbeddedError
+from heartbit_site.embedded.state import SERVICES
+
+if TYPE_CHECKING:
+    from heartbit_site.embedded.state import ServiceName, StateDirectory
+    from heartbit_site.environment import Environment
+
+LOOK_SECONDS: Final = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+def wanted(environment: Environment) -> list[ServiceName]:
+    """The services that Heartbit has to run itself, because no URL names others."""
+    return [name for name in SERVICES if name in environment.embedded]
+
+
+def keep(environment: Environment) -> None:
+    """Look after the embedded services from a thread for as long as this process lives.
+
+    Their supervisor revives a server that died; this revives the supervisor.
+    """
+    if environment.embedded:
+        threading.Thread(target=_keep, args=(environment,), name="services", daemon=True).start()
+
+
+def _keep(environment: Environment) -> None:
+    over = threading.Event()
+    while not over.wait(LOOK_SECONDS):
+        try:
+            client.ensure(wanted(environment), environment.state)
+        except EmbeddedError as error:
+            logger.error("%s", error)
+
+
+def running(state: StateDirectory) -> list[str]:
+    """The embedded services that run now."""
+    return [name for name, status in client.status(state).services.items() if status.pid]
+
+
+def in_use(state: StateDirectory) -> bool:
+    """Whether a process uses the services; the caller counts until it called `release`."""
+    try:
+        lock = locks.acquire(state.users_lock)
+    except OSError:
+        return False  # there is no state directory, or it is somebody else's: `stop` says so
+    if lock is None:
+        return True
+    os.close(lock)
+    return False

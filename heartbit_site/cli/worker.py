@@ -1,0 +1,51 @@
+"""A Celery worker in this process, with the pool of one loop and many waiting threads."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from typing import Final
+
+from django.conf import settings
+
+from agents.llm import factory
+from heartbit_site.celery import app
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.services import keep
+
+QUEUE_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
+
+
+def serve(*, concurrency: int, queues: str, loglevel: str) -> int:
+    """Work until told to stop."""
+    names = [name.strip() for name in queues.split(",") if name.strip()]
+    wrong = [name for name in names if not QUEUE_NAME.fullmatch(name)]
+    if wrong or not names:
+        raise CommandError(
+            f"--queues {queues!r} names no queue: write names of lower-case letters, digits, . - _ "
+            "with commas between them.",
+            USAGE,
+        )
+    model = factory.default_model(os.environ)  # a wrong setting is said now, not in each run
+    logging.basicConfig(
+        level=loglevel.upper(),
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)-7s %(message)s",
+        force=True,
+    )
+    keep(settings.ENVIRONMENT)
+    logging.getLogger(__name__).info(
+        "Worker %s serves %s with %d slots; the default model is %s.",
+        os.getpid(),
+        ", ".join(names),
+        concurrency,
+        model,
+    )
+    command = ["--quiet", "worker", "--pool", "custom", "--concurrency", str(concurrency)]
+    command += ["--queues", ",".join(names), "--loglevel", loglevel]
+    command += ["--hostname", f"heartbit-{os.getpid()}@%h"]  # several on one machine
+    command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    code: int | None = app.worker_main(command)
+    return code or 0

@@ -1,0 +1,19 @@
+"""A tool that repeats safely: its service is told the call's idempotency key."""
+
+from __future__ import annotations
+
+import os
+
+from heartbit_site.base.toolspec import Effect, ToolContext, tool
+
+
+@tool(effect=Effect.IDEMPOTENT, timeout_seconds=20)
+async def store_item(context: ToolContext, op: str) -> str:
+    """Store an item under its name at the effects server."""
+    response = await context.http.put(
+        f"{os.environ['CHAOS_EFFECTS_URL']}/store_item",
+        json={"op": op},
+        headers={"idempotency-key": context.idempotency_key},
+    )
+    response.raise_for_status()
+    return f"stored {op}"
