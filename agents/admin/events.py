@@ -76,8 +76,9 @@ def _say_run(event: events.Event) -> Said | None:
             return Said(f"Back in the queue: {reason}", icon="replay", tone="warning")
         case events.CancelRequested(reason=reason):
             return Said("Asked to stop", reason, "stop_circle", "warning")
-        case events.RunSucceeded(output=output):
-            return Said("Answered", output, "check_circle", "success")
+        case events.RunSucceeded(finish_reason=reason):  # the turn before it has the text
+            note = "the answer was cut at max_tokens" if reason == "length" else ""
+            return Said("Answered", "", "check_circle", "success", note)
         case events.RunFailed(message=message):
             return Said("Failed", message, "error", "danger")
         case events.RunCancelled(reason=reason, partial=partial):

@@ -76,6 +76,7 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     ordering = ("-id",)  # time-ordered, and an index: pages cost the same in a full table
     paginator = InfinitePaginator
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     list_fullwidth = True
     fields = ("task",)
@@ -129,10 +130,10 @@ class RunAdmin(ReadOnlyAdmin[Run]):
 
     @dialog(
         DialogForm,
-        label="Cancel run",
-        explanation="The run and its sub-agents stop. What they have produced stays here.",
-        submit="Cancel run",
-        icon="cancel",
+        label="Stop run",
+        explanation="It is cancelled with its sub-agents. What they have produced stays here.",
+        submit="Stop",
+        icon="stop_circle",
         permissions=["cancel"],
         variant="DANGER",
     )

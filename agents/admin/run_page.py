@@ -109,7 +109,7 @@ def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
         facts.append(("Tokens, whole tree", words.tokens(spent.input_tokens, spent.output_tokens)))
     facts += [
         ("Cost", words.cost(spent)),
-        ("Accepted", words.clock(run.created_at)),
+        ("Accepted", f"{words.clock(run.created_at)} {timezone.get_current_timezone_name()}"),
         ("Started", words.clock(run.started_at) if run.started_at else "not yet"),
         ("Finished", words.clock(run.finished_at) if run.finished_at else "not yet"),
         ("Executed by", f"{run.get_home_display()}, queue {run.queue}"),

@@ -1,13 +1,14 @@
 """Builds this process's runtime from the settings, and starts and stops all of it together.
 
-Two hosts: a fleet worker's (Celery rings it) and a local one (``heartbit run``; no broker).
+Two hosts: a fleet worker's, which Celery rings, and a local one (``heartbit run``), which needs no
+broker. Build them on the process's loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -32,117 +33,125 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    import httpx
-    from redis.asyncio import Redis
-
     from agents.live.window import Window
 
-
-def _no_ring(run_id: UUID, queue: str) -> None:
-    """A local process's sweeper finds fleet runs as well; they are for the fleet's own sweepers."""
+TOOL_THREADS = 16
 
 
-@dataclass(slots=True)
-class Host:
-    """A running process with its sweeper."""
+class Host(ABC):
+    """A process that executes runs, with its sweeper and clients."""
 
-    process: Process
-    window: Window
-    _doorbell: Doorbell
-    _sweeper: Sweeper
-    _clients: tuple[httpx.AsyncClient, ...]
-    _valkey: Redis | None
-    _flusher: asyncio.Task[None] | None
+    def __init__(
+        self,
+        home: Home,
+        window: Window,
+        doorbell: Doorbell,
+        *,
+        queues: tuple[str, ...],
+        slots: int,
+    ) -> None:
+        local_url: Callable[[], str] = import_string(settings.HEARTBIT_LOCAL_MODEL_URL)
+        self._providers = create_client()
+        self._guarded = guarded_client(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOW))
+        outside = Outside(
+            registry=registry,
+            window=window,
+            doorbell=doorbell,
+            models=Models(self._providers, local_url),
+            guarded=self._guarded,
+            executor=OrmExecutor(TOOL_THREADS, name="tool"),
+        )
+        configuration = Configuration(
+            database_url=settings.DATABASE_URL,
+            direct_url=settings.DATABASE_DIRECT_URL,
+            home=home,
+            queues=queues,
+            slots=slots,
+            lease_seconds=settings.HEARTBIT_LEASE_SECONDS,
+            default_model=factory.default_model(os.environ),
+        )
+        self.process = Process(configuration, outside)
+        self._sweeper = Sweeper(
+            Duty(
+                conninfo=settings.DATABASE_DIRECT_URL,
+                every_seconds=settings.HEARTBIT_SWEEP_SECONDS,
+                max_attempts=settings.HEARTBIT_MAX_ATTEMPTS,
+                queues=queues,
+                own_worker_id=lambda: self.process.control.worker_id,
+                free_slots=self._free_slots,
+                ring=self._ring,
+            )
+        )
 
     async def start(self) -> None:
         """Register the process, then sweep."""
         await self.process.start()
         self._sweeper.start()
 
-    def execute(self, run_id: UUID) -> None:
-        """Start a local run in this process."""
-        self._doorbell.ring(Child(run_id, ""))
-
     async def stop(self) -> None:
         """Hand back what is held and close everything, in the opposite order."""
         await asyncio.to_thread(self._sweeper.stop)
         await self.process.stop()
-        if self._flusher is not None and isinstance(self.window, ValkeyWindow):
-            self._flusher.cancel()
-            await asyncio.gather(self._flusher, return_exceptions=True)
-            await self.window.flush()
-        for client in self._clients:
-            await client.aclose()
-        if self._valkey is not None:
-            await self._valkey.aclose()
+        await self._providers.aclose()
+        await self._guarded.aclose()
+
+    @abstractmethod
+    def _free_slots(self) -> int:
+        """How many of the fleet's runs it could start now."""
+
+    @abstractmethod
+    def _ring(self, run_id: UUID, queue: str) -> None:
+        """Tell the fleet that a run may start."""
 
 
-def fleet_host(*, queues: tuple[str, ...], slots: int) -> Host:
-    """The host of a Celery worker process. Call it on the process's loop."""
-    valkey = connect(settings.REDIS_URL)
-    window = ValkeyWindow(valkey)
-    flusher = asyncio.get_running_loop().create_task(window.run(), name="live-output")
-    return _host(
-        Home.FLEET,
-        window,
-        FleetDoorbell(),
-        queues=queues,
-        slots=slots,
-        valkey=valkey,
-        flusher=flusher,
-    )
+class FleetHost(Host):
+    """The host of a Celery worker process: rung by the broker, seen through Valkey."""
+
+    def __init__(self, *, queues: tuple[str, ...], slots: int) -> None:
+        self._slots = slots
+        self._valkey = connect(settings.REDIS_URL)
+        self._window = ValkeyWindow(self._valkey)
+        super().__init__(Home.FLEET, self._window, FleetDoorbell(), queues=queues, slots=slots)
+
+    async def start(self) -> None:
+        """Also write live output from here on."""
+        self._flusher = asyncio.create_task(self._window.run(), name="live-output")
+        await super().start()
+
+    async def stop(self) -> None:
+        """Also write what is left of the live output."""
+        await super().stop()
+        self._flusher.cancel()
+        await asyncio.gather(self._flusher, return_exceptions=True)
+        await self._window.flush()
+        await self._valkey.aclose()
+
+    def _free_slots(self) -> int:
+        return self._slots - self.process.in_flight
+
+    def _ring(self, run_id: UUID, queue: str) -> None:
+        dispatch.ring(run_id, queue=queue)
 
 
-def local_host(*, slots: int) -> Host:
-    """The host of a stand-alone process: same engine, same journal, no broker."""
-    doorbell = LocalDoorbell(slots=slots)
-    host = _host(Home.LOCAL, LocalWindow(), doorbell, queues=(), slots=slots)
-    doorbell.connect(host.process.execute)
-    return host
+class LocalHost(Host):
+    """The host of a stand-alone process: same engine, same journal, no broker.
 
+    Attributes:
+        window: The process's live output; readers follow it directly.
+    """
 
-def _host(
-    home: Home,
-    window: Window,
-    doorbell: Doorbell,
-    *,
-    queues: tuple[str, ...],
-    slots: int,
-    valkey: Redis | None = None,
-    flusher: asyncio.Task[None] | None = None,
-) -> Host:
-    providers = create_client()
-    guarded = guarded_client(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOW))
-    local_url: Callable[[], str] = import_string(settings.HEARTBIT_LOCAL_MODEL_URL)
-    configuration = Configuration(
-        database_url=settings.DATABASE_URL,
-        direct_url=settings.DATABASE_DIRECT_URL,
-        home=home,
-        queues=queues,
-        slots=slots,
-        lease_seconds=settings.HEARTBIT_LEASE_SECONDS,
-        default_model=factory.default_model(os.environ),
-    )
-    outside = Outside(
-        registry=registry,
-        window=window,
-        doorbell=doorbell,
-        models=Models(providers, local_url),
-        guarded=guarded,
-        executor=OrmExecutor(16, name="tool"),
-    )
-    process = Process(configuration, outside)
-    sweeper = Sweeper(
-        Duty(
-            conninfo=settings.DATABASE_DIRECT_URL,
-            every_seconds=settings.HEARTBIT_SWEEP_SECONDS,
-            max_attempts=settings.HEARTBIT_MAX_ATTEMPTS,
-            queues=queues,
-            own_worker_id=lambda: process.control.worker_id,
-            free_slots=lambda: slots - process.in_flight if home is Home.FLEET else 0,
-            ring=(lambda run_id, queue: dispatch.ring(run_id, queue=queue))
-            if home is Home.FLEET
-            else _no_ring,
-        )
-    )
-    return Host(process, window, doorbell, sweeper, (providers, guarded), valkey, flusher)
+    def __init__(self, *, slots: int) -> None:
+        self.window = LocalWindow()
+        self._doorbell = LocalDoorbell(slots=slots)
+        super().__init__(Home.LOCAL, self.window, self._doorbell, queues=(), slots=slots)
+        self._doorbell.connect(self.process.execute)
+
+    def execute(self, run_id: UUID) -> None:
+        """Start a local run in this process."""
+        self._doorbell.ring(Child(run_id, ""))
+
+    def _free_slots(self) -> int:
+        return 0  # it looks for no work but its own
+
+    def _ring(self, run_id: UUID, queue: str) -> None:
+        """The fleet's runs that its sweep finds are rung by the fleet's own sweepers."""

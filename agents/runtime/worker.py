@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from agents.runtime.host import Host, fleet_host
+from agents.runtime.host import FleetHost
 from heartbit_site.base import aio
 
-_host: list[Host] = []  # at most one; a list because the module is the process-wide place for it
+_host: list[
+    FleetHost
+] = []  # at most one; a list because the module is the process-wide place for it
 
 
-def host() -> Host:
+def host() -> FleetHost:
     """The running host.
 
     Raises:
@@ -22,8 +24,8 @@ def host() -> Host:
 def start(*, queues: tuple[str, ...], slots: int) -> None:
     """Start the host on the process's loop; returns when it may claim runs."""
 
-    async def begin() -> Host:
-        started = fleet_host(queues=queues, slots=slots)
+    async def begin() -> FleetHost:
+        started = FleetHost(queues=queues, slots=slots)
         await started.start()
         return started
 

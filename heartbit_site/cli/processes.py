@@ -6,6 +6,7 @@ Their output comes with a name before each line.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -54,7 +55,7 @@ class Child:
         self.part = part
         self._console = console
         self._process: asyncio.subprocess.Process | None = None
-        self._ending = False
+        self._over = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -63,24 +64,20 @@ class Child:
 
     async def end(self) -> None:
         """Ask it to end, wait, and kill it if it does not."""
-        self._ending = True
+        self._over.set()
         if self._keeper is None:
             return
-        try:
-            async with asyncio.timeout(END_SECONDS):
-                self.signal(signal.SIGTERM)
-                await asyncio.shield(self._keeper)
-        except TimeoutError:
+        self.signal(signal.SIGTERM)
+        _, pending = await asyncio.wait([self._keeper], timeout=END_SECONDS)
+        if pending:
             self.say(f"does not end within {END_SECONDS:.0f} s: killed")
             self.signal(signal.SIGKILL)
-            await self._keeper
+        await self._keeper
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal, if it runs."""
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(number)
-        elif self._ending and self._keeper is not None:
-            self._keeper.cancel()  # it was waiting for its next start
 
     def say(self, text: str) -> None:
         """Write a line of its output, or about it."""
@@ -90,21 +87,16 @@ class Child:
 
     async def _keep(self) -> None:
         delay = FIRST_DELAY_SECONDS
-        while not self._ending:
+        while not self._over.is_set():
             began = time.monotonic()
-            try:
-                code = await self._run()
-            except asyncio.CancelledError:
-                return
-            if self._ending:
+            code = await self._run()
+            if self._over.is_set():
                 return
             if time.monotonic() - began > STABLE_SECONDS:
                 delay = FIRST_DELAY_SECONDS
             self.say(f"ended ({_how(code)}); starting it again in {delay:g} s")
-            try:
-                await asyncio.sleep(delay)
-            except asyncio.CancelledError:
-                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), delay)
             delay = min(LONGEST_DELAY_SECONDS, 2 * delay)
 
     async def _run(self) -> int:
@@ -119,6 +111,8 @@ class Child:
             start_new_session=True,  # the terminal's Ctrl-C is for us alone; we end them in order
             limit=LINE_BYTES,
         )
+        if self._over.is_set():  # it was told to end while it was being started
+            self.signal(signal.SIGTERM)
         if self._process.stdout is not None:
             await self._relay(self._process.stdout)
         return await self._process.wait()

@@ -31,6 +31,7 @@ from heartbit_site.first_start import default_workspace
 
 REFRESH_SECONDS: Final = 1.0
 AGENT_WIDTH: Final = 20
+TASK_WIDTH: Final = 200
 SHORT_ID: Final = 13  # the milliseconds of a UUIDv7: what tells two runs apart
 CANCEL_PATIENCE: Final = 10.0
 
@@ -159,7 +160,7 @@ def _row(run: Run, names: int, now: datetime, console: Console) -> Text:
     line = Text(f"{str(run.pk)[:SHORT_ID]:<{SHORT_ID}}  ")
     line.append(f"{run.status:<11}", style=STYLES.get(run.status, ""))
     line.append(f"  {age:>10}  {took:>10}  {one_line(run.agent, AGENT_WIDTH):<{names}}  ")
-    line.append(one_line(run.task))
+    line.append(one_line(run.task, TASK_WIDTH))
     if console.is_terminal:
         line.truncate(console.width, overflow="ellipsis")
     return line

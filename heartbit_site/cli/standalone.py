@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import Home
-from agents.live.local import LocalWindow
-from agents.runtime.host import local_host
+from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.outcome import conclude
@@ -44,9 +43,7 @@ def run(task: str, *, agent: str, model: str, as_json: bool, plain: bool) -> int
 
 
 async def _run(start: Callable[[], UUID], cancel: Callable[[UUID], None], display: Display) -> UUID:
-    host = local_host(slots=SLOTS)
-    if not isinstance(host.window, LocalWindow):
-        raise TypeError("the window of a local host is in its process")
+    host = LocalHost(slots=SLOTS)
     cancelling: list[asyncio.Future[None]] = []
     await host.start()
     try:

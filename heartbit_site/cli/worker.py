@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
+import socket
 import sys
+import warnings
 from typing import Final
 
+from celery.platforms import SecurityWarning
 from django.conf import settings
 
 from agents.llm import factory
@@ -43,9 +46,20 @@ def serve(*, concurrency: int, queues: str, loglevel: str) -> int:
         concurrency,
         model,
     )
-    command = ["--quiet", "worker", "--pool", "custom", "--concurrency", str(concurrency)]
-    command += ["--queues", ",".join(names), "--loglevel", loglevel]
-    command += ["--hostname", f"heartbit-{os.getpid()}@%h"]  # several on one machine
-    command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    code: int | None = app.worker_main(command)
+    # It warns of running as root, for the sake of pickled messages; ours are JSON.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    # Not through Celery's own command line, which loses the worker's exit code.
+    worker = app.Worker(
+        hostname=f"heartbit-{os.getpid()}@{socket.gethostname()}",  # several on one machine
+        pool_cls="heartbit_site.pool:LoopThreadPool",
+        concurrency=concurrency,
+        queues=names,
+        loglevel=loglevel.upper(),
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    worker.start()
+    code: int | None = worker.exitcode
     return code or 0

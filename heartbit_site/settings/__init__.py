@@ -42,6 +42,10 @@ INSTALLED_APPS = [
     "agents",
     "scheduling",
 ]
+# Apps of the installation's own, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools.
+INSTALLED_APPS += [
+    app.strip() for app in os.environ.get("HEARTBIT_EXTRA_APPS", "").split(",") if app.strip()
+]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",

@@ -11,9 +11,8 @@ from django.conf import settings
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
 from agents.live.follow import wait_for_end
-from agents.live.local import LocalWindow
 from agents.live.valkey import ValkeySource, connect
-from agents.runtime.host import local_host
+from agents.runtime.host import LocalHost
 from heartbit_site.base import aio
 from tests.bench import calls, celery_app
 from tests.bench.workloads import LEAD, SOLO, WORKER, Workload
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from uuid import UUID
 
-    from agents.runtime.host import Host
     from heartbit_site.base.models import Workspace
 
 LOCAL_SLOTS = 100
@@ -103,8 +101,6 @@ class InProcess:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._host = aio.run(_started_host())
-        if not isinstance(self._host.window, LocalWindow):
-            raise TypeError("a local host's window is no LocalWindow any more")
         self._window = self._host.window
         self.ids: list[UUID] = []
 
@@ -134,8 +130,8 @@ async def _source() -> ValkeySource:
     return ValkeySource(connect(settings.REDIS_URL))
 
 
-async def _started_host() -> Host:
-    host = local_host(slots=LOCAL_SLOTS)
+async def _started_host() -> LocalHost:
+    host = LocalHost(slots=LOCAL_SLOTS)
     await host.start()
     return host
 

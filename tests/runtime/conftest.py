@@ -12,7 +12,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Home
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolBinding
-from agents.runtime.host import Host, local_host
+from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Studio:
     """Runs agents of one workspace in this process, against the wire server."""
 
-    host: Host
+    host: LocalHost
     workspace: Workspace
 
     async def start(self, task: str, *, agent: str = "solo", model: str = "openai:fake") -> UUID:
@@ -66,7 +66,7 @@ def agent(workspace: Workspace) -> Callable[..., Agent]:
 @pytest.fixture
 async def studio(workspace: Workspace, wire_server: WireServer) -> AsyncIterator[Studio]:
     """The runtime, started, and stopped after the test."""
-    host = local_host(slots=20)
+    host = LocalHost(slots=20)
     await host.start()
     yield Studio(host, workspace)
     await host.stop()

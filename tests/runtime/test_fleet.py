@@ -12,6 +12,7 @@ import pytest
 import redis
 from django.conf import settings
 
+from agents import dispatch
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
@@ -20,6 +21,8 @@ from tests.fleet import WireServer, Worker, frozen, wait_until
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
+
+from tests.runtime.test_loop import overlap
 
 TEAM = (
     '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 300]]"},'
@@ -82,9 +85,7 @@ def test_a_team_is_a_chord_of_tasks_that_overlap(submit: Submit, worker: Worker)
     tasks = {events(child.pk, "run.started")[0].payload["task_id"] for child in children}
     tasks |= {event.payload["task_id"] for event in events(run.pk, "run.started")}
     assert len(tasks) == 5, "each slice of each run is a Celery task of its own"
-    spans = [(child.started_at, child.finished_at) for child in children]
-    begins, ends = zip(*spans, strict=True)
-    assert max(filter(None, begins)) < min(filter(None, ends))
+    assert overlap(children)
 
 
 def test_a_waiting_parent_holds_no_worker(submit: Submit, worker: Worker) -> None:
@@ -162,8 +163,6 @@ def test_a_flushed_broker_loses_nothing(submit: Submit, worker: Worker) -> None:
 
 
 def test_duplicate_nudges_change_nothing(submit: Submit, worker: Worker) -> None:
-    from agents import dispatch  # noqa: PLC0415
-
     run_id = submit("[[text: Once.]] [[latency: 200]]", agent="writer")
     for _ in range(10):
         dispatch.ring(run_id, queue="agents")

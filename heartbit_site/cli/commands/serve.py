@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 
 import typer
@@ -35,8 +34,6 @@ def serve(
 
     On Ctrl-C or SIGTERM it hands its runs back and leaves within two seconds.
     """
-    # Celery reads it when it is imported.
-    os.environ["CELERY_CUSTOM_WORKER_POOL"] = "heartbit_site.pool:LoopThreadPool"
     begin("heartbit_site.cli.worker")
     code = load("worker").serve(concurrency=concurrency, queues=queues, loglevel=loglevel.value)
     raise typer.Exit(code)

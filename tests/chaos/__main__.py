@@ -1,0 +1,42 @@
+"""Prove promises under faults: ``python -m tests.chaos --only R1 --seed 7 --runs 60``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import secrets
+import sys
+
+from tests.bench.report import merge
+from tests.chaos.report import table
+from tests.installation import BUILD, installed
+
+
+def main() -> int:
+    """Run the command; 1 when a promise was broken or a scenario proved nothing."""
+    parser = argparse.ArgumentParser(prog="tests.chaos", description=(__doc__ or "").split(":")[0])
+    parser.add_argument("--only", action="append", default=[], help="R1; default: all")
+    parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
+    arguments = parser.parse_args()
+    names = [name for part in arguments.only for name in part.split(",") if name]
+    with installed({}):
+        session = importlib.import_module("tests.chaos.session")  # needs Django to be ready
+        unknown = sorted(set(names) - set(session.SCENARIOS))
+        if unknown:
+            known = ", ".join(session.SCENARIOS)
+            sys.stderr.write(f"unknown scenario {unknown[0]}; there are {known}\n")
+            return 2
+        sys.stderr.write(f"chaos: seed {arguments.seed}\n")
+        rows = session.play(
+            names or list(session.SCENARIOS), runs=arguments.runs, seed=arguments.seed
+        )
+    merge(BUILD / "chaos.json", rows, keys=("scenario",))
+    sys.stdout.write(table(rows))
+    sys.stdout.writelines(json.dumps(row) + "\n" for row in rows)
+    return 0 if all(row["pass"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""The journals of a scenario's runs, out of Postgres."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from agents import models
+from agents.querysets import events_after
+from tests.chaos.records import Call, Event, Records, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from uuid import UUID
+
+_NAME = re.compile(r"\[\[run: ([^\]]+)\]\]")
+_OP = re.compile(r'"op":\s*"([^"]+)"')
+
+
+def read(ids: Sequence[UUID]) -> tuple[Run, ...]:
+    """These runs with their journals and calls."""
+    return tuple(map(_run, models.Run.objects.filter(pk__in=ids).order_by("created_at", "pk")))
+
+
+def dump(records: Records, path: Path) -> None:
+    """Keep everything that was judged."""
+    path.write_text(json.dumps(asdict(records), indent=1))
+
+
+def _run(run: models.Run) -> Run:
+    name = _NAME.search(run.task)
+    return Run(
+        id=str(run.pk),
+        name=name[1] if name else str(run.pk),
+        status=run.status,
+        events=tuple(
+            Event(event.seq, event.type, event.at.timestamp(), event.payload)
+            for event in events_after(run.pk, 0)
+        ),
+        calls=tuple(map(_call, run.calls.all())),
+    )
+
+
+def _call(call: models.ToolCall) -> Call:
+    op = _OP.search(call.arguments)
+    return Call(call.call_id, call.tool, call.effect, call.status, op[1] if op else "")

@@ -1,0 +1,115 @@
+"""Keeps worker processes running while somebody kills them."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from agents.choices import RunStatus
+from agents.models import Run, WorkerHeartbeat
+from tests.chaos.records import Kill
+from tests.fleet import ROOT, Worker
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+    from types import TracebackType
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A place for one worker process at a time."""
+
+    process: subprocess.Popen[bytes]
+    killed: bool = False
+
+
+class Supervisor(Worker):
+    """Some ``heartbit serve`` processes; whoever dies is started again by ``tend``.
+
+    Attributes:
+        own_exits: How many ended without having been killed.
+    """
+
+    def __init__(
+        self, count: int, *, queue: str, log: Path, environment: dict[str, str]
+    ) -> None:
+        super().__init__(queues=queue, environment=environment)
+        self.log.unlink()
+        self.log = log
+        self.own_exits = 0
+        self._count = count
+        self._slots: list[_Slot] = []
+
+    def __enter__(self) -> Self:
+        self._slots = [_Slot(self._spawn()) for _ in range(self._count)]
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for slot in self._slots:
+            slot.process.terminate()
+        for slot in self._slots:
+            try:
+                slot.process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                slot.process.kill()
+                slot.process.wait()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with self.log.open("a") as log:
+            return subprocess.Popen(
+                self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
+            )
+
+    def tend(self) -> None:
+        """Start again whoever has ended."""
+        for slot in self._slots:
+            if slot.process.poll() is None:
+                continue
+            self.own_exits += not slot.killed
+            slot.process, slot.killed = self._spawn(), False
+
+    def registered(self) -> int:
+        """How many may claim runs now."""
+        return len(self._rows())
+
+    def kill_one(self, choice: random.Random) -> Kill | None:
+        """SIGKILL a random one of the workers that hold runs; None when none does."""
+        rows = self._rows()
+        holding = set(
+            Run.objects.filter(status=RunStatus.RUNNING, worker__in=rows.values()).values_list(
+                "worker", flat=True
+            )
+        )
+        victims = [index for index, worker_id in sorted(rows.items()) if worker_id in holding]
+        if not victims:
+            return None
+        index = choice.choice(victims)
+        slot = self._slots[index]
+        at = time.time()
+        slot.killed = True
+        slot.process.kill()
+        slot.process.wait()
+        held = Run.objects.filter(status=RunStatus.RUNNING, worker=rows[index])
+        return Kill(at, f"{index}:{slot.process.pid}", tuple(map(str, held.values_list("pk", flat=True))))
+
+    def _rows(self) -> dict[int, int]:
+        """The heartbeat row of each living worker, by its slot."""
+        rows = {
+            int(name.rpartition(":")[2]): worker_id
+            for worker_id, name in WorkerHeartbeat.objects.filter(
+                gone_at__isnull=True
+            ).values_list("pk", "name")
+        }
+        return {
+            index: rows[slot.process.pid]
+            for index, slot in enumerate(self._slots)
+            if slot.process.poll() is None and slot.process.pid in rows
+        }
