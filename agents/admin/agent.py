@@ -61,13 +61,18 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
 
     model = AgentVersion
     fk_name = "agent"
-    fields = ("number", "short_hash", "created_at")
+    fields = ("page", "short_hash", "created_at")
     readonly_fields = fields
-    show_change_link = True
     verbose_name_plural = "versions"
     tab = True
     hide_title = True
     per_page = 20
+
+    @admin.display(description="version")
+    def page(self, version: AgentVersion) -> SafeString:
+        """Its number, as a link to its snapshot."""
+        url = reverse("admin:agents_agentversion_change", args=[version.pk])
+        return format_html('<a class="hb-link" href="{}">v{}</a>', url, version.number)
 
     @admin.display(description="hash")
     def short_hash(self, version: AgentVersion) -> str:
@@ -227,12 +232,15 @@ class AgentAdmin(ModelAdmin[Agent]):
         before = agent.current_version_id
         try:
             version = publish_agent(agent)
+            leaders = [leader.name for leader in agent.orchestrators.all() if _renews(leader)]
         except ConfigurationError as error:
             raise PublishRefusedError(str(error)) from error
         if version.pk == before:
             messages.info(request, f"Nothing that runs see has changed: version {version.number}.")
         else:
             messages.success(request, f"Published: runs from now on use version {version.number}.")
+        if leaders:  # what an orchestrator is told of its team is part of its own version
+            messages.success(request, f"Published as well: {', '.join(leaders)}.")
 
     # ------------------------------------------------------------------------------------- actions
 
@@ -261,6 +269,12 @@ class AgentAdmin(ModelAdmin[Agent]):
             return ask_again(request, form, submit="Start")
         url = reverse("admin:agents_run_change", args=[run])
         return HttpResponse(headers={"HX-Redirect": url})
+
+
+def _renews(agent: Agent) -> bool:
+    """Publish an agent again; whether that made a new version current."""
+    before = agent.current_version_id
+    return publish_agent(agent).pk != before
 
 
 def _last_run(agent: Agent) -> dict[str, str] | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from agents.runtime.host import FleetHost
 from heartbit_site.base import aio
 
-_host: list[
-    FleetHost
-] = []  # at most one; a list because the module is the process-wide place for it
+_host: list[FleetHost] = []  # at most one: this module is the process-wide place for it
 
 
 def host() -> FleetHost:

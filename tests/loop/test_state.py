@@ -112,7 +112,7 @@ def test_a_gap_is_refused() -> None:
 
 
 def test_time_spent_waiting_or_queued_is_not_working_time() -> None:
-    events = [
+    events: list[tuple[int, Event]] = [
         (0, RunCreated("Do it.", "agent")),
         (100, STARTED),
         (103, answer(1, 1)),
