@@ -232,15 +232,26 @@ class AgentAdmin(ModelAdmin[Agent]):
         before = agent.current_version_id
         try:
             version = publish_agent(agent)
-            leaders = [leader.name for leader in agent.orchestrators.all() if _renews(leader)]
         except ConfigurationError as error:
             raise PublishRefusedError(str(error)) from error
         if version.pk == before:
-            messages.info(request, f"Nothing that runs see has changed: version {version.number}.")
+            messages.info(request, f"Nothing that its runs see has changed: v{version.number}.")
         else:
-            messages.success(request, f"Published: runs from now on use version {version.number}.")
-        if leaders:  # what an orchestrator is told of its team is part of its own version
-            messages.success(request, f"Published as well: {', '.join(leaders)}.")
+            messages.success(request, f"Published: runs from now on use v{version.number}.")
+        self._publish_leaders(request, agent)
+
+    @staticmethod
+    def _publish_leaders(request: HttpRequest, agent: Agent) -> None:
+        """What an orchestrator is told of its team is part of its own version."""
+        for leader in agent.orchestrators.all():
+            before = leader.current_version_id
+            try:
+                version = publish_agent(leader)
+            except ConfigurationError as error:  # its own affair: this agent is published
+                messages.warning(request, f"{leader.name} was not published again: {error}")
+                continue
+            if version.pk != before:
+                messages.success(request, f"Published as well: {leader.name} v{version.number}.")
 
     # ------------------------------------------------------------------------------------- actions
 
@@ -269,12 +280,6 @@ class AgentAdmin(ModelAdmin[Agent]):
             return ask_again(request, form, submit="Start")
         url = reverse("admin:agents_run_change", args=[run])
         return HttpResponse(headers={"HX-Redirect": url})
-
-
-def _renews(agent: Agent) -> bool:
-    """Publish an agent again; whether that made a new version current."""
-    before = agent.current_version_id
-    return publish_agent(agent).pk != before
 
 
 def _last_run(agent: Agent) -> dict[str, str] | None:

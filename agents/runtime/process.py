@@ -233,26 +233,27 @@ class Process:
 
     async def _stopped(self, held: _Held) -> str:
         if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
-            await asyncio.shield(held.lease.release("handed over"))
+            await asyncio.shield(self._hand_over(held, "stopped by Celery"))
             raise asyncio.CancelledError
         held.task.uncancel()
         if held.why == "cancel":
             await held.journaled.cancel()
             return "cancelled"
         if held.why == "drain":
-            if await held.lease.release("worker drains"):
-                self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
-            return "handed over"
+            return await self._hand_over(held, "worker drains")
         return "lease lost"
+
+    async def _hand_over(self, held: _Held, reason: str) -> str:
+        if not await held.lease.release(reason):
+            return "lease lost"
+        self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
+        return "handed over"
 
     async def _outlast(self, held: _Held) -> str:
         """Wait for the database to come back, then hand the run over: its last write is unknown."""
         while held.why != "lease lost":
             try:
-                if await held.lease.release("database was away"):
-                    self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
-                    return "handed over"
-                break
+                return await self._hand_over(held, "database was away")
             except psycopg.OperationalError:
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
         return "lease lost"

@@ -37,7 +37,8 @@ def up(*, port: int, bind: str, concurrency: int) -> int:
 
 def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     """What is started, in the order in which it is ended."""
-    web = ["heartbit_site.asgi:application", "--host", bind, "--port", str(port), "--no-access-log"]
+    web = ["heartbit_site.asgi:application", "--host", bind, "--port", str(port)]
+    web += ["--lifespan", "off", "--log-level", "warning", "--no-access-log"]
     web += ["--timeout-graceful-shutdown", str(GRACEFUL_SECONDS)]
     beat = ["--quiet", "-A", "heartbit_site.celery", "beat", "--loglevel", "warning", "--pidfile="]
     return [

@@ -10,7 +10,7 @@ import sys
 import warnings
 from typing import Final
 
-from celery.platforms import SecurityWarning
+from celery.exceptions import SecurityWarning
 from django.conf import settings
 
 from agents.llm import factory

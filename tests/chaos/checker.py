@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from tests.chaos.records import Asked, Call, Effect, Event, Kill, Records, Run
 
@@ -35,6 +35,7 @@ class Verdict:
         repeated: Model calls made after their answer had been journaled.
         doubled: Effects that happened twice, or under two keys.
         recoveries: Seconds from a kill to the next start of each run it hit.
+        outages: The same where the kill left no worker to go on: mostly the time one takes to boot.
         repeated_in_flight: Model calls repeated because a kill hit them before their journaling.
         repeats_with_key: Idempotent effects repeated after a kill, with the same key.
         uncertain: At-most-once calls whose outcome is shown as unknown.
@@ -46,6 +47,7 @@ class Verdict:
     repeated: int = 0
     doubled: int = 0
     recoveries: list[float] = field(default_factory=list)
+    outages: list[float] = field(default_factory=list)
     repeated_in_flight: int = 0
     repeats_with_key: int = 0
     uncertain: int = 0
@@ -75,7 +77,7 @@ def check(records: Records) -> Verdict:
         for call in run.calls:
             known.add(call.op)
             _check_call(run, call, effects.get(call.op, []), kills[run.id], verdict)
-        verdict.recoveries += _recoveries(run, kills[run.id], verdict)
+        _check_recovery(run, kills[run.id], verdict)
     for op in sorted(op for op in effects if op not in known):
         verdict.faults.append(f"the effect {op} belongs to no journaled call")
     _check_progress(records, verdict)
@@ -183,13 +185,14 @@ def _fell_into(run: Run, call: Call, kills: list[Kill]) -> bool:
     )
 
 
-def _recoveries(run: Run, kills: list[Kill], verdict: Verdict) -> Iterator[float]:
+def _check_recovery(run: Run, kills: list[Kill], verdict: Verdict) -> None:
     for kill in kills:
         later = [event for event in run.events if event.at > kill.at]
         started = next((event.at for event in later if event.type == "run.started"), None)
         if started is not None:
-            yield started - kill.at
-        elif later and later[-1].at < kill.at + ON_ITS_WAY_SECONDS and run.status in TERMINAL:
+            seconds = verdict.recoveries if kill.survivors else verdict.outages
+            seconds.append(started - kill.at)
+        elif later and later[-1].at < kill.at + ON_ITS_WAY_SECONDS:
             continue  # its ending was on its way when the worker died
         elif run.status in TERMINAL:
             verdict.faults.append(f"{run.name} ended without a start after its worker's death")

@@ -63,11 +63,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A worker that was killed, and the runs it held then."""
+    """A worker that was killed, the runs it held then, and how many others could go on."""
 
     at: float
     worker: str
     held: tuple[str, ...]
+    survivors: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,12 @@ class Supervisor(Worker):
         slot.process.kill()
         slot.process.wait()
         held = Run.objects.filter(status=RunStatus.RUNNING, worker=rows[index])
-        return Kill(at, f"{index}:{slot.process.pid}", tuple(map(str, held.values_list("pk", flat=True))))
+        return Kill(
+            at,
+            worker=f"{index}:{slot.process.pid}",
+            held=tuple(map(str, held.values_list("pk", flat=True))),
+            survivors=len(rows) - 1,
+        )
 
     def _rows(self) -> dict[int, int]:
         """The heartbeat row of each living worker, by its slot."""

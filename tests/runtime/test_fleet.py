@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
 
 from agents import dispatch
 from agents.actions.cancel_run import cancel_run
@@ -28,7 +29,7 @@ TEAM = (
     '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 300]]"},'
     ' {"agent": "analyst", "task": "[[calls: calculate {\\"expression\\": \\"2+2\\"}]]'
     ' [[text: Four.]] [[latency: 200]]"}, {"agent": "writer", "task": "[[text: Prose.]]'
-    ' [[latency: 300]]"}]] [[text: All together.]]'
+    ' [[latency: 300]]"}]] [[text: All together.]] [[stream: 300]]'
 )
 
 Submit = Callable[..., UUID]
@@ -160,6 +161,30 @@ def test_a_flushed_broker_loses_nothing(submit: Submit, worker: Worker) -> None:
     wait_until(lambda: events(run_id, "call.waiting"))
     redis.Redis.from_url(settings.REDIS_URL).flushall()
     assert ended(run_id).output == "All together."
+
+
+def test_a_database_that_drops_every_session_loses_nothing(
+    submit: Submit, own_worker: Callable[..., Worker]
+) -> None:
+    worker = own_worker("q-database")
+    run_id = submit(
+        "[[calls: current_time {}]] [[then: current_time {}]] [[latency: 300]] [[text: Done.]]",
+        agent="researcher",
+        queue="q-database",
+    )
+    wait_until(lambda: events(run_id, "model.answered"))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+    run = ended(run_id)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
+    turns = [event.payload["turn"] for event in events(run_id, "model.answered")]
+    assert turns == [1, 2, 3]
+    again = ended(submit("[[text: Still here.]]", agent="writer", queue="q-database"))
+    assert again.output == "Still here."
+    assert worker.stop() == 0
 
 
 def test_duplicate_nudges_change_nothing(submit: Submit, worker: Worker) -> None:

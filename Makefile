@@ -1,0 +1,70 @@
+# `make` lists the targets. Setting up needs python3 (3.11 or newer) and nothing else.
+
+SHELL := /bin/sh
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& command -v $$python && break; done)
+BIN := .venv/bin
+STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# A question may hold quotes and dollar signs: it travels in the environment, unexpanded.
+override QUESTION := $(value QUESTION)
+export QUESTION
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format lock chaos bench
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: $(STAMP) ## Install everything into .venv (again only when the lock has changed)
+
+demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks another question
+	@$(BIN)/python -m heartbit_site.demo
+
+test: $(STAMP) ## Run the tests; ARGS="-k name" for some
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP) ## Lint, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+chaos: $(STAMP) ## Kill workers under load and count what is lost; ONLY=R1 for one scenario
+	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
+	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+lock: ## Pin all dependencies anew (needs uv)
+	uv pip compile pyproject.toml --all-extras --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate --no-emit-index-url --quiet --output-file requirements.lock
+
+$(STAMP): pyproject.toml requirements.lock
+	@test -n "$(PYTHON)" || { \
+		echo "Heartbit needs Python 3.11 or newer: install it, or make PYTHON=/path/to/python3." >&2; \
+		exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip' 2>/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing python3-venv ..."; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y python3-venv \
+			>/dev/null; \
+	else \
+		echo "Python cannot make virtual environments here: run" >&2; \
+		echo "    sudo apt-get update && sudo apt-get install -y python3-venv" >&2; \
+		echo "and then make again." >&2; \
+		exit 1; \
+	fi
+	@echo "Creating .venv with $(PYTHON) ..."
+	@"$(PYTHON)" -m venv .venv
+	@echo "Installing $$(grep -c '==' requirements.lock) packages (some minutes the first time) ..."
+	@$(PIP) install --quiet --no-deps --no-build-isolation --require-hashes -r requirements.lock
+	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+	@echo "Ready: $(BIN)/heartbit --help"

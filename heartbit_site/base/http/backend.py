@@ -1,0 +1,108 @@
+"""Where a connection is opened, and therefore where its address is checked.
+
+The check sits in an ``httpcore.AsyncNetworkBackend``, given to an ``httpcore.AsyncConnectionPool``
+under our own ``httpx.AsyncBaseTransport``. All three are public extension points of the pinned
+versions (httpcore 1.0, httpx 0.28); httpx's own ``AsyncHTTPTransport`` has no parameter for the
+backend, and checking a URL before the request leaves the gap that DNS rebinding uses. Every TCP
+connect passes ``GuardedBackend.connect_tcp`` (first hop, redirect, reopened pool): it resolves
+once, wants every answer to be public, and opens the socket to that very address; TLS still names
+and verifies the host of the URL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import httpcore
+
+from heartbit_site.base.http.addresses import effective
+from heartbit_site.base.http.errors import BlockedAddressError
+
+if TYPE_CHECKING:
+    from heartbit_site.base.http.policy import AddressPolicy
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+async def system_resolver(host: str, port: int) -> Sequence[str]:
+    """Every address of a host, in the order of preference of the operating system."""
+    answers = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(answer[4][0]) for answer in answers))
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Opens TCP connections to checked addresses only, and nothing but TCP.
+
+    Args:
+        policy: What is open.
+        resolver: How a host becomes addresses; asked exactly once a connect.
+        inner: What opens the socket; it is only ever given literal addresses.
+    """
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        *,
+        resolver: Resolver = system_resolver,
+        inner: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self._policy = policy
+        self._resolver = resolver
+        self._inner = inner or httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Resolve, check, connect to one of the checked addresses, check the peer."""
+        addresses = await self._addresses(host, port, timeout)
+        self._policy.check(host, port, addresses)
+        failure: Exception = httpcore.ConnectError("no address")
+        for address in addresses:
+            try:
+                stream = await self._inner.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+                continue
+            await _check_peer(stream, host, address)
+            return stream
+        raise failure
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Refuse: a unix socket is always a service of this machine."""
+        raise BlockedAddressError(f"Unix sockets are closed to tools: {path}.")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; the pool uses it between its own retries, of which there are none."""
+        await self._inner.sleep(seconds)
+
+    async def _addresses(self, host: str, port: int, timeout: float | None) -> Sequence[str]:
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._resolver(host, port)
+        except TimeoutError:
+            raise httpcore.ConnectTimeout("resolving its name took too long") from None
+        except (OSError, ValueError) as error:  # ValueError: no name at all, by IDNA or a NUL
+            raise httpcore.ConnectError(f"its name cannot be resolved ({error})") from None
+
+
+async def _check_peer(stream: httpcore.AsyncNetworkStream, host: str, address: str) -> None:
+    """The other end is the address that was checked, whatever happened below this code."""
+    peer = stream.get_extra_info("server_addr")
+    if peer is None or effective(str(peer[0])) != effective(address):
+        await stream.aclose()
+        raise BlockedAddressError(f"The connection to {host} ended at another address.")

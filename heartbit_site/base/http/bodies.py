@@ -1,0 +1,100 @@
+"""The body of an answer: decompressed here, so that its size and its time have a limit."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from typing import TYPE_CHECKING
+
+import httpx
+
+from heartbit_site.base.http.errors import httpx_errors, too_large, too_late
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    import httpcore
+
+_PIECE_BYTES = 65_536
+
+
+class _Inflater:
+    """Undoes gzip or zlib in bounded pieces: a bomb never exists in memory as a whole."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data and not self._zlib.eof:
+            try:
+                piece = self._zlib.decompress(data, _PIECE_BYTES)
+            except zlib.error as error:
+                raise httpx.DecodingError(f"The answer's compression is broken: {error}") from None
+            data = self._zlib.unconsumed_tail
+            yield piece
+
+
+class Body(httpx.AsyncByteStream):
+    """A response body, decompressed, that ends with an error at its size limit or deadline."""
+
+    def __init__(
+        self,
+        response: httpcore.Response,
+        *,
+        compressed: bool,
+        max_bytes: int,
+        deadline: float | None,
+    ) -> None:
+        self._response = response
+        self._inflater = _Inflater() if compressed else None
+        self._max_bytes = max_bytes
+        self._deadline = deadline
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for data in self._chunks():
+            for piece in self._inflater.feed(data) if self._inflater else (data,):
+                size += len(piece)
+                if size > self._max_bytes:
+                    raise too_large(self._max_bytes)
+                yield piece
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._response.aiter_stream())
+        while True:
+            try:
+                with httpx_errors():
+                    async with asyncio.timeout_at(self._deadline):
+                        data = await anext(chunks, None)
+            except TimeoutError:
+                raise too_late() from None
+            if data is None:
+                return
+            yield data
+
+    async def aclose(self) -> None:
+        """Give the connection back."""
+        with httpx_errors():
+            await self._response.aclose()
+
+
+def is_compressed(headers: httpx.Headers) -> bool:
+    """Whether the body is in a compression that ``Body`` undoes.
+
+    Raises:
+        httpx.DecodingError: It is in another one.
+    """
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding in ("gzip", "x-gzip", "deflate"):
+        return True
+    if encoding in ("identity", ""):
+        return False
+    raise httpx.DecodingError(
+        f"The answer is encoded as {encoding[:40]!r}, which was not asked for."
+    )
+
+
+def declared_size(headers: httpx.Headers) -> int:
+    """The size a body claims to have; 0 when it claims none."""
+    text = headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0

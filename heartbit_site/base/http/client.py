@@ -1,0 +1,173 @@
+"""The client: redirects, total time, and how its parts are put together.
+
+The pool's bookkeeping is quadratic in concurrent requests (httpcore): fine for tools, not for
+model traffic, which has its own construction in ``agents/llm``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING
+
+import httpcore
+import httpx
+
+from heartbit_site.base.http.allow import AllowRule, parse_allow
+from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
+from heartbit_site.base.http.errors import OutboundLimitError, too_late
+from heartbit_site.base.http.policy import DEFAULT_PORTS, AddressPolicy
+from heartbit_site.base.http.transport import DEADLINE, GuardedTransport
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterable
+
+    from httpx._client import UseClientDefault
+    from httpx._types import AuthTypes
+
+MAX_REDIRECTS = 5
+MAX_RESPONSE_BYTES = 10_000_000
+DEADLINE_SECONDS = 30.0
+
+# What a redirect may carry to another origin: anything else may be a secret of the first one.
+_PORTABLE_HEADERS = frozenset(
+    "accept accept-encoding accept-language connection content-length content-type host "  # noqa: SIM905
+    "idempotency-key transfer-encoding user-agent".split()
+)
+
+
+class GuardedClient(httpx.AsyncClient):
+    """An ``AsyncClient`` whose redirects and total time are limited."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, *, deadline_seconds: float) -> None:
+        super().__init__(
+            transport=transport,
+            trust_env=False,
+            follow_redirects=True,
+            max_redirects=MAX_REDIRECTS,
+            timeout=httpx.Timeout(10.0, connect=5.0),
+            # One client serves many runs: a cookie set for one must not be sent by another.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        )
+        self._deadline_seconds = deadline_seconds
+
+    async def send(
+        self,
+        request: httpx.Request,
+        *,
+        stream: bool = False,
+        auth: AuthTypes | UseClientDefault | None = httpx.USE_CLIENT_DEFAULT,
+        follow_redirects: bool | UseClientDefault = httpx.USE_CLIENT_DEFAULT,
+    ) -> httpx.Response:
+        """Send a request, follow its redirects and, unless streaming, read the answer.
+
+        Raises:
+            BlockedAddressError: A hop leads where tools may not go.
+            OutboundLimitError: Too slow in total, too many redirects, or too large.
+            httpx.HTTPError: As usual.
+        """
+        follow = (
+            self.follow_redirects if not isinstance(follow_redirects, bool) else follow_redirects
+        )
+        deadline = asyncio.get_running_loop().time() + self._deadline_seconds
+        request.extensions = {**request.extensions, DEADLINE: deadline}
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await self._follow(request, auth, limit=MAX_REDIRECTS if follow else 0)
+                if not stream:
+                    await _read(response)
+        except TimeoutError:
+            raise too_late() from None
+        if follow and response.next_request is not None:
+            await response.aclose()
+            raise OutboundLimitError(
+                f"More than {MAX_REDIRECTS} redirects; the last was not followed."
+            )
+        return response
+
+    async def _follow(
+        self, request: httpx.Request, auth: AuthTypes | UseClientDefault | None, *, limit: int
+    ) -> httpx.Response:
+        """The last response after at most ``limit`` redirects, its body unread."""
+        history: list[httpx.Response] = []
+        while True:
+            # Only what is undone below is advertised; brotli and zstd bombs cannot be bounded here.
+            request.headers["accept-encoding"] = "gzip"
+            response = await super().send(request, stream=True, auth=auth, follow_redirects=False)
+            response.history = list(history)
+            onward = response.next_request
+            if onward is None or len(history) >= limit:
+                return response
+            await response.aclose()
+            history.append(response)
+            if _origin(onward.url) != _origin(request.url):
+                _drop_secrets(onward)
+            # Without auth=None the client would apply its own credentials to the new origin.
+            request, auth = onward, None
+
+
+def guarded_client(
+    *,
+    allow: Iterable[AllowRule | str] = (),
+    ports: Iterable[int] = DEFAULT_PORTS,
+    max_response_bytes: int = MAX_RESPONSE_BYTES,
+    deadline_seconds: float = DEADLINE_SECONDS,
+    resolver: Resolver = system_resolver,
+    ssl_context: ssl.SSLContext | None = None,
+) -> httpx.AsyncClient:
+    """A client for requests that a model or a remote party can steer; see the package's text.
+
+    It ignores proxy variables and ``.netrc``, keeps no cookies, follows at most five redirects and
+    drops everything that may be a secret when one leaves the origin.
+
+    Args:
+        allow: What an operator opens besides the public internet: rules, or text for
+            ``parse_allow``.
+        ports: Open on public addresses.
+        max_response_bytes: Limit of one answer's body after decompression.
+        deadline_seconds: Limit of one request in total: every redirect, and the body.
+        resolver: Replaced in tests.
+        ssl_context: Replaces the default one (certifi's authorities).
+
+    Raises:
+        ConfigurationError: An ``allow`` text cannot be read.
+    """
+    rules: list[AllowRule] = []
+    for entry in allow:
+        rules.extend(parse_allow(entry) if isinstance(entry, str) else (entry,))
+    policy = AddressPolicy(allow=tuple(rules), ports=frozenset(ports))
+    pool = httpcore.AsyncConnectionPool(
+        ssl_context=ssl_context or _public_authorities(),
+        max_connections=100,
+        max_keepalive_connections=20,
+        keepalive_expiry=5.0,
+        network_backend=GuardedBackend(policy, resolver=resolver),
+    )
+    transport = GuardedTransport(pool, max_response_bytes=max_response_bytes)
+    return GuardedClient(transport, deadline_seconds=deadline_seconds)
+
+
+@functools.cache
+def _public_authorities() -> ssl.SSLContext:
+    """Certifi's, whatever the environment says; loading them takes about 50 ms."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+async def _read(response: httpx.Response) -> None:
+    """Read the body, and give the connection back whatever happens."""
+    try:
+        await response.aread()
+    finally:
+        await response.aclose()
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    default = {"http": 80, "https": 443}.get(url.scheme)
+    return url.scheme, url.host, url.port or default
+
+
+def _drop_secrets(request: httpx.Request) -> None:
+    for name in set(request.headers) - _PORTABLE_HEADERS:
+        del request.headers[name]

@@ -1,0 +1,54 @@
+"""Where a connection may lead: public addresses at the usual ports, and what an operator opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.http.addresses import Address, effective, is_public
+from heartbit_site.base.http.errors import BlockedAddressError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heartbit_site.base.http.allow import AllowRule
+
+DEFAULT_PORTS = frozenset({80, 443})
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """Which addresses and ports a connection may use."""
+
+    allow: tuple[AllowRule, ...] = ()
+    ports: frozenset[int] = DEFAULT_PORTS
+
+    def check(self, host: str, port: int, addresses: Sequence[str]) -> None:
+        """Refuse the host unless every address is public, or allowed by a rule, at this port.
+
+        One bad answer among good ones refuses the host: which one is used must not matter.
+
+        Raises:
+            BlockedAddressError: The addresses themselves are not named: what an internal name
+                resolves to is nothing a model should learn.
+        """
+        if not addresses:
+            raise BlockedAddressError(f"The host {host} has no address.")
+        for text in addresses:
+            self._check_one(host, port, effective(text))
+
+    def _check_one(self, host: str, port: int, address: Address) -> None:
+        rules = [rule for rule in self.allow if rule.permits(host, address, port)]
+        if any(rule.port is not None for rule in rules):
+            return
+        if port not in self.ports:
+            ports = ", ".join(str(number) for number in sorted(self.ports))
+            raise BlockedAddressError(
+                f"Port {port} of {host} is closed to tools (open: {ports}); an operator can add "
+                f"'{host}:{port}' to HEARTBIT_HTTP_ALLOW."
+            )
+        if not rules and not is_public(address):
+            raise BlockedAddressError(
+                f"The host {host} is not on the public internet, so tools may not reach it; an "
+                "operator can add it to HEARTBIT_HTTP_ALLOW."
+            )

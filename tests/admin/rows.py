@@ -1,0 +1,115 @@
+"""A real journal, written through the database's own functions as a worker would."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+from agents.actions.start_run import start_run
+from agents.choices import Home
+from agents.events import (
+    CallWaiting,
+    Event,
+    ModelAnswered,
+    RunSucceeded,
+    ToolFinished,
+    ToolStarted,
+    encode,
+)
+from agents.llm.messages import AssistantMessage, ToolCall, Usage
+from agents.models import Run, WorkerHeartbeat
+from heartbit_site.base.ids import new_id
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+HOSTILE = "<script>alert('from a model')</script>"
+MODEL = "openai:fake"
+
+
+def sql(statement: str, *parameters: Any) -> dict[str, Any]:
+    """One statement, its first row by column."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        row = cursor.fetchone()
+        names = [column.name for column in cursor.description or ()]
+    return dict(zip(names, row, strict=True)) if row else {}
+
+
+class Held:
+    """A run that a worker holds."""
+
+    def __init__(self, run_id: UUID) -> None:
+        self.id = run_id
+        worker, _ = WorkerHeartbeat.objects.get_or_create(
+            name="test:1",
+            defaults={"home": Home.FLEET, "queues": ["agents"], "slots": 5, "lease_seconds": 3600},
+        )
+        claimed = sql(
+            "SELECT * FROM heartbit_claim(%s, 'fleet', '{agents}', %s, 'test:1', 'task', %s)",
+            *(run_id, worker.pk, MODEL),
+        )
+        assert claimed["run_id"] == run_id
+        self.token = claimed["lease_token"]
+
+    def record(self, *events: Event) -> None:
+        sql(
+            "SELECT * FROM heartbit_record(%s, %s, 0, %s)",
+            *(self.id, self.token, _json(*events)),
+        )
+
+    def finish(self, output: str) -> None:
+        run = Run.objects.get(pk=self.id)
+        done = sql(
+            "SELECT * FROM heartbit_finish(%s, %s, %s, 'succeeded', %s, NULL, %s)",
+            *(self.id, self.token, run.last_seq, output, _json(RunSucceeded(output))),
+        )
+        assert not done["moved"]
+
+    def delegate(self, call_id: str, agent: str, task: str) -> UUID:
+        """Suspend the run on one child; the child's id."""
+        child = new_id()
+        run = Run.objects.get(pk=self.id)
+        children = [
+            {"id": str(child), "agent": agent, "task": task}
+            | {"call_id": call_id, "timeout_seconds": 60}
+        ]
+        events = _json(CallWaiting(call_id, (f"child:{child}",)))
+        sql(
+            "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
+            *(self.id, self.token, run.last_seq, events, json.dumps(children)),
+        )
+        return child
+
+
+def answer(turn: int, text: str = "", *calls: ToolCall, cost: str | None = "0.0012") -> Event:
+    usage = Usage(input_tokens=100, output_tokens=20)
+    message = AssistantMessage(text, calls)
+    return ModelAnswered(turn, message, usage, "stop", MODEL, 42, cost)
+
+
+def tree(workspace: Workspace) -> tuple[Run, Run]:
+    """An orchestrator's run that waited for a researcher, whose model and tool were hostile."""
+    root = start_run(workspace, f"Why? {HOSTILE}", model=MODEL)
+    held = Held(root)
+    held.record(answer(1, "", ToolCall("x", "delegate_task", '{"tasks": []}')))
+    child = held.delegate("1.0", "researcher", "Look it up.")
+    work = Held(child)
+    work.record(answer(1, HOSTILE, ToolCall("y", "http_request", f'{{"url": "{HOSTILE}"}}')))
+    work.record(ToolStarted("1.0", "at_most_once"))
+    work.record(ToolFinished("1.0", "uncertain", HOSTILE, "at_most_once", 7))
+    work.record(answer(2, f"Found {HOSTILE}", cost=None))
+    work.finish(f"Found {HOSTILE}")
+    again = Held(root)
+    again.record(ToolFinished("1.0", "ok", "researcher: found", "pure", 5))
+    again.record(answer(2, "Because."))
+    again.finish("Because.")
+    return Run.objects.get(pk=root), Run.objects.get(pk=child)
+
+
+def _json(*events: Event) -> str:
+    return json.dumps([encode(event) for event in events])

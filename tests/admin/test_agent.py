@@ -1,0 +1,194 @@
+"""The agent's page: saving publishes, a refusal saves nothing, a dialog starts a run."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.urls import reverse
+
+from agents.actions.create_default_team import create_default_team
+from agents.actions.publish_agent import publish_agent
+from agents.models import Agent, Run, ToolBinding
+from heartbit_site.base.models import Workspace
+from tests.admin.forms import filled
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+pytestmark = pytest.mark.django_db
+
+
+def url_of(agent: Agent, page: str = "change") -> str:
+    return reverse(f"admin:agents_agent_{page}", args=[agent.pk])
+
+
+def save(browser: Client, agent: Agent, **changes: Any) -> Any:
+    data = filled(browser.get(url_of(agent))) | changes
+    return browser.post(url_of(agent), data)
+
+
+def told(response: Any) -> str:
+    return " ".join(str(message) for message in get_messages(response.wsgi_request))
+
+
+def test_saving_publishes_a_new_version_and_says_its_number(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    response = save(browser, agent, system_prompt="You write haiku.")
+    assert response.status_code == 302
+    agent.refresh_from_db()
+    assert agent.current_version is not None
+    assert agent.current_version.number == 2
+    assert agent.current_version.snapshot["system_prompt"] == "You write haiku."
+    assert "v2" in told(response)
+
+
+def test_saving_what_is_there_publishes_nothing(browser: Client, workspace: Workspace) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    response = save(browser, agent)
+    assert response.status_code == 302
+    assert agent.versions.count() == 1
+    assert "has changed" in told(response)
+
+
+def test_an_orchestrator_learns_of_its_members_new_description(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    response = save(browser, agent, description="Writes haiku.")
+    assert "Published as well: orchestrator v2." in told(response)
+    leader = Agent.objects.get(workspace=workspace, name="orchestrator")
+    assert leader.current_version is not None
+    team = leader.current_version.snapshot["team"]
+    assert {"name": "writer", "description": "Writes haiku."} in team
+
+
+def test_a_refusal_becomes_the_forms_error_and_nothing_is_saved(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    ToolBinding.objects.create(agent=agent, tool="calculater")
+    response = save(browser, agent, system_prompt="Half saved?")
+    assert response.status_code == 200
+    assert "did you mean calculate?" in response.content.decode()
+    agent.refresh_from_db()
+    assert agent.system_prompt != "Half saved?"
+    assert agent.versions.count() == 1
+
+
+def test_a_new_agent_is_published_with_its_tools(browser: Client, workspace: Workspace) -> None:
+    url = reverse("admin:agents_agent_add")
+    data = filled(browser.get(url)) | {
+        "workspace": workspace.pk,
+        "name": "poet",
+        "system_prompt": "You write.",
+        "bindings-TOTAL_FORMS": 1,
+        "bindings-0-tool": "calculate",
+        "bindings-0-enabled": "on",
+    }
+    response = browser.post(url, data)
+    assert response.status_code == 302
+    poet = Agent.objects.get(workspace=workspace, name="poet")
+    assert poet.current_version is not None
+    assert [tool["name"] for tool in poet.current_version.snapshot["tools"]] == ["calculate"]
+
+
+def test_tools_are_chosen_by_what_they_do(browser: Client, workspace: Workspace) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    page = browser.get(url_of(agent)).content.decode()
+    assert '<optgroup label="At most once: never repeated by itself">' in page
+    assert "calculate · Work out an arithmetic expression" in page
+
+
+@pytest.mark.parametrize("model", ["gpt", "nobody:gpt", "openai:"])
+def test_a_model_names_a_known_provider(browser: Client, workspace: Workspace, model: str) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    response = save(browser, agent, model=model)
+    assert "Write provider:model" in response.content.decode()
+
+
+def test_a_team_is_chosen_from_the_agents_own_workspace(
+    browser: Client, workspace: Workspace
+) -> None:
+    slug = f"t-{secrets.token_hex(4)}"
+    elsewhere = Workspace.objects.create(slug=slug, name=slug)
+    create_default_team(elsewhere)
+    stranger = Agent.objects.get(workspace=elsewhere, name="writer")
+    leader = Agent.objects.get(workspace=workspace, name="orchestrator")
+    form = browser.get(url_of(leader)).context["adminform"].form
+    offered = set(form.fields["team"].queryset)
+    assert offered == set(Agent.objects.filter(workspace=workspace).exclude(pk=leader.pk))
+    assert save(browser, leader, team=[stranger.pk]).status_code == 200
+    assert stranger not in leader.team.all()
+
+
+def test_a_new_agents_team_comes_from_its_workspace(browser: Client, workspace: Workspace) -> None:
+    slug = f"t-{secrets.token_hex(4)}"
+    elsewhere = Workspace.objects.create(slug=slug, name=slug)
+    url = reverse("admin:agents_agent_add")
+    member = Agent.objects.get(workspace=workspace, name="writer")
+    data = filled(browser.get(url)) | {
+        "workspace": elsewhere.pk,
+        "name": "poet",
+        "system_prompt": "You write.",
+        "team": [member.pk],
+    }
+    response = browser.post(url, data)
+    assert "writer belongs to another workspace." in response.content.decode()
+
+
+def test_the_dialog_starts_a_run_and_leads_to_it(
+    browser: Client, workspace: Workspace, django_capture_on_commit_callbacks: Any
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    url = url_of(agent, "start")
+    assert "What should the agent do?" in browser.get(url).content.decode()
+    with django_capture_on_commit_callbacks() as rung:
+        response = browser.post(
+            url, {"task": "Write.", "model": "openai:fake", "_form_submitted": "True"}
+        )
+    run = Run.objects.get(workspace=workspace)
+    assert response.headers["HX-Redirect"] == reverse("admin:agents_run_change", args=[run.pk])
+    assert (run.agent, run.task, run.model_override) == ("writer", "Write.", "openai:fake")
+    assert len(rung) == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ({"task": ""}, "Say what the agent should do."),
+        ({"task": "Write.", "model": "gpt"}, "Write provider:model"),
+    ],
+)
+def test_the_dialog_says_what_is_wrong(
+    browser: Client, workspace: Workspace, answers: dict[str, str], says: str
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    response = browser.post(url_of(agent, "start"), {**answers, "_form_submitted": "True"})
+    assert says in response.content.decode()
+    assert not Run.objects.filter(workspace=workspace).exists()
+
+
+def test_an_unpublished_agent_is_not_started(browser: Client, workspace: Workspace) -> None:
+    agent = Agent.objects.create(workspace=workspace, name="raw", system_prompt="You wait.")
+    asked = {"task": "Go.", "_form_submitted": "True"}
+    response = browser.post(url_of(agent, "start"), asked)
+    assert "There is no agent named" in response.content.decode()
+    publish_agent(agent)
+    assert "HX-Redirect" in browser.post(url_of(agent, "start"), asked).headers
+
+
+def test_starting_needs_the_permission(guest: Client, workspace: Workspace) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    asked = {"task": "Go.", "_form_submitted": "True"}
+    assert guest.post(url_of(agent, "start"), asked).status_code == 403
+    assert not Run.objects.filter(workspace=workspace).exists()
+
+
+def test_agents_are_kept(browser: Client, workspace: Workspace) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    assert browser.post(url_of(agent, "delete"), {"post": "yes"}).status_code == 403

@@ -1,0 +1,130 @@
+"""Every page of the admin renders, from local files only, with what models wrote kept harmless."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.urls import resolve, reverse
+from django.utils import timezone
+from django_celery_beat.models import (
+    ClockedSchedule,
+    CrontabSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    SolarSchedule,
+)
+
+from agents.admin.words import CALL_TONES, RUN_TONES
+from agents.choices import CallStatus, RunStatus
+from heartbit_site.base.admin.themed import ModelAdmin
+from tests.admin import rows
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from heartbit_site.base.models import Workspace
+
+pytestmark = pytest.mark.django_db
+
+ELSEWHERE = re.compile(rb"""(?:src|href|action)\s*=\s*["']?\s*(?:https?:)?//""")
+
+
+@pytest.fixture
+def full(workspace: Workspace) -> None:
+    """At least one row of everything."""
+    rows.tree(workspace)
+    every = IntervalSchedule.objects.create(every=5, period="minutes")
+    CrontabSchedule.objects.create(minute="0")
+    SolarSchedule.objects.create(event="sunrise", latitude=52, longitude=13)
+    ClockedSchedule.objects.create(clocked_time=timezone.now())
+    PeriodicTask.objects.create(name="one", task="agents.execute_run", interval=every)
+    from django.contrib.auth.models import Group  # noqa: PLC0415  beside its one use
+
+    Group.objects.create(name="readers")
+
+
+def test_every_model_has_the_theme() -> None:
+    plain = [
+        model.__name__
+        for model, page in admin.site._registry.items()
+        if not isinstance(page, ModelAdmin)
+    ]
+    assert plain == []
+
+
+def test_every_list_add_and_change_page_renders(browser: Client, full: None) -> None:
+    seen = 0
+    for model, page in admin.site._registry.items():
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        urls = [reverse(f"{name}_changelist")]
+        if page.has_add_permission(_request(browser)):
+            urls.append(reverse(f"{name}_add"))
+        first = model._default_manager.order_by("-pk").first()
+        assert first is not None, f"the fixture makes no {model.__name__}"
+        urls.append(reverse(f"{name}_change", args=[first.pk]))
+        for url in urls:
+            response = browser.get(url)
+            assert response.status_code == 200, url
+            assert not ELSEWHERE.search(response.content), f"{url} asks for something elsewhere"
+            assert rows.HOSTILE.encode() not in response.content, f"{url} does not escape"
+            seen += 1
+    assert seen > 25
+
+
+def _request(browser: Client) -> Any:
+    return browser.get(reverse("admin:index")).wsgi_request
+
+
+def test_the_sidebar_leads_to_pages_and_shows_only_what_one_may_see(
+    browser: Client, guest: Client
+) -> None:
+    groups = settings.UNFOLD["SIDEBAR"]["navigation"]
+    links = [str(item["link"]) for group in groups for item in group["items"]]
+    page = browser.get(reverse("admin:index")).content.decode()
+    for link in links:
+        resolve(link)
+        assert f'href="{link}"' in page
+    shown = guest.get(reverse("admin:index")).content.decode()
+    assert [link for link in links if f'href="{link}"' in shown] == [reverse("admin:index")]
+
+
+def test_style_sheets_are_served_without_collectstatic(browser: Client) -> None:
+    page = browser.get(reverse("admin:index")).content.decode()
+    sheets = re.findall(r'<link href="([^"]+\.css)"', page)
+    assert "/static/heartbit/admin.css" in sheets
+    for sheet in [*sheets, "/static/heartbit/icon.svg"]:
+        assert browser.get(sheet).status_code == 200
+
+
+def test_every_status_has_a_colour() -> None:
+    assert set(RUN_TONES) == set(RunStatus)
+    assert set(CALL_TONES) == set(CallStatus)
+
+
+def test_the_dashboard_counts_today(browser: Client, workspace: Workspace) -> None:
+    before = browser.get(reverse("admin:index")).context["dashboard"]
+    root, child = rows.tree(workspace)
+    response = browser.get(reverse("admin:index"))
+    after = response.context["dashboard"]
+    assert after.today == before.today + 1  # the sub-agent's run does not count
+    assert after.calls == before.calls + 4
+    assert "calls without a price" in after.cost
+    assert after.rows[0].run.pk == root.pk
+    assert child.pk not in {row.run.pk for row in after.rows}
+    assert any(worker.name == "test:1" for worker in after.workers)
+
+
+def test_who_may_not_see_runs_sees_no_figures(guest: Client) -> None:
+    response = guest.get(reverse("admin:index"))
+    assert response.status_code == 200
+    assert "dashboard" not in response.context
+
+
+def test_strangers_are_asked_to_log_in(db: None, client: Client) -> None:
+    response = client.get(reverse("admin:agents_run_changelist"), headers={"host": "localhost"})
+    assert response.status_code == 302
+    assert "/login/" in response.headers["location"]
