@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def ring(run_id: UUID, *, queue: str) -> None:
     """Tell the queue's workers to look at a run."""
-    enqueue.send(enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue))
+    nudge = enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue)
+    # Nobody reads its result. Asking for one would also subscribe to it here, and that gives up on
+    # a broker that is away with an error that no publisher expects.
+    enqueue.send(nudge.set(ignore_result=True))
 
 
 def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> None:

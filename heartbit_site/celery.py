@@ -27,8 +27,8 @@ app.conf.update(
     broker_connection_max_retries=None,
     broker_transport_options={
         "visibility_timeout": 600,
-        "socket_timeout": 5,
-        "socket_connect_timeout": 5,
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 1,
     },
     accept_content=["json"],
     task_serializer="json",
@@ -37,12 +37,16 @@ app.conf.update(
     task_ignore_result=True,
     task_store_errors_even_if_ignored=False,
     result_expires=3600,
+    result_chord_expires=30 * 24 * 3600,  # a chord may wait for a person
     worker_prefetch_multiplier=1,
+    worker_disable_prefetch=True,  # a full worker takes no nudge that a free one could serve
+    worker_cancel_long_running_tasks_on_connection_loss=False,
     worker_disable_rate_limits=True,
     worker_send_task_events=False,
     worker_hijack_root_logger=False,
     task_default_queue=queues.SYSTEM,
     task_publish_retry=False,
+    task_send_sent_event=False,
     timezone="UTC",
     enable_utc=True,
     imports=("agents.tasks", "scheduling.tasks"),

@@ -2,9 +2,9 @@
 
     python -m tests.effects_server --ledger effects.jsonl --latency-ms 30
 
-It prints one line of JSON with its URL. Each ``POST`` or ``PUT`` is one line of the ledger, on disk
-before the answer begins: the tool (the path), the idempotency key, what was asked for (``op`` of the
-JSON body) and when. It never deduplicates: what happened twice is there twice.
+It prints one line of JSON with its URL. Each request is one line of the ledger, on disk before the
+answer begins: the tool (the path), the idempotency key, what was asked for (``op`` of the JSON
+body) and when. It never deduplicates: what happened twice is there twice.
 """
 
 from __future__ import annotations

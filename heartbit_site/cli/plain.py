@@ -80,6 +80,8 @@ def _(event: events.RunSucceeded, run: RunView) -> list[str]:
 
 @_say.register
 def _(event: events.RunFailed, run: RunView) -> list[str]:
+    if run.parent_id is None:
+        return [f"failed after {_elapsed(run)}"]  # why is the command's last line
     return [f"failed: {one_line(event.message, 300)}"]
 
 

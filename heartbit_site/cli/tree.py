@@ -231,9 +231,9 @@ class Tree:
             yield from self._walk(child, (*place, child is children[-1]))
 
     def activity(self, run: RunView) -> str:
-        """What a run is doing now, in a few words; the reason when it failed."""
+        """What a run is doing now, in a few words; why, when a sub-agent has failed."""
         if run.over:
-            return run.problem if run.status != "succeeded" else ""
+            return run.problem if run.parent_id else ""  # the root's is said below the tree
         if run.cancelling:
             return "is being cancelled"
         match run.status:

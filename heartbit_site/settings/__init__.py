@@ -42,7 +42,7 @@ INSTALLED_APPS = [
     "agents",
     "scheduling",
 ]
-# Apps of the installation's own, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools.
+# The installation's own apps, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools.
 INSTALLED_APPS += [
     app.strip() for app in os.environ.get("HEARTBIT_EXTRA_APPS", "").split(",") if app.strip()
 ]

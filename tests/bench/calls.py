@@ -69,9 +69,7 @@ async def close() -> None:
         model.cache_clear()
 
 
-async def ask(
-    messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...]
-) -> AssistantMessage:
+async def ask(messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...]) -> AssistantMessage:
     """One model call, streamed like the runtime's."""
     request = ChatRequest(system=SYSTEM_PROMPT, messages=messages, tools=tools)
     async for event in model().stream(request):

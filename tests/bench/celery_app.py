@@ -34,9 +34,7 @@ app.conf.update(
 
 def connect(redis_url: str) -> None:
     """Say where the broker is; the worker process finds it in its environment."""
-    app.conf.update(
-        broker_url=celery_broker(redis_url), result_backend=celery_broker(redis_url)
-    )
+    app.conf.update(broker_url=celery_broker(redis_url), result_backend=celery_broker(redis_url))
 
 
 if "BENCH_REDIS_URL" in os.environ:

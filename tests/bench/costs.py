@@ -68,9 +68,7 @@ def rss_mb(pid: int) -> float:
 def committed() -> int:
     """Committed transactions of the database so far; waits until all sessions have reported."""
     time.sleep(STATISTICS_SECONDS)
-    return _number(
-        "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
-    )
+    return _number("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
 
 
 def write_marker() -> int:

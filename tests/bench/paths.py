@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from uuid import UUID
 
+    from redis.asyncio import Redis
+
     from heartbit_site.base.models import Workspace
 
 LOCAL_SLOTS = 100
@@ -81,7 +83,8 @@ class Durable:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._source = aio.run(_source())
+        self._client = aio.run(_client())
+        self._source = ValkeySource(self._client)
         self.ids: list[UUID] = []
 
     def take(self, workload: Workload) -> float:
@@ -93,6 +96,10 @@ class Durable:
         _check(run.output if run.status == RunStatus.SUCCEEDED else None)
         self.ids.append(run_id)
         return seconds
+
+    def close(self) -> None:
+        """Disconnect."""
+        aio.run(self._client.aclose())
 
 
 class InProcess:
@@ -107,9 +114,7 @@ class InProcess:
     def take(self, workload: Workload) -> float:
         """See ``Path``."""
         began = time.perf_counter()
-        run_id = start_run(
-            self._workspace, workload.task, agent=workload.agent, home=Home.LOCAL
-        )
+        run_id = start_run(self._workspace, workload.task, agent=workload.agent, home=Home.LOCAL)
         run = aio.run(self._executed(run_id))
         seconds = time.perf_counter() - began
         _check(run)
@@ -126,8 +131,8 @@ class InProcess:
         return run.output if run.status == RunStatus.SUCCEEDED else None
 
 
-async def _source() -> ValkeySource:
-    return ValkeySource(connect(settings.REDIS_URL))
+async def _client() -> Redis:
+    return connect(settings.REDIS_URL)
 
 
 async def _started_host() -> LocalHost:

@@ -35,12 +35,13 @@ def profile(name: str, pid: int, *, seconds: float, load: Callable[[], object]) 
     if spy.returncode != 0 or not raw.exists():
         report.write_text(f"py-spy could not look into process {pid}:\n{said}")
         return report.name
-    report.write_text(_summary(raw.read_text()))
+    report.write_text(summary(raw.read_text()))
     raw.unlink()
     return report.name
 
 
-def _summary(raw: str) -> str:
+def summary(raw: str) -> str:
+    """The top functions of collapsed stacks."""
     own: Counter[str] = Counter()
     below: Counter[str] = Counter()
     for line in raw.splitlines():

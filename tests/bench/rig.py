@@ -66,7 +66,9 @@ class Rig:
             stack.callback(lambda: aio.run(calls.close()))
             in_process = InProcess(workspace)
             stack.callback(in_process.close)
-            self.paths = Paths(AsyncioFloor(), CeleryFloor(), Durable(workspace), in_process)
+            durable = Durable(workspace)
+            stack.callback(durable.close)
+            self.paths = Paths(AsyncioFloor(), CeleryFloor(), durable, in_process)
             self._stack = stack.pop_all()
         return self
 

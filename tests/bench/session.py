@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import http.client
 import json
@@ -80,20 +81,17 @@ def _measure(
             row |= _costs(workload, path, rig, runs=plan.cost_runs, background=background)
         if row["p50_ms"] > row["target_ms"] and plan.profile_seconds:
             pid = rig.worker.pid if path == "durable" else os.getpid()
-            way = ways[path]
             row["profile"] = profile(
                 f"{workload.name}-{path}",
                 pid,
                 seconds=plan.profile_seconds,
-                load=lambda way=way: way.take(workload),
+                load=functools.partial(ways[path].take, workload),
             )
         rows.append(row)
     return rows
 
 
-def _interleaved(
-    workload: Workload, ways: dict[str, Path], plan: Plan
-) -> dict[str, list[float]]:
+def _interleaved(workload: Workload, ways: dict[str, Path], plan: Plan) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(plan.warm_up + plan.runs):
         for name, way in ways.items():
@@ -103,9 +101,7 @@ def _interleaved(
     return taken
 
 
-def _row(
-    workload: Workload, path: PathName, taken: dict[str, list[float]]
-) -> dict[str, Any]:
+def _row(workload: Workload, path: PathName, taken: dict[str, list[float]]) -> dict[str, Any]:
     floor, celery_floor = (percentile(taken[name], 0.5) for name in ("asyncio", "celery"))
     p50 = percentile(taken[path], 0.5)
     target = workload.target_ms[path]
@@ -128,9 +124,7 @@ def _row(
 def _costs(
     workload: Workload, path: PathName, rig: Rig, *, runs: int, background: float
 ) -> dict[str, Any]:
-    way: Durable | InProcess = (
-        rig.paths.durable if path == "durable" else rig.paths.in_process
-    )
+    way: Durable | InProcess = rig.paths.durable if path == "durable" else rig.paths.in_process
     runtime = rig.worker_process if path == "durable" else psutil.Process()
     cost = _block(workload, way, runtime, runs=runs, background=background)
     return {

@@ -1,1 +1,1 @@
-"""Kill, freeze and starve real processes, and prove what was promised: ``python -m tests.chaos``."""
+"""Kill real processes and prove what was promised: ``python -m tests.chaos``."""

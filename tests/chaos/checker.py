@@ -6,6 +6,7 @@ that held that very run lies between the two attempts.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -20,7 +21,7 @@ K = TypeVar("K")
 
 TERMINAL = frozenset({"succeeded", "failed", "cancelled", "quarantined"})
 OPEN = frozenset({"pending", "started", "waiting"})
-#: A statement that was on its way when its worker died may still commit this much later.
+#: What was on its way when its worker died may still arrive, or commit, this much later.
 ON_ITS_WAY_SECONDS = 0.5
 HIT_WINDOWS = 0.9
 SUCCEEDED = 0.95
@@ -35,7 +36,6 @@ class Verdict:
         repeated: Model calls made after their answer had been journaled.
         doubled: Effects that happened twice, or under two keys.
         recoveries: Seconds from a kill to the next start of each run it hit.
-        outages: The same where the kill left no worker to go on: mostly the time one takes to boot.
         repeated_in_flight: Model calls repeated because a kill hit them before their journaling.
         repeats_with_key: Idempotent effects repeated after a kill, with the same key.
         uncertain: At-most-once calls whose outcome is shown as unknown.
@@ -47,7 +47,6 @@ class Verdict:
     repeated: int = 0
     doubled: int = 0
     recoveries: list[float] = field(default_factory=list)
-    outages: list[float] = field(default_factory=list)
     repeated_in_flight: int = 0
     repeats_with_key: int = 0
     uncertain: int = 0
@@ -123,7 +122,7 @@ def _check_model(run: Run, asked: list[Asked], kills: list[Kill], verdict: Verdi
     }
     for turn, requests in _by(asked, lambda each: each.turn).items():
         requests.sort(key=lambda each: each.at)
-        for before, again in zip(requests, requests[1:], strict=False):
+        for before, again in itertools.pairwise(requests):
             if turn in answered and again.at > answered[turn]:
                 verdict.repeated += 1
                 verdict.faults.append(f"{run.name}: turn {turn} was asked again after its answer")
@@ -158,14 +157,14 @@ def _check_call(
     if call.status == "uncertain":
         verdict.uncertain += 1
         if call.effect != "at_most_once" or not _fell_into(run, call, kills):
-            verdict.faults.append(f"{where} is uncertain, but no kill fell between intent and result")
+            verdict.faults.append(
+                f"{where} is uncertain, but no kill fell between intent and result"
+            )
 
 
-def _check_repeats(
-    where: str, effects: list[Effect], kills: list[Kill], verdict: Verdict
-) -> None:
+def _check_repeats(where: str, effects: list[Effect], kills: list[Kill], verdict: Verdict) -> None:
     effects.sort(key=lambda each: each.at)
-    for before, again in zip(effects, effects[1:], strict=False):
+    for before, again in itertools.pairwise(effects):
         if _killed(kills, before.at, again.at):
             verdict.repeats_with_key += 1
         else:
@@ -180,9 +179,7 @@ def _fell_into(run: Run, call: Call, kills: list[Kill]) -> bool:
         if event.type in ("tool.started", "tool.finished")
         and event.payload["call_id"] == call.call_id
     }
-    return len(at) == 2 and _killed(
-        kills, at["tool.started"] - ON_ITS_WAY_SECONDS, at["tool.finished"]
-    )
+    return len(at) == 2 and _killed(kills, at["tool.started"], at["tool.finished"])
 
 
 def _check_recovery(run: Run, kills: list[Kill], verdict: Verdict) -> None:
@@ -190,9 +187,8 @@ def _check_recovery(run: Run, kills: list[Kill], verdict: Verdict) -> None:
         later = [event for event in run.events if event.at > kill.at]
         started = next((event.at for event in later if event.type == "run.started"), None)
         if started is not None:
-            seconds = verdict.recoveries if kill.survivors else verdict.outages
-            seconds.append(started - kill.at)
-        elif later and later[-1].at < kill.at + ON_ITS_WAY_SECONDS:
+            verdict.recoveries.append(started - kill.at)
+        elif not later or later[-1].at < kill.at + ON_ITS_WAY_SECONDS:
             continue  # its ending was on its way when the worker died
         elif run.status in TERMINAL:
             verdict.faults.append(f"{run.name} ended without a start after its worker's death")
@@ -213,7 +209,7 @@ def _check_progress(records: Records, verdict: Verdict) -> None:
 
 
 def _killed(kills: Iterable[Kill], after: float, before: float) -> bool:
-    return any(after <= kill.at <= before for kill in kills)
+    return any(after - ON_ITS_WAY_SECONDS <= kill.at <= before for kill in kills)
 
 
 def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

@@ -23,9 +23,7 @@ class EffectsServer:
         self._command += ["--latency-ms", str(latency_ms)]
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            self._command, stdout=subprocess.PIPE, cwd=ROOT, text=True
-        )
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], 20)
         assert ready, "the effects server did not start"

@@ -63,12 +63,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A worker that was killed, the runs it held then, and how many others could go on."""
+    """A worker that was killed, and the runs it held then."""
 
     at: float
     worker: str
     held: tuple[str, ...]
-    survivors: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +84,7 @@ class Records:
 
 def read_asked(ledger: Path) -> tuple[Asked, ...]:
     """The model server's ledger."""
-    return tuple(
-        Asked(line["run"], line["turn"] + 1, line["at"]) for line in _lines(ledger)
-    )
+    return tuple(Asked(line["run"], line["turn"] + 1, line["at"]) for line in _lines(ledger))
 
 
 def read_effects(ledger: Path) -> tuple[Effect, ...]:

@@ -36,7 +36,6 @@ def row(
         "seed": seed,
         "also": {
             "recoveries": len(verdict.recoveries),
-            "recoveries_without_any_worker": len(verdict.outages),
             "model_calls_repeated_in_flight": verdict.repeated_in_flight,
             "idempotent_effects_repeated_with_key": verdict.repeats_with_key,
             "calls_uncertain": verdict.uncertain,

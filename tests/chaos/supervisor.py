@@ -33,9 +33,7 @@ class Supervisor(Worker):
         own_exits: How many ended without having been killed.
     """
 
-    def __init__(
-        self, count: int, *, queue: str, log: Path, environment: dict[str, str]
-    ) -> None:
+    def __init__(self, count: int, *, queue: str, log: Path, environment: dict[str, str]) -> None:
         super().__init__(queues=queue, environment=environment)
         self.log.unlink()
         self.log = log
@@ -102,16 +100,15 @@ class Supervisor(Worker):
             at,
             worker=f"{index}:{slot.process.pid}",
             held=tuple(map(str, held.values_list("pk", flat=True))),
-            survivors=len(rows) - 1,
         )
 
     def _rows(self) -> dict[int, int]:
         """The heartbeat row of each living worker, by its slot."""
         rows = {
             int(name.rpartition(":")[2]): worker_id
-            for worker_id, name in WorkerHeartbeat.objects.filter(
-                gone_at__isnull=True
-            ).values_list("pk", "name")
+            for worker_id, name in WorkerHeartbeat.objects.filter(gone_at__isnull=True).values_list(
+                "pk", "name"
+            )
         }
         return {
             index: rows[slot.process.pid]

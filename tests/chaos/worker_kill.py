@@ -80,9 +80,7 @@ def run(load: Load, *, seed: int, directory: Path) -> Verdict:
             environment=environment,
         )
         with supervisor:
-            wait_until(
-                lambda: supervisor.registered() == load.workers, seconds=60, what="workers"
-            )
+            wait_until(lambda: supervisor.registered() == load.workers, seconds=60, what="workers")
             stage.play(supervisor)
     left = Records(
         runs=journals.read(stage.ids),
@@ -131,9 +129,12 @@ class _Stage:
             time.sleep(0.2)
 
     def _kill(self, supervisor: Supervisor, window: float) -> float:
-        """Kill once in each window, as soon as a worker holds runs; when the next one begins."""
+        """Kill once in each window, as soon as it hurts; when the next one begins.
+
+        A kill leaves one worker that could go on, so a window waits while fewer than two are up.
+        """
         now = time.monotonic()
-        if now < window:
+        if now < window or supervisor.registered() < 2:
             return window
         kill = supervisor.kill_one(self._choice)
         if kill is not None:
@@ -143,7 +144,7 @@ class _Stage:
             return window
         else:
             self.missed_windows += 1
-        return max(now, window) + KILL_EVERY
+        return now + KILL_EVERY
 
     def _submit(self) -> int:
         """Keep so many runs unfinished as are wanted; how many are, or are still to come."""
@@ -157,7 +158,7 @@ class _Stage:
 
     def _task(self, name: str) -> str:
         """The script of a run; every effect has a name of its own."""
-        rounds = []
+        rounds: list[str] = []
         for number, letters in enumerate(SCRIPT):
             calls = [self._call(letter, f"{name}/{number}{letter}") for letter in letters]
             rounds.append(f"[[{'then' if rounds else 'calls'}: {', '.join(calls)}]]")

@@ -1,0 +1,39 @@
+# One image for web, worker and beat; docker-compose.yml says which is which.
+
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PIP_NO_CACHE_DIR=1
+WORKDIR /app
+RUN python -m venv /opt/venv
+COPY requirements.lock ./
+RUN /opt/venv/bin/python -m pip install --no-deps --no-build-isolation --require-hashes -r requirements.lock
+COPY pyproject.toml README.md LICENSE manage.py ./
+COPY heartbit_site heartbit_site
+COPY agents agents
+COPY tools tools
+COPY memory memory
+COPY scheduling scheduling
+COPY templates templates
+# Editable, because the templates lie beside the packages; the code is compiled where it lies.
+RUN /opt/venv/bin/python -m pip install --no-deps --no-build-isolation -e . \
+    && /opt/venv/bin/python -m compileall -q heartbit_site agents tools memory scheduling
+# No service is asked: the addresses only keep the settings from looking for embedded ones.
+RUN HEARTBIT_STATE=/tmp/state HEARTBIT_SECRET_KEY=build \
+    DATABASE_URL=postgresql://build/build REDIS_URL=redis://build \
+    /opt/venv/bin/python manage.py collectstatic --noinput --ignore "*.map"
+
+FROM python:3.11-slim-bookworm
+# libgomp1 is what the local model's library links against.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends libgomp1 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --create-home --home-dir /var/lib/heartbit --shell /usr/sbin/nologin heartbit
+COPY --from=build /opt/venv /opt/venv
+COPY --from=build /app /app
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    HEARTBIT_STATE=/var/lib/heartbit
+WORKDIR /app
+USER heartbit
+EXPOSE 8000
+CMD ["uvicorn", "heartbit_site.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", "--timeout-graceful-shutdown", "8"]

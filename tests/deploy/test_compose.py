@@ -1,0 +1,80 @@
+"""docker-compose.yml, as far as it can be checked without an engine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docker-compose.yml").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(:[?-][^}]*)?\}")
+SECRETS = {"POSTGRES_PASSWORD", "VALKEY_PASSWORD", "HEARTBIT_SECRET_KEY"}
+
+
+def test_the_services_are_there() -> None:
+    assert set(SERVICES) == {"database", "valkey", "setup", "web", "worker", "beat"}
+
+
+def test_dependencies_can_be_met() -> None:
+    for name, service in SERVICES.items():
+        for other, wait in service.get("depends_on", {}).items():
+            assert other in SERVICES, name
+            condition = wait["condition"]
+            if condition == "service_healthy":
+                assert "healthcheck" in SERVICES[other], f"{name} waits for {other}'s health"
+            if condition == "service_completed_successfully":
+                assert SERVICES[other]["restart"] == "no"
+
+
+def test_one_image_for_all_of_heartbit() -> None:
+    ours = [service for service in SERVICES.values() if "build" in service]
+    assert len(ours) == 4
+    assert {service["image"] for service in ours} == {"heartbit:local"}
+    assert len({str(service["environment"]) for service in ours}) == 1
+
+
+def test_images_are_pinned_to_a_version() -> None:
+    for service in SERVICES.values():
+        name, _, tag = service["image"].rpartition(":")
+        assert name
+        assert tag != "latest"
+
+
+def test_data_outlives_containers() -> None:
+    for name in ("database", "valkey"):
+        (volume,) = SERVICES[name]["volumes"]
+        assert volume.partition(":")[0] in COMPOSE["volumes"]
+    assert "--appendonly yes" in " ".join(SERVICES["valkey"]["command"])
+
+
+def test_secrets_are_required_and_have_no_default() -> None:
+    used = VARIABLE.findall(TEXT)
+    assert {name for name, rule in used if rule.startswith(":?")} == SECRETS
+    for name, rule in used:
+        assert rule, f"${{{name}}} is neither required nor given a default"
+        if name in SECRETS or name.endswith("_KEY"):
+            assert rule.startswith(":?") or rule == ":-", f"{name} has a default"
+
+
+def test_only_the_web_page_is_reachable_and_only_from_this_host() -> None:
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+    assert published == {"web": ["127.0.0.1:8000:8000"]}
+
+
+@pytest.mark.parametrize("document", ["README.md", "deploy/env.example"])
+def test_every_variable_is_documented(document: str) -> None:
+    text = (ROOT / document).read_text()
+    for name in {name for name, _ in VARIABLE.findall(TEXT)}:
+        assert name in text, f"{document} does not mention {name}"
+
+
+def test_every_variable_given_to_heartbit_is_one_it_reads() -> None:
+    documented = (ROOT / "README.md").read_text()
+    for name in SERVICES["web"]["environment"]:
+        assert f"`{name}`" in documented, name
