@@ -52,28 +52,17 @@ def start_run(
     text = clean_text(task).strip()
     if not text:
         raise EmptyTaskError("The task is empty: say what the agent should do.")
-    row = find_agent(workspace, agent)
     run_id = new_id()
+    parameters = [run_id, workspace.pk, agent, text, home.value, priority, model, idempotency_key]
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
-        cursor.execute(
-            "SELECT heartbit_create_run(%s, %s, %s, %s, %s, NULL, %s, %s, %s, %s, '', %s, %s)",
-            [
-                run_id,
-                workspace.pk,
-                row.current_version_id,
-                row.name,
-                text,
-                run_id,
-                home.value,
-                row.queue,
-                priority,
-                model,
-                idempotency_key,
-            ],
-        )
-        accepted: UUID = cursor.fetchone()[0]
-    if home is Home.FLEET and accepted == run_id:
-        transaction.on_commit(lambda: dispatch.ring(run_id, queue=row.queue))
+        cursor.execute("SELECT * FROM heartbit_submit(%s, %s, %s, %s, %s, %s, %s, %s)", parameters)
+        row: tuple[UUID, str, bool] | None = cursor.fetchone()
+    if row is None:
+        find_agent(workspace, agent)  # raises, and names the agents there are
+        raise AgentNotFoundError(f"The agent {agent!r} was published this very moment: try again.")
+    accepted, queue, is_new = row
+    if home is Home.FLEET and is_new:
+        transaction.on_commit(lambda: dispatch.ring(run_id, queue=queue))
     return accepted
 
 

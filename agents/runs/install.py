@@ -13,7 +13,7 @@ from typing import Any
 from agents.runs.transitions import arrows
 
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "8f7fa35a930bcb3c3e115d082104f32c1b4050dbfad3c613e814bb7c7afdde0d"
+FINGERPRINT = "0e76620272426ecd7cceef8ef23c02e558b202b81533d5d9b0a5856ea3210332"
 
 
 def statements() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -121,8 +122,7 @@ def render(tree: Tree, canvas: Canvas) -> list[Text]:
         lines = _lines(tree, canvas, detail)
         if len(lines) <= canvas.height:
             return lines
-    hidden = len(lines) - canvas.height + 1
-    return [*lines[: canvas.height - 1], Text(f"  ... {hidden} more lines", style="dim")]
+    return [*lines[: canvas.height - 1], _rest(tree, canvas.height - 1)]
 
 
 def _lines(tree: Tree, canvas: Canvas, detail: Detail) -> list[Text]:
@@ -136,6 +136,16 @@ def _lines(tree: Tree, canvas: Canvas, detail: Detail) -> list[Text]:
     if ended:
         lines.append(Text(f"  {ended} sub-agents have ended", style="dim"))
     return lines
+
+
+def _rest(tree: Tree, shown: int) -> Text:
+    """The sub-agents for whom there is no room, one line each, as a count."""
+    at_work = [run for place, run in tree.walk() if not (place and run.over)]
+    ended = [run for place, run in tree.walk() if place and run.over]
+    hidden = [*at_work[shown:], *ended]
+    counts = Counter(run.status for run in hidden)
+    states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    return Text(f"  ... and {len(hidden)} more sub-agents: {states}", style="dim")
 
 
 def _run(

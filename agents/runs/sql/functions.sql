@@ -103,6 +103,25 @@ BEGIN
     RETURN v_id;
 END $$;
 
+-- Accept a root run of a published agent. No row: the workspace has no such agent.
+-- is_new is false when the idempotency key had been used: then run_id is the earlier run's.
+CREATE OR REPLACE FUNCTION heartbit_submit(
+    p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
+    p_override text, p_key text)
+RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
+DECLARE a agents_agent;
+BEGIN
+    SELECT t.* INTO a FROM agents_agent t
+    WHERE t.workspace_id = p_workspace AND t.name = p_agent AND t.current_version_id IS NOT NULL;
+    IF NOT FOUND THEN RETURN; END IF;
+    run_id := heartbit_create_run(
+        p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,
+        a.queue::text, p_priority, '', p_override, p_key);
+    queue := a.queue;
+    is_new := run_id = p_id;
+    RETURN NEXT;
+END $$;
+
 -- ------------------------------------------------------------------------------------------ claim
 
 -- Take the named run if it is queued and due (waiting for its row lock), else the next eligible run

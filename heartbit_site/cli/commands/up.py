@@ -16,7 +16,7 @@ CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the wor
 
 
 def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) -> None:
-    """Start everything here: worker, beat, web, and the services they need.
+    """Start everything here: worker, beat, web and services.
 
     Database and Valkey are the embedded ones unless DATABASE_URL and REDIS_URL name others. One
     Ctrl-C ends all of it in order.

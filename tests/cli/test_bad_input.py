@@ -1,0 +1,133 @@
+"""Bad input: the exit code, exactly one line on stderr, no traceback, nothing written."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.models import Run, WorkerHeartbeat
+from tests.cli.conftest import NO_MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Command, Ended
+
+NOBODY = "postgresql://nobody@127.0.0.1:9/none"
+
+
+def one_line(ended: Ended, code: int, *parts: str) -> None:
+    assert ended.code == code, ended.err
+    assert ended.out == ""
+    assert ended.err.startswith("heartbit: ")
+    assert ended.err.count("\n") == 1, ended.err
+    assert all(part in ended.err for part in parts), ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ([""], ["The task is empty"]),
+        (["run", " \n"], ["The task is empty"]),
+        (["submit", ""], ["The task is empty"]),
+        (["run"], ["Missing argument", "--help"]),
+        (["run", "--nope", "x"], ["--nope"]),
+        (["stauts"], ["did you mean `heartbit status`?"]),
+        (["submit", "x", "--priority", "high"], ["--priority"]),
+        (["serve", "--concurrency", "0"], ["--concurrency"]),
+        (["up", "--port", "70000"], ["--port"]),
+    ],
+)
+def test_what_is_not_understood_is_usage(
+    heartbit: Command, arguments: list[str], parts: list[str]
+) -> None:
+    one_line(heartbit(*arguments), 2, *parts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "code", "parts"),
+    [
+        (["run", "x", "--agent", "resercher"], {}, 2, ["did you mean researcher?"]),
+        (["submit", "x", "--agent", "nobody"], {}, 2, ["There is no agent named 'nobody'"]),
+        (["run", "x"], {"HEARTBIT_PROVIDER": "opnai"}, 3, ["did you mean openai?"]),
+        (["run", "x", "--model", "openai:gpt"], NO_MODEL, 3, ["set OPENAI_API_KEY"]),
+        (["submit", "x", "--model", "nope:x"], {}, 3, ['The provider "nope"']),
+        (["run", "x"], {"DATABASE_URL": NOBODY}, 3, ["cannot be reached", "DATABASE_URL"]),
+        (["status"], {"DATABASE_URL": "mysql://x"}, 3, ["DATABASE_URL begins with 'mysql'"]),
+        (["status"], {"HEARTBIT_LOG": "loud"}, 3, ["HEARTBIT_LOG"]),
+        (["status", "00000000-0000"], {}, 2, ["no run begins with"]),
+        (["serve", "--queues", "A b"], {}, 2, ["names no queue"]),
+    ],
+)
+def test_what_cannot_be_done_writes_nothing(
+    heartbit: Command,
+    runs: Callable[[], int],
+    arguments: list[str],
+    env: dict[str, str],
+    code: int,
+    parts: list[str],
+) -> None:
+    before = runs(), WorkerHeartbeat.objects.count()
+    one_line(heartbit(*arguments, env=env), code, *parts)
+    assert (runs(), WorkerHeartbeat.objects.count()) == before
+
+
+@pytest.mark.parametrize(
+    ("script", "parts"),
+    [("[[error: 404]]", ["check the model's name"]), ("[[error: 401]]", ["check OPENAI_API_KEY"])],
+)
+def test_a_refusing_provider_fails_the_run_with_its_sentence(
+    heartbit: Command, script: str, parts: list[str]
+) -> None:
+    ended = heartbit("run", f"x {script}", "--json")
+    assert ended.code == 1
+    assert ended.err == ""
+    assert all(part in ended.json["error"]["message"] for part in parts)
+
+
+def test_an_unreachable_provider_fails_the_run_with_one_sentence(heartbit: Command) -> None:
+    ended = heartbit("run", "x", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    assert ended.code == 1
+    assert ended.out == ""
+    *progress, last = ended.err.splitlines()
+    assert last.startswith("heartbit: openai:")
+    assert "could not be reached" in last
+    assert not any("could not be reached" in line for line in progress)
+    newest = Run.objects.order_by("-created_at").first()
+    assert newest is not None
+    assert newest.status == "failed"
+
+
+def test_a_taken_port_is_said_before_anything_starts(heartbit: Command, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        state = {"HEARTBIT_STATE": str(tmp_path / "s")}
+        one_line(heartbit("up", "--port", port, env=state), 3, port, "--port")
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("command", [["run", "x"], ["status"], ["up", "--port", "0"]][:2])
+def test_a_state_directory_that_cannot_be_used(
+    heartbit: Command, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "file").touch()
+    env = {"HEARTBIT_STATE": str(tmp_path / "file" / "s")}
+    one_line(heartbit(*command, env=env), 3, "set HEARTBIT_STATE")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_state_directory_that_is_not_writable(heartbit: Command, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    env = {"HEARTBIT_STATE": str(tmp_path / "s")}
+    one_line(heartbit("status", env=env), 3, "set HEARTBIT_STATE")
+
+
+def test_debug_shows_where(heartbit: Command) -> None:
+    ended = heartbit("status", "--debug", env={"DATABASE_URL": "mysql://x"})
+    assert ended.code == 3
+    assert "Traceback" in ended.err
+    assert ended.err.splitlines()[-1].startswith("heartbit: ")

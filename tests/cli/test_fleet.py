@@ -1,0 +1,107 @@
+"""The durable path from the command line: submit, status, result, cancel, serve."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from agents.models import Agent, Run
+from heartbit_site.first_start import default_workspace
+from tests.cli.test_run import FIELDS, TEAM
+from tests.fleet import Worker, wait_until
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+
+def test_submit_prints_the_id_and_result_waits_for_the_answer(
+    heartbit: Command, worker: Worker
+) -> None:
+    submitted = heartbit("submit", TEAM)
+    assert (submitted.code, submitted.err) == (0, "")
+    run_id = str(UUID(submitted.out.strip()))
+    waited = heartbit("result", run_id, "--wait")
+    assert (waited.code, waited.out) == (0, "All done.\n")
+    shown = heartbit("status", run_id[:13])
+    assert shown.code == 0
+    assert "All done." in shown.out
+    assert "calculate" in shown.out
+    assert "\x1b" not in shown.out
+    listed = heartbit("status", "--json", "--last", "5").json["runs"]
+    assert run_id in [run["run"] for run in listed]
+
+
+def test_watch_shows_the_run_and_exits_as_run_does(heartbit: Command, worker: Worker) -> None:
+    ended = heartbit("submit", TEAM, "--watch")
+    assert (ended.code, ended.out) == (0, "All done.\n")
+    assert "writer        succeeded" in ended.err
+    failed = heartbit("submit", "x [[error: 401]]", "--agent", "writer", "--watch")
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err.splitlines()[-1].startswith("heartbit: openai:")
+
+
+def test_watch_json_is_a_line_for_each_fact_and_the_run_at_last(
+    heartbit: Command, worker: Worker
+) -> None:
+    key = f"cli-{uuid4()}"
+    lines = heartbit("submit", TEAM, "--watch", "--json", "--idempotency-key", key).lines
+    assert {line["type"] for line in lines} == {"run", "event", "delta", "result"}
+    assert set(lines[-1]) == FIELDS | {"type"}
+    assert lines[-1]["status"] == "succeeded"
+    events = [line for line in lines if line["type"] == "event"]
+    for run in {line["run"] for line in events}:
+        seqs = [line["seq"] for line in events if line["run"] == run]
+        assert seqs == list(range(1, len(seqs) + 1))
+    again = heartbit("submit", TEAM, "--json", "--idempotency-key", key).json
+    assert again["run"] == lines[-1]["run"]
+
+
+def test_a_queue_without_a_worker_is_said_and_the_run_can_be_cancelled(heartbit: Command) -> None:
+    workspace = default_workspace()
+    Agent.objects.filter(workspace=workspace, name="analyst").update(queue="empty")
+    try:
+        submitted = heartbit("submit", "wait", "--agent", "analyst")
+    finally:
+        Agent.objects.filter(workspace=workspace, name="analyst").update(queue="agents")
+    assert submitted.code == 0
+    assert "No worker serves the queue empty" in submitted.err
+    run_id = submitted.out.strip()
+    early = heartbit("result", run_id)
+    assert early.code == 1
+    assert "has not ended (queued)" in early.err
+    assert heartbit("cancel", run_id).out == f"Run {run_id} was cancelled.\n"
+    assert heartbit("result", run_id, "--json").code == 130
+    assert heartbit("cancel", run_id).code == 1
+
+
+def test_ctrl_c_leaves_a_watched_run_alone(heartbit: Command, worker: Worker) -> None:
+    task = f"slow [[latency: 4000]] [[run: {uuid4()}]]"
+    process = heartbit.start("submit", task, "--agent", "writer", "--watch")
+    found = Run.objects.filter(task=task)
+    wait_until(lambda: found.filter(status="running").exists(), what="the run works")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    ended = heartbit.end(process)
+    assert ended.code == 130
+    assert "The run goes on" in ended.err
+    assert wait_until(lambda: found.get().finished_at, what="the run ends by itself")
+    assert found.get().status == "succeeded"
+
+
+def test_sigterm_hands_runs_back_within_two_seconds(heartbit: Command) -> None:
+    workspace = default_workspace()
+    Agent.objects.filter(workspace=workspace, name="analyst").update(queue="own")
+    try:
+        with Worker(queues="own", concurrency=5) as leaving:
+            run_id = heartbit("submit", "long [[latency: 60000]]", "--agent", "analyst").out.strip()
+            wait_until(lambda: Run.objects.get(pk=run_id).status == "running", what="it works")
+            began = time.monotonic()
+            assert leaving.stop() == 0
+            assert time.monotonic() - began < 2.5
+    finally:
+        Agent.objects.filter(workspace=workspace, name="analyst").update(queue="agents")
+    run = Run.objects.get(pk=run_id)
+    assert (run.status, run.attempts) == ("queued", 0)
+    assert heartbit("cancel", run_id).code == 0

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from heartbit_site.cli.main import NAMES
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+HELP_CPU_SECONDS = 0.4
+SLOW = ("django", "celery", "psycopg", "rich", "httpx", "pydantic", "redis")
+
+
+def test_help_names_every_command_and_the_exit_codes(heartbit: Command) -> None:
+    ended = heartbit("--help")
+    assert ended.code == 0
+    assert all(f"\n  {name} " in ended.out for name in NAMES)
+    assert "130 cancelled" in ended.out
+    assert "..." not in ended.out.replace("COMMAND ...", ""), "a summary is cut: shorten it"
+
+
+def test_help_is_quick() -> None:
+    """Processor time, so that a busy machine does not fail it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "heartbit_site.cli.main", "--help"]
+    for _ in range(3):
+        subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used / 3 < HELP_CPU_SECONDS
+
+
+def test_the_surface_imports_nothing_slow() -> None:
+    program = (
+        "import sys; import heartbit_site.cli.main;"
+        f"print([name for name in {SLOW!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert done.stdout.strip() == b"[]"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_has_help(heartbit: Command, name: str) -> None:
+    ended = heartbit(name, "--help")
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_version(heartbit: Command) -> None:
+    assert heartbit("--version").out.startswith("heartbit ")

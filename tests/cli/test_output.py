@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from heartbit_site.cli.output import clean, one_line, seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "harmless"),
+    [
+        ("plain\ttext\nof two lines", "plain\ttext\nof two lines"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;new window title\x07after", "after"),
+        ("\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b]never ended\nnext line", "\nnext line"),
+        ("\x9b2Jcleared", "cleared"),
+        ("\x1bPdevice\x1b\\control", "control"),
+        ("\x1bcreset", "reset"),
+        ("over\rwritten", "overwritten"),
+        ("bell\x07 back\x08space nul\x00", "bell backspace nul"),
+        ("\u202egnirts\u202c", "gnirts"),
+        ("windows\r\nlines", "windows\nlines"),
+        ("ends in escape\x1b", "ends in escape"),
+        ("lone \ud800 surrogate", "lone  surrogate"),
+        ("é 漢字 🐝", "é 漢字 🐝"),
+    ],
+)
+def test_what_steers_a_terminal_is_removed(text: str, harmless: str) -> None:
+    assert clean(text) == harmless
+
+
+def test_one_line_collapses_white_space_and_cuts() -> None:
+    assert one_line("  a\n\n b\tc ") == "a b c"
+    assert one_line("abcdefgh", 5) == "abcd…"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0004, "0 ms"),
+        (0.74, "740 ms"),
+        (4.06, "4.1 s"),
+        (125, "2 min 05 s"),
+        (4320, "1 h 12 min"),
+    ],
+)
+def test_durations_read_well(value: float, text: str) -> None:
+    assert seconds(value) == text

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from rich.cells import cell_len
+
+from heartbit_site.cli import plain
+from heartbit_site.cli.render import ASCII, Canvas, render, tail
+from heartbit_site.cli.tree import Tree
+from tests.cli.trees import ONE, ROOT, START, delegation, started
+
+NOW = START + timedelta(seconds=10)
+
+
+def lines(width: int = 80, height: int = 0) -> list[str]:
+    build = delegation()
+    build.delta(ONE, "Bees \x1b[31mfly\x1b[0m and fly. " * 20)
+    return [line.plain for line in render(build.tree, Canvas(width, NOW, height))]
+
+
+def test_the_tree_shows_activity_calls_figures_and_ends() -> None:
+    build = delegation()
+    build.tree.runs[ROOT].model = "openai:test"
+    shown = [line.plain.rstrip() for line in render(build.tree, Canvas(80, NOW))]
+    assert shown == [
+        "◌ orchestrator  openai:test  waits for researcher     10 in      5 out   10.0 s",
+        "│ delegate_task researcher, writer",
+        "├ ⠋ researcher  runs calculate  Find the facts        10 in      5 out    8.0 s",
+        '│   calculate {"expression": "6*7"}',
+        "└ ✔ writer  Write it up                               10 in      5 out    2.0 s",
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 40, 59, 60, 80, 200])
+@pytest.mark.parametrize("height", [3, 5, 8, 24])
+def test_it_fits_every_terminal(width: int, height: int) -> None:
+    shown = lines(width, height)
+    assert len(shown) <= height
+    assert all(cell_len(line) <= width for line in shown)
+
+
+def test_streamed_text_is_a_clean_tail() -> None:
+    shown = "\n".join(lines(height=24))
+    assert "Bees fly and fly." in shown
+    assert "\x1b" not in shown
+    assert all(cell_len(line) <= 20 for line in tail("漢字" * 100, 20, 2))
+
+
+def test_hundreds_of_sub_agents_fit_too() -> None:
+    build = delegation()
+    for number in range(10, 310):
+        build.seen(UUID(int=number), f"worker-{number}", ROOT)
+        build.event(UUID(int=number), started())
+    shown = [line.plain for line in render(build.tree, Canvas(80, NOW, 20))]
+    assert len(shown) == 20
+    assert shown[-1].strip() == "... and 284 more sub-agents: 283 running, 1 succeeded"
+
+
+def test_a_terminal_without_unicode_gets_ascii() -> None:
+    shown = "\n".join(line.plain for line in render(delegation().tree, Canvas(80, NOW, 0, ASCII)))
+    assert shown.isascii()
+
+
+def test_plain_lines_tell_the_same() -> None:
+    build = delegation()
+    again = Tree()
+    told = []
+    for update in build.updates:
+        again.apply(update)
+        told += plain.lines(again, update)
+    assert told == [
+        "orchestrator  started with openai:test",
+        "orchestrator  asked for delegate_task (5 tokens, 1.2 s)",
+        "orchestrator  waits for researcher, writer",
+        "researcher    started with openai:test",
+        "researcher    asked for calculate (5 tokens, 1.2 s)",
+        "writer        started with openai:test",
+        "writer        answered (5 tokens, 1.2 s)",
+        "writer        succeeded in 2.0 s",
+    ]
+    assert plain.standing(build.tree) == [
+        "orchestrator  waits for researcher ...",
+        "researcher    runs calculate ...",
+    ]

@@ -1,0 +1,90 @@
+"""`heartbit up` and `down`, with services of their own."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import psutil
+import pytest
+
+from heartbit_site.embedded import client
+from heartbit_site.embedded.state import StateDirectory
+from tests.fleet import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cli.conftest import Command
+
+
+@pytest.fixture
+def state() -> Iterator[StateDirectory]:
+    """A directory that does not exist yet, with a short path that every user may pass through."""
+    path = Path(tempfile.mkdtemp(prefix="hbu", dir="/tmp"))
+    path.chmod(0o755)
+    yield StateDirectory(path / "s")
+    client.stop(StateDirectory(path / "s"))
+    shutil.rmtree(path)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
+    heartbit: Command, state: StateDirectory
+) -> None:
+    port = free_port()
+    env = {"HEARTBIT_STATE": str(state.path)}
+    process = heartbit.start("up", "--port", str(port), "--concurrency", "5", env=env)
+    page = f"http://127.0.0.1:{port}/admin/login/"
+
+    def answers() -> bool:
+        assert process.poll() is None
+        try:
+            return httpx.get(page, trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    try:
+        wait_until(answers, seconds=40, what=page)
+        mine = psutil.Process(process.pid).children(recursive=True)
+        submitted = heartbit("submit", "x [[text: ok]]", "--watch", env=env)
+        assert (submitted.code, submitted.out) == (0, "ok\n")
+        refused = heartbit("down", env=env)
+        assert refused.code == 1
+        assert "--force" in refused.err
+        worker = next(child for child in mine if "serve" in child.cmdline())
+        worker.kill()
+        again = heartbit("submit", "x [[text: again]]", "--watch", env=env)
+        assert (again.code, again.out) == (0, "again\n")
+        mine += psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+    finally:
+        if process.poll() is None and not mine:
+            process.kill()
+    ended = heartbit.end(process, seconds=30)
+    assert ended.code == 0
+    assert not any(child.is_running() for child in mine)
+    assert client.status(state).supervisor is None
+    assert "First start" in ended.err
+    assert "admin name admin, password " in ended.err
+    assert f"Heartbit is at http://127.0.0.1:{port}/" in ended.out
+    assert "worker | ended (SIGKILL); starting it again" in ended.out
+    assert "\x1b" not in ended.out
+
+
+def test_down_stops_what_nobody_uses(heartbit: Command, state: StateDirectory) -> None:
+    env = {"HEARTBIT_STATE": str(state.path)}
+    assert heartbit("status", env=env).code == 0
+    stopped = heartbit("down", env=env)
+    assert (stopped.code, stopped.out) == (0, "Stopped postgres, valkey.\n")
+    assert client.status(state).supervisor is None
+    assert heartbit("down", env=env).out.startswith("Nothing runs in ")
