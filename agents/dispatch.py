@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 def ring(run_id: UUID, *, queue: str) -> None:
     """Tell the queue's workers to look at a run."""
-    nudge = enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue)
-    # Nobody reads its result. Asking for one would also subscribe to it here, and that gives up on
-    # a broker that is away with an error that no publisher expects.
-    enqueue.send(nudge.set(ignore_result=True))
+    enqueue.send(enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue))
 
 
 def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> None:

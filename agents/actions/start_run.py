@@ -53,7 +53,7 @@ def start_run(
     if not text:
         raise EmptyTaskError("The task is empty: say what the agent should do.")
     run_id = new_id()
-    parameters = [run_id, workspace.pk, agent, text, home.value, priority, model, idempotency_key]
+    parameters = (run_id, workspace.pk, agent, text, home.value, priority, model, idempotency_key)
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
         cursor.execute("SELECT * FROM heartbit_submit(%s, %s, %s, %s, %s, %s, %s, %s)", parameters)
         row: tuple[UUID, str, bool] | None = cursor.fetchone()

@@ -191,7 +191,10 @@ class AgentAdmin(ModelAdmin[Agent]):
         """A team is chosen from the agent's own workspace."""
         if db_field.name == "team":
             kwargs["queryset"] = _colleagues(request)
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+        field = super().formfield_for_manytomany(db_field, request, **kwargs)
+        if field is not None and _edited(request) is None:  # a new agent may belong anywhere
+            field.label_from_instance = _with_workspace  # type: ignore[method-assign, assignment]
+        return field
 
     def get_form(
         self,
@@ -287,11 +290,20 @@ def _last_run(agent: Agent) -> dict[str, str] | None:
     return found
 
 
+def _edited(request: HttpRequest) -> str | None:
+    """The id of the agent on this page; None on the page that adds one."""
+    return request.resolver_match.kwargs.get("object_id") if request.resolver_match else None
+
+
+def _with_workspace(agent: Any) -> str:
+    return f"{agent.name} ({agent.workspace.slug})"
+
+
 def _colleagues(request: HttpRequest) -> QuerySet[Agent]:
     """The agents that the one on this page may have in its team."""
-    own = request.resolver_match.kwargs.get("object_id") if request.resolver_match else None
-    agents = Agent.objects.order_by("name")
+    own = _edited(request)
+    agents = Agent.objects.order_by("workspace", "name")
     if own is None:
-        return agents
+        return agents.select_related("workspace")
     workspace = Agent.objects.filter(pk=own).values("workspace")
     return agents.filter(workspace__in=workspace).exclude(pk=own)

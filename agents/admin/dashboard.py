@@ -41,6 +41,7 @@ class Dashboard:
     today: int
     statuses: list[tuple[str, SafeString, int]]
     live: list[tuple[SafeString, int]]
+    live_total: int
     tokens: str
     cost: str
     calls: int
@@ -68,6 +69,7 @@ def read() -> Dashboard:
         today=sum(statuses.values()),
         statuses=[(s, words.run_pill(s), statuses[s]) for s in RunStatus.values if s in statuses],
         live=[(words.run_pill(s), live[s]) for s in RunStatus.values if s in live],
+        live_total=sum(live.values()),
         tokens=words.tokens(spent.input_tokens, spent.output_tokens),
         cost=words.cost(spent),
         calls=spent.calls,

@@ -128,13 +128,6 @@ class StartRunForm(DialogForm):
         return check_model(self.cleaned_data["model"])
 
 
-def team_label(workspaces: int) -> Any:
-    """How a possible team member is called: with its workspace, where there are several."""
-    if workspaces > 1:
-        return lambda agent: f"{agent.workspace.slug} / {agent.name}"
-    return lambda agent: agent.name
-
-
 def default_workspace() -> Workspace | None:
     """The workspace a new agent is offered first."""
     return Workspace.objects.order_by("pk").first()

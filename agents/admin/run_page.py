@@ -109,9 +109,9 @@ def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
         facts.append(("Tokens, whole tree", words.tokens(spent.input_tokens, spent.output_tokens)))
     facts += [
         ("Cost", words.cost(spent)),
-        ("Accepted", f"{words.clock(run.created_at)} {timezone.get_current_timezone_name()}"),
-        ("Started", words.clock(run.started_at) if run.started_at else "not yet"),
-        ("Finished", words.clock(run.finished_at) if run.finished_at else "not yet"),
+        ("Accepted", words.moment(run.created_at)),
+        ("Started", _later(run, run.started_at)),
+        ("Finished", _later(run, run.finished_at)),
         ("Executed by", f"{run.get_home_display()}, queue {run.queue}"),
     ]
     if run.worker is not None:
@@ -119,6 +119,10 @@ def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
     if run.attempts:
         facts.append(("Workers that died", str(run.attempts)))
     return [*facts, ("Workspace", run.workspace.name), ("Run", str(run.pk))]
+
+
+def _later(run: Run, moment: datetime | None) -> str:
+    return f"{words.duration(moment - run.created_at)} later" if moment else "not yet"
 
 
 def _below(run: Run, runs: list[Run]) -> set[UUID]:

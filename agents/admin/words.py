@@ -82,6 +82,11 @@ def clock(at: datetime) -> str:
     return local.strftime("%H:%M:%S" if same_day else "%d %b %Y, %H:%M")
 
 
+def moment(at: datetime) -> str:
+    """A time to the second, with its zone."""
+    return timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
+
+
 def tokens(read: int, written: int) -> str:
     """Tokens read and written."""
     return f"{read:,} in · {written:,} out"

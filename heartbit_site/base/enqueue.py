@@ -16,8 +16,13 @@ _RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval
 
 
 def signature(task: str, *args: str, queue: str) -> Signature[Any]:
-    """An immutable signature of a task, by name."""
-    return current_app.signature(task, args=args, immutable=True, options={"queue": queue})
+    """An immutable signature of a task, by name.
+
+    Nobody reads its result. Asking for one would subscribe to it here: a round trip, and an error
+    that no publisher expects when the broker is away. A chord counts its parts all the same.
+    """
+    options = {"queue": queue, "ignore_result": True}
+    return current_app.signature(task, args=args, immutable=True, options=options)
 
 
 def send(message: Any) -> None:

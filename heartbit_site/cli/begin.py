@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import threading
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
 
 
-def begin(*modules: str) -> None:
+def begin(*modules: str, model: str | None = None) -> None:
     """Make the installation usable; services start while Python imports.
 
     Args:
         modules: Further modules that are wanted anyway, imported while the services start.
+        model: The `provider:model` that is going to be asked, empty for the default one. If that
+            is the local one, its server gets ahead; who needs it waits for it.
 
     Raises:
         EmbeddedError: A service cannot be started.
@@ -34,14 +37,29 @@ def begin(*modules: str) -> None:
     """
     environment = read()
     starting = Starting(environment, wanted(environment))
+    if model is not None and is_local(model):
+        Starting(environment, ["model"])
+    gc.disable()  # imports make little garbage: looking for it costs a tenth of a second
     set_up_django(environment)
     for module in modules:
         importlib.import_module(module)
+    gc.freeze()
+    gc.enable()
     starting.wait()
     prepare = importlib.import_module("heartbit_site.bootstrap").prepare
     admin: Admin | None = prepare()
     if admin is not None:
         welcome(admin, environment)
+
+
+def is_local(model: str) -> bool:
+    """Whether the built-in model would be asked.
+
+    Raises:
+        ConfigurationError: The environment names a provider that does not exist.
+    """
+    reference = model or importlib.import_module("agents.llm.factory").default_model(os.environ)
+    return str(reference).partition(":")[0].strip() == "local"
 
 
 def set_up_django(environment: Environment) -> None:
@@ -72,7 +90,9 @@ class Starting:
         missing = [name for name in services if not status[name].ready]
         if missing:
             note(f"Starting {_listed([_TITLES[name] for name in missing])} ...")
-        self._thread = threading.Thread(target=self._ensure, args=(environment, services))
+        self._thread = threading.Thread(
+            target=self._ensure, args=(environment, services), daemon=True
+        )
         self._thread.start()
 
     def _ensure(self, environment: Environment, services: Collection[ServiceName]) -> None:

@@ -49,7 +49,7 @@ def verdict(idempotency_key: str, counted_before: int) -> int:
     run = Run.objects.get(workspace=default_workspace(), idempotency_key=idempotency_key)
     rows = tree(run.root_id)
     work = [_work(child) for child in rows if child.parent_id == run.pk and child.finished_at]
-    findings = [_overlap(work), _tasks(work), _tokens(rows, counted_before)]
+    findings = [overlap(work), tasks(work), _tokens(rows, counted_before)]
     note(f"Journal of run {run.pk}:")
     for good, text in findings:
         note(f"  {'ok ' if good else 'BAD'} {text}")
@@ -64,7 +64,7 @@ def _work(run: Run) -> Work:
     return Work(started[0].at, events[-1].at, tasks)
 
 
-def _overlap(work: list[Work]) -> tuple[bool, str]:
+def overlap(work: list[Work]) -> tuple[bool, str]:
     """Whether three sub-agents were at work at one moment, which is when the last of them began."""
     for last in sorted(work, key=lambda one: one.began):
         others = [one for one in work if one.began <= last.began < one.ended]
@@ -74,7 +74,8 @@ def _overlap(work: list[Work]) -> tuple[bool, str]:
     return False, f"of {len(work)} sub-agents, no {SUB_AGENTS} worked at the same time"
 
 
-def _tasks(work: list[Work]) -> tuple[bool, str]:
+def tasks(work: list[Work]) -> tuple[bool, str]:
+    """Whether no two sub-agents shared a Celery task."""
     distinct = frozenset().union(*(one.tasks for one in work))
     apart = len(distinct) == sum(len(one.tasks) for one in work) >= SUB_AGENTS
     return apart, f"{len(distinct)} different Celery tasks executed them"

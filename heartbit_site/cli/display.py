@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, Self
 from rich.console import Console, Group
 from rich.live import Live
 
-from agents.live.follow import RunSeen, Update
 from heartbit_site.cli import describe, plain
 from heartbit_site.cli.output import is_terminal, note, write_json
 from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
@@ -20,6 +19,8 @@ from heartbit_site.cli.tree import Tree
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from agents.live.follow import Update
 
 QUIET_SECONDS: Final = 15.0  # a silence after which plain lines say what is going on
 
@@ -48,10 +49,8 @@ class JsonLines(Display):
     """One JSON object for each update, on stdout."""
 
     def update(self, update: Update) -> None:
-        """Print it; a run is announced once, its further states are in its events."""
-        known = isinstance(update, RunSeen) and update.run.pk in self.tree.runs
-        self.tree.apply(update)
-        if not known:
+        """Print it, if it is news."""
+        if self.tree.apply(update):
             write_json(describe.update(update))
 
 
@@ -64,8 +63,8 @@ class Lines(Display):
 
     def update(self, update: Update) -> None:
         """Write about it, if it is worth a line."""
-        self.tree.apply(update)
-        self._write(plain.lines(self.tree, update))
+        if self.tree.apply(update):
+            self._write(plain.lines(self.tree, update))
 
     def tick(self) -> None:
         """After a long silence, say what is going on."""

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.db import connections
 
 from agents.actions.start_run import find_agent, start_run
 from agents.choices import LIVE
@@ -15,9 +16,9 @@ from agents.querysets import tree
 from heartbit_site.cli import describe
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.errors import CANCELLED, OK
+from heartbit_site.cli.load import load
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, write, write_json
-from heartbit_site.cli.preflight import check_reference
 from heartbit_site.cli.watch import interrupts, watch
 from heartbit_site.cli.workers import alive
 from heartbit_site.first_start import default_workspace
@@ -41,7 +42,7 @@ def submit(
     workspace = default_workspace()
     find_agent(workspace, agent)
     if model:
-        check_reference(model)
+        load("preflight").check_reference(model)  # only then are the adapters worth importing
     run_id = start_run(
         workspace,
         task,
@@ -67,6 +68,7 @@ def submit(
 def stay(run: Run, *, as_json: bool, plain: bool) -> int:
     """Show a run's tree until it has ended, then how it ended. Ctrl-C leaves; the run goes on."""
     display: Display = JsonLines() if as_json else progress(plain_lines=plain)
+    connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
     if not asyncio.run(_watch(run.root_id, display)):
         note(f"The run goes on: `heartbit status {run.pk} --watch`, or `heartbit cancel {run.pk}`.")
         return CANCELLED

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.choices import RunStatus
-from agents.models import Run
+from agents.events import RunSucceeded
+from agents.models import Run, RunEvent
 from agents.querysets import tree
 from heartbit_site.cli import describe, errors
 from heartbit_site.cli.output import note, write, write_json
@@ -29,11 +30,18 @@ def conclude(run_id: UUID, *, as_json: bool, watched: bool = False) -> int:
         return exit_code(run)
     if run.status == RunStatus.SUCCEEDED:
         write(run.output or "")
-        if run.output == "":
+        if not run.output:
             note("The model gave an empty answer.")
+        elif _is_cut(run):
+            note("The answer was cut at max_tokens of its agent.")
     else:
         errors.say(reason(run))
     return exit_code(run)
+
+
+def _is_cut(run: Run) -> bool:
+    ends = RunEvent.objects.filter(run=run, type=RunSucceeded.type)
+    return any(end.payload.get("finish_reason") == "length" for end in ends)
 
 
 def exit_code(run: Run) -> int:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from django.conf import settings
+from django.db import connections
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
@@ -89,6 +90,7 @@ def result(text: str, *, wait: bool, as_json: bool) -> int:
                 "waits for it."
             )
         warn_without_worker(run)
+        connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
         run = asyncio.run(_wait(run))
     return conclude(run.pk, as_json=as_json)
 

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+from django.db import connections
+
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import Home
@@ -38,6 +40,7 @@ def run(task: str, *, agent: str, model: str, as_json: bool, plain: bool) -> int
     def cancel(run_id: UUID) -> None:
         cancel_run(workspace, run_id, reason="Ctrl-C")
 
+    connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
     run_id = asyncio.run(_run(start, cancel, display))
     return conclude(run_id, as_json=as_json)
 

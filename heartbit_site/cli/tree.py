@@ -54,7 +54,6 @@ class RunView:
         text: What the model call in flight has said so far; empty once it is journaled.
         kind: Whether that is an answer or thinking.
         waits: Open waits, by key.
-        cut: The final answer ended at max_tokens.
     """
 
     run_id: UUID
@@ -72,7 +71,6 @@ class RunView:
     calls: list[CallView] = field(default_factory=list)
     waits: set[str] = field(default_factory=set)
     cancelling: bool = False
-    cut: bool = False
     problem: str = ""
     created_at: datetime | None = None
     started_at: datetime | None = None
@@ -111,11 +109,13 @@ class RunView:
         self._attempt, self._offset = attempt, delta.offset + len(delta.text)
         self.text += gap + delta.text
 
-    def fold(self, recorded: events.Recorded) -> None:
-        """Take in an event of the journal, once."""
-        if recorded.seq > self.seq:
-            self.seq = recorded.seq
-            self._fold(recorded.event, recorded.at)
+    def fold(self, recorded: events.Recorded) -> bool:
+        """Take in an event of the journal, once; whether it was news."""
+        if recorded.seq <= self.seq:
+            return False
+        self.seq = recorded.seq
+        self._fold(recorded.event, recorded.at)
+        return True
 
     @singledispatchmethod
     def _fold(self, event: Any, at: datetime) -> None:
@@ -172,7 +172,6 @@ class RunView:
     @_fold.register
     def _(self, event: events.RunSucceeded, at: datetime) -> None:
         self._end("succeeded", at)
-        self.cut = event.finish_reason == "length"
 
     @_fold.register
     def _(self, event: events.RunFailed, at: datetime) -> None:
@@ -180,7 +179,7 @@ class RunView:
 
     @_fold.register
     def _(self, event: events.RunCancelled, at: datetime) -> None:
-        self._end("cancelled", at, event.reason)
+        self._end("cancelled", at, "cancelled")
 
     @_fold.register
     def _(self, event: events.RunQuarantined, at: datetime) -> None:
@@ -203,15 +202,18 @@ class Tree:
         """The run that was asked for, once it has been seen."""
         return next(iter(self.runs.values()), None)
 
-    def apply(self, update: Update) -> None:
-        """Take in one update."""
+    def apply(self, update: Update) -> bool:
+        """Take in one update and say whether it was news."""
         match update:
-            case RunSeen(run):
-                self.runs.setdefault(run.pk, RunView(run.pk, run.parent_id, run.agent, run.task))
+            case RunSeen(run) if run.pk not in self.runs:
+                self.runs[run.pk] = RunView(run.pk, run.parent_id, run.agent, run.task)
+            case RunSeen():
+                return False  # what changed in its row is in its events
             case Happened(run_id, recorded):
-                self.runs[run_id].fold(recorded)
+                return self.runs[run_id].fold(recorded)
             case Streamed(run_id, delta):
                 self.runs[run_id].stream(delta)
+        return True
 
     def children(self, run_id: UUID) -> list[RunView]:
         """The runs that a run has delegated to, oldest first."""

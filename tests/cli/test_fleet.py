@@ -77,7 +77,7 @@ def test_a_queue_without_a_worker_is_said_and_the_run_can_be_cancelled(heartbit:
 
 
 def test_ctrl_c_leaves_a_watched_run_alone(heartbit: Command, worker: Worker) -> None:
-    task = f"slow [[latency: 4000]] [[run: {uuid4()}]]"
+    task = f"slow [[latency: 2500]] [[run: {uuid4()}]]"
     process = heartbit.start("submit", task, "--agent", "writer", "--watch")
     found = Run.objects.filter(task=task)
     wait_until(lambda: found.filter(status="running").exists(), what="the run works")

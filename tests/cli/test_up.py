@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def state() -> Iterator[StateDirectory]:
     """A directory that does not exist yet, with a short path that every user may pass through."""
     path = Path(tempfile.mkdtemp(prefix="hbu", dir="/tmp"))
@@ -84,6 +84,7 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
 def test_down_stops_what_nobody_uses(heartbit: Command, state: StateDirectory) -> None:
     env = {"HEARTBIT_STATE": str(state.path)}
     assert heartbit("status", env=env).code == 0
+    assert client.status(state).services["postgres"].ready
     stopped = heartbit("down", env=env)
     assert (stopped.code, stopped.out) == (0, "Stopped postgres, valkey.\n")
     assert client.status(state).supervisor is None

@@ -21,6 +21,6 @@ def run(
 
     Ctrl-C cancels the run; a second Ctrl-C leaves at once.
     """
-    begin("heartbit_site.cli.standalone")
+    begin("heartbit_site.cli.standalone", model=model)
     code = load("standalone").run(task, agent=agent, model=model, as_json=as_json, plain=plain)
     raise typer.Exit(code)

@@ -1,0 +1,105 @@
+"""What the documents say is what the code does: states, settings, commands, links."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agents.choices import RunStatus
+from agents.llm.providers import PROVIDERS
+from agents.runs.transitions import arrows
+
+ROOT = Path(__file__).parents[2]
+LIFECYCLE = (ROOT / "docs/architecture/run-lifecycle.md").read_text()
+README = (ROOT / "README.md").read_text()
+CODE = ("heartbit_site", "agents", "tools", "memory", "scheduling")
+ROW = re.compile(r"^\| (\w) \| (\w+) \| (\w+) \| .+ \| `([a-z_.]+)` \|$", re.MULTILINE)
+ARROW = re.compile(r"^ +(\w+) --> (\w+): (\w)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+DOCUMENTS = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    if "node_modules" not in path.parts
+)
+
+
+def code() -> str:
+    """The Python source of the project, in one string."""
+    files = [path for package in CODE for path in (ROOT / package).rglob("*.py")]
+    return "\n".join(path.read_text() for path in files)
+
+
+def test_the_table_of_the_lifecycle_is_the_transition_table() -> None:
+    assert (
+        sorted(f"{source}>{target}" for _, source, target, _ in ROW.findall(LIFECYCLE)) == arrows()
+    )
+
+
+def test_the_drawing_shows_the_same_arrows_with_the_same_letters() -> None:
+    table = {(source, target, letter) for letter, source, target, _ in ROW.findall(LIFECYCLE)}
+    assert set(ARROW.findall(LIFECYCLE)) == table
+
+
+def test_every_arrow_is_explained() -> None:
+    explained = re.findall(r"^\*\*([a-z](?:, [a-z])*)\. ", LIFECYCLE, re.MULTILINE)
+    letters = [letter for group in explained for letter in group.split(", ")]
+    assert sorted(letters) == sorted(letter for letter, *_ in ROW.findall(LIFECYCLE))
+
+
+def test_every_status_is_drawn() -> None:
+    drawn = {end for source, target, _ in ARROW.findall(LIFECYCLE) for end in (source, target)}
+    assert drawn == set(RunStatus.values)
+
+
+def test_the_lifecycle_names_event_types_that_exist() -> None:
+    events = (ROOT / "agents/events.py").read_text()
+    for *_, event in ROW.findall(LIFECYCLE):
+        assert f'= "{event}"' in events
+
+
+def test_the_functions_the_lifecycle_names_exist() -> None:
+    functions = (ROOT / "agents/runs/sql/functions.sql").read_text()
+    for name in set(re.findall(r"`(heartbit_\w+)`", LIFECYCLE)):
+        assert f"FUNCTION {name}(" in functions
+
+
+def test_the_readmes_first_commands_are_the_demo_and_the_tests() -> None:
+    block = re.search(r"```sh\n(.*?)```", README, re.DOTALL)
+    assert block is not None
+    assert block[1].split("\n")[:2] == ["make demo", "make test"]
+    targets = (ROOT / "Makefile").read_text()
+    assert "\ndemo:" in targets
+    assert "\ntest:" in targets
+
+
+def test_the_readme_lists_every_setting_and_no_other() -> None:
+    read = set(re.findall(r"""["'](HEARTBIT_[A-Z_]+|DATABASE_[A-Z_]*URL|REDIS_URL)["']""", code()))
+    read -= {"HEARTBIT_LOCAL_MODEL_URL"}  # a Django setting, not a variable
+    table = README[README.index("## Configuration") : README.index("## A fleet")]
+    listed = set(re.findall(r"`([A-Z][A-Z_]+)`", table)) - {"XDG_STATE_HOME"}
+    assert listed == read
+
+
+def test_the_readme_lists_every_provider_with_its_key_and_model() -> None:
+    for name, provider in PROVIDERS.items():
+        assert f"`{name}`" in README
+        assert f"`{name.upper()}_BASE_URL`" in README
+        assert provider.key_env in README
+        assert name in ("ollama", "compatible") or provider.default_model in README
+
+
+def test_the_readme_names_commands_that_exist() -> None:
+    commands = {path.stem for path in (ROOT / "heartbit_site/cli/commands").glob("[a-z]*.py")}
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    used = set(re.findall(r"^heartbit ([a-z]+)", "\n".join(blocks), re.MULTILINE))
+    assert used
+    assert used <= commands
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    for link in LINK.findall(document.read_text()):
+        if "://" not in link:
+            assert (document.parent / link).exists(), link

@@ -1,0 +1,31 @@
+"""The demo's verdict can say no."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from heartbit_site.cli.check_demo import Work, overlap, tasks
+from tests.cli.trees import START
+
+
+def work(began: float, ended: float, *names: str) -> Work:
+    return Work(
+        START + timedelta(seconds=began), START + timedelta(seconds=ended), frozenset(names)
+    )
+
+
+def test_three_that_overlap_pass() -> None:
+    together = [work(0, 5, "a"), work(1, 6, "b"), work(2, 4, "c"), work(9, 10, "d")]
+    assert overlap(together) == (True, "3 sub-agents worked at the same time for 2.0 s")
+
+
+def test_one_after_the_other_does_not_pass() -> None:
+    chain = [work(0, 5, "a"), work(5, 6, "b"), work(5.5, 7, "c")]
+    assert overlap(chain) == (False, "of 3 sub-agents, no 3 worked at the same time")
+    assert overlap([])[0] is False
+
+
+def test_each_needs_celery_tasks_of_its_own() -> None:
+    assert tasks([work(0, 1, "a"), work(0, 1, "b"), work(0, 1, "c", "d")])[0] is True
+    assert tasks([work(0, 1, "a"), work(0, 1, "b"), work(0, 1, "b")])[0] is False
+    assert tasks([work(0, 1, "a"), work(0, 1, "b")])[0] is False
