@@ -47,6 +47,7 @@ class CallStatus(models.TextChoices):
     TIMEOUT = "timeout", "Timed out"
     INVALID = "invalid", "Invalid arguments"
     REFUSED = "refused", "Refused"
+    CANCELLED = "cancelled", "Cancelled"  # its run ended first
     UNCERTAIN = "uncertain", "Uncertain"  # its worker died between intent and result
 
 

@@ -9,6 +9,10 @@ class LeaseLostError(HeartbitError):
     """Another worker has this run now; its former holder can write nothing more."""
 
 
+class JournalAwayError(HeartbitError):
+    """The journal could not be written: whether it was is unknown until the database is back."""
+
+
 class AgentNotFoundError(NotFoundError):
     """There is no agent of that name in the workspace."""
 

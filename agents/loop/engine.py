@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Literal
 
-from agents.errors import LeaseLostError
+from agents.errors import JournalAwayError, LeaseLostError
 from agents.events import (
     Event,
     ModelAnswered,
@@ -30,12 +30,25 @@ if TYPE_CHECKING:
     from agents.loop.journaled import JournaledState
     from agents.loop.state import CallState
 
+MAX_CALLS = 64  # tool calls of one answer that are served; a model that asks for more is told
 UNCERTAIN = (
     "It is unknown whether this call took effect: the worker died while it ran. It was not "
     "repeated. Check before you call the tool again."
 )
 
 Outcome = Literal["succeeded", "failed", "cancelled", "suspended"]
+
+
+def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error of parallel calls that says what becomes of the slice."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        return asyncio.CancelledError()  # it is being stopped, whatever else went wrong meanwhile
+    for kind in (LeaseLostError, JournalAwayError):
+        found = errors.subgroup(kind)
+        if found is not None:
+            return kind(str(found))
+    return errors
 
 
 class Slice:
@@ -178,22 +191,43 @@ class Slice:
     # ------------------------------------------------------------------------------------- tools
 
     async def _serve_calls(self) -> Outcome | None:
+        calls = self._state.open_calls()
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._serve(call)) for call in self._state.open_calls()]
-        except* LeaseLostError as lost:  # raised by a call's own journal write
-            raise LeaseLostError(str(lost.exceptions[0])) from lost
+                tasks = [
+                    group.create_task(self._serve(call))
+                    if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
+                    else group.create_task(_too_many(call))
+                    for call in calls
+                ]
+        except BaseExceptionGroup as group_error:
+            raise _one_of(group_error) from group_error
         served = [task.result() for task in tasks]
         finished = [event for event in served if isinstance(event, ToolFinished)]
         if finished:
             await self._journaled.record(*finished)
         pending = [event for event in served if isinstance(event, PendingSuspension)]
+        excess = self._beyond_parallel(pending)
+        if excess:
+            await self._journaled.record(*excess)
+            pending = [call for call in pending if call.call_id in self._state.calls]
+            pending = [call for call in pending if not self._state.calls[call.call_id].finished]
         if not pending:
             return None
         while self._state.cancel_reason is None:
             if await self._journaled.suspend(*pending):
                 return "suspended"
         return None
+
+    def _beyond_parallel(self, pending: list[PendingSuspension]) -> list[ToolFinished]:
+        """Answers for the calls whose sub-agents would be more than may work at once."""
+        limit, asked, excess = self._definition.max_parallel, 0, []
+        for call in pending:
+            asked += len(call.suspension.children)
+            if asked > limit:
+                text = f"At most {limit} sub-agents may work at once: ask again for these."
+                excess.append(ToolFinished(call.call_id, "refused", text, Effect.PURE))
+        return excess
 
     async def _serve(self, call: CallState) -> ToolFinished | PendingSuspension | None:
         """Serve one call. None: its result is journaled already (its effect may not wait)."""
@@ -242,3 +276,8 @@ class Slice:
             f"{call.call.name} did not finish within {limit:g} s; nothing it did was kept.",
             Effect.TRANSACTIONAL,
         )
+
+
+async def _too_many(call: CallState) -> ToolFinished:
+    text = f"At most {MAX_CALLS} tool calls are served in one turn: ask again for the rest."
+    return ToolFinished(call.call_id, "refused", text)

@@ -76,6 +76,7 @@ class RunState:
     output_tokens: int = 0
     last_text: str = ""
     streamed: str = ""
+    _open: int = 0
     _slice_began: datetime | None = None
     _worked_at: datetime | None = None
 
@@ -123,6 +124,7 @@ class RunState:
             (call_id := f"{answer.turn}.{index}"): CallState(call_id, call)
             for index, call in enumerate(answer.message.tool_calls)
         }
+        self._open = len(self.calls)
 
     def _step(self, step: ToolStarted | CallWaiting | ToolFinished) -> None:
         call = self.calls[step.call_id]
@@ -136,9 +138,10 @@ class RunState:
                 self._close_turn()
 
     def _close_turn(self) -> None:
-        results = [state.finished for state in self.calls.values()]
-        if not all(results):
+        self._open -= 1
+        if self._open:
             return  # never an orphan call: results join the conversation together
+        results = [state.finished for state in self.calls.values()]
         for state, result in zip(self.calls.values(), results, strict=True):
             if result is not None:
                 self.conversation.append(

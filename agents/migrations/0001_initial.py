@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agent',
             name='current_version',
-            field=models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='agents.agentversion'),
+            field=models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='agents.agentversion'),
         ),
         migrations.CreateModel(
             name='Run',
@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
                 ('tool', models.CharField(max_length=200)),
                 ('arguments', models.TextField(help_text='As the model wrote them.')),
                 ('effect', models.CharField(blank=True, max_length=16)),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('started', 'Started'), ('waiting', 'Waiting'), ('ok', 'OK'), ('error', 'Error'), ('timeout', 'Timed out'), ('invalid', 'Invalid arguments'), ('refused', 'Refused'), ('uncertain', 'Uncertain')], default='pending', max_length=16)),
+                ('status', models.CharField(choices=[('pending', 'Pending'), ('started', 'Started'), ('waiting', 'Waiting'), ('ok', 'OK'), ('error', 'Error'), ('timeout', 'Timed out'), ('invalid', 'Invalid arguments'), ('refused', 'Refused'), ('cancelled', 'Cancelled'), ('uncertain', 'Uncertain')], default='pending', max_length=16)),
                 ('result', models.TextField(blank=True, null=True)),
                 ('idempotency_key', models.CharField(max_length=80)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
@@ -227,7 +227,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='toolcall',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'started', 'waiting', 'ok', 'error', 'timeout', 'invalid', 'refused', 'uncertain'])), name='call_status_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'started', 'waiting', 'ok', 'error', 'timeout', 'invalid', 'refused', 'cancelled', 'uncertain'])), name='call_status_known'),
         ),
         migrations.AddIndex(
             model_name='wait',

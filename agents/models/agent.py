@@ -89,7 +89,7 @@ class Agent(models.Model):
         null=True,
         blank=True,
         editable=False,
-        on_delete=models.PROTECT,
+        on_delete=models.RESTRICT,
         related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)

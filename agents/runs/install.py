@@ -13,7 +13,7 @@ from typing import Any
 from agents.runs.transitions import arrows
 
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "0e76620272426ecd7cceef8ef23c02e558b202b81533d5d9b0a5856ea3210332"
+FINGERPRINT = "f867e26a93e3209d68ce5e856b33d1a9f6bde42e61cf9b8f0660054a6385b5d8"
 
 
 def statements() -> str:

@@ -15,7 +15,7 @@ import psycopg
 from django.db import DatabaseError
 
 from agents.choices import RunStatus
-from agents.errors import AgentNotFoundError, LeaseLostError
+from agents.errors import AgentNotFoundError, JournalAwayError, LeaseLostError
 from agents.events import (
     CallWaiting,
     Ending,
@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from agents.runs.claims import Claimed
     from heartbit_site.base.errors import HeartbitError
 
+_ABOUT_THE_DATA = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.errors.ProgramLimitExceeded,
+    psycopg.errors.StatementTooComplex,
+)
 _ERRORS: dict[str, type[HeartbitError]] = {"HB001": LeaseLostError, "HB004": AgentNotFoundError}
 
 
@@ -114,8 +120,7 @@ class Lease:
             return await self.record()  # it may have committed just before
         except DatabaseError as error:
             # Django wraps the driver's error; the runtime knows that one.
-            cause = error.__cause__ or error
-            raise _translated(cause) or cause from error
+            raise _translated(error.__cause__ or error) from error
         return self._recorded(row, (event,))
 
     async def finish(self, ending: Ending, *events: Event) -> Settled | Moved:
@@ -175,12 +180,16 @@ class Lease:
 
     async def release(self, reason: str, *, delay_seconds: float = 0) -> bool:
         """Hand the run back to the queue; False when it was not ours any more."""
-        row = await call(
-            self._pool,
+        row = await self._write(
             "SELECT heartbit_release(%s, %s, %s, %s) AS released",
             (*self._held(), reason, delay_seconds),
         )
-        return bool(row and row["released"])
+        return bool(row["released"])
+
+    @property
+    def token(self) -> int:
+        """The token it writes with; ``transact`` may renew it."""
+        return self._token
 
     def _held(self) -> tuple[UUID, int]:
         return self._run, self._token
@@ -199,17 +208,24 @@ class Lease:
         try:
             row = await call(self._pool, query, parameters)
         except psycopg.Error as error:
-            raise _translated(error) or error from error
+            raise _translated(error) from error
         if row is None:
             raise LeaseLostError(f"run {self._run} has no row any more")
         return row
 
 
-def _translated(error: BaseException | None) -> HeartbitError | None:
-    """Our error for one of our SQLSTATEs."""
-    if isinstance(error, psycopg.Error) and error.sqlstate in _ERRORS:
-        return _ERRORS[error.sqlstate](str(error.diag.message_primary))
-    return None
+def _translated(error: BaseException) -> BaseException:
+    """Our error for the driver's: what a rule of ours says, or that the database is away.
+
+    Everything that is not about the data itself counts as away: a failover, a migration under way,
+    a dropped session. The run is handed over then, and an attempt later it goes on.
+    """
+    if isinstance(error, psycopg.Error):
+        if error.sqlstate in _ERRORS:
+            return _ERRORS[error.sqlstate](str(error.diag.message_primary))
+        if not isinstance(error, _ABOUT_THE_DATA):
+            return JournalAwayError(f"the journal could not be written: {error}")
+    return error
 
 
 def _json(values: Any) -> str:

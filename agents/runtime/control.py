@@ -19,7 +19,7 @@ from uuid import UUID
 import psycopg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from agents.choices import Home
 
@@ -46,8 +46,9 @@ class Control:
         queues: tuple[str, ...],
         slots: int,
         lease_seconds: float,
-        on_notice: Callable[[str, UUID], None],
+        on_notice: Callable[[str, UUID, UUID | None], None],
         on_lease_lost: Callable[[], None],
+        on_beat: Callable[[], Awaitable[None]],
     ) -> None:
         self.worker_id = 0
         self.worker_name = f"{socket.gethostname()}:{os.getpid()}"
@@ -56,6 +57,7 @@ class Control:
         self._lease_seconds = lease_seconds
         self._on_notice = on_notice
         self._on_lease_lost = on_lease_lost
+        self._on_beat = on_beat
         self._session: psycopg.AsyncConnection | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._proven_at = time.monotonic()
@@ -111,13 +113,21 @@ class Control:
                 if self._session is None or self._session.closed:
                     self._session = await self._connect()
                 async for notice in self._session.notifies():
-                    verb, _, subject = notice.payload.partition(":")
-                    self._on_notice(verb, UUID(subject))
+                    self._hear(notice.payload)
             except (psycopg.Error, OSError) as error:
                 logger.warning("control session lost (%s); connecting again", error)
                 if self._session is None:
                     await asyncio.sleep(RETRY_SECONDS)
                 self._session = None
+
+    def _hear(self, payload: str) -> None:
+        verb, *ids = payload.split(":")
+        try:
+            run_id, root_id = UUID(ids[0]), UUID(ids[1]) if ids[1:] else None
+        except (ValueError, IndexError):
+            logger.warning("a notice that is not ours: %.80r", payload)
+            return
+        self._on_notice(verb, run_id, root_id)
 
     async def _prove(self) -> None:
         """Beat from a connection of its own, so that a stuck LISTEN cannot fake silence."""
@@ -153,7 +163,9 @@ class Control:
         if cursor.rowcount == 0:
             logger.warning("this process was declared dead; registering again")
             await self._register_anew()
+            return
         self._proven_at = began
+        await self._on_beat()
 
     async def _register_anew(self) -> None:
         """Give up everything held in the old name; what the old row holds, a sweeper requeues."""

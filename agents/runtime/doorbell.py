@@ -30,11 +30,19 @@ class Doorbell(Protocol):
         ...
 
 
+MAX_BACKLOG = 1_000
+
+
 class FleetDoorbell:
     """Publishes to Celery from a thread of its own: the broker's client is synchronous."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(2, thread_name_prefix="publish")
+        self._backlog = 0
+
+    def close(self) -> None:
+        """Forget what is not published yet; the sweepers ring it."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def ring(self, run: Child) -> None:
         """Publish a nudge."""
@@ -46,13 +54,15 @@ class FleetDoorbell:
         self._submit(lambda: dispatch.fan_out(header, (parent.id, parent.queue)))
 
     def _submit(self, publish: Callable[[], None]) -> None:
-        self._executor.submit(publish).add_done_callback(_report)
+        if self._backlog >= MAX_BACKLOG:
+            return  # the broker is stuck; more messages would only wait in memory
+        self._backlog += 1
+        self._executor.submit(publish).add_done_callback(self._published)
 
-
-def _report(future: Future[None]) -> None:
-    error = future.exception()
-    if error is not None:
-        logger.error("publishing failed; the sweeper will ring", exc_info=error)
+    def _published(self, future: Future[None]) -> None:
+        self._backlog -= 1
+        if not future.cancelled() and (error := future.exception()) is not None:
+            logger.error("publishing failed; the sweeper will ring", exc_info=error)
 
 
 class LocalDoorbell:
@@ -61,6 +71,7 @@ class LocalDoorbell:
     def __init__(self, *, slots: int) -> None:
         self._slots = asyncio.Semaphore(slots)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: set[UUID] = set()
         self._execute: Callable[[UUID, str], Awaitable[str]] | None = None
 
     def connect(self, execute: Callable[[UUID, str], Awaitable[str]]) -> None:
@@ -69,6 +80,9 @@ class LocalDoorbell:
 
     def ring(self, run: Child) -> None:
         """Start a slice of the run, when a slot is free."""
+        if run.id in self._waiting:
+            return
+        self._waiting.add(run.id)
         task = asyncio.get_running_loop().create_task(self._serve(run.id))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -82,4 +96,5 @@ class LocalDoorbell:
         if self._execute is None:
             raise RuntimeError("connect() was not called")
         async with self._slots:
+            self._waiting.discard(run_id)
             await self._execute(run_id, f"local-{run_id}")

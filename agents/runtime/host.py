@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from agents import dispatch
 from agents.choices import Home
 from agents.live.local import LocalWindow
 from agents.live.valkey import ValkeyWindow, connect
@@ -111,7 +110,8 @@ class FleetHost(Host):
         self._slots = slots
         self._valkey = connect(settings.REDIS_URL)
         self._window = ValkeyWindow(self._valkey)
-        super().__init__(Home.FLEET, self._window, FleetDoorbell(), queues=queues, slots=slots)
+        self._doorbell = FleetDoorbell()
+        super().__init__(Home.FLEET, self._window, self._doorbell, queues=queues, slots=slots)
 
     async def start(self) -> None:
         """Also write live output from here on."""
@@ -121,6 +121,7 @@ class FleetHost(Host):
     async def stop(self) -> None:
         """Also write what is left of the live output."""
         await super().stop()
+        self._doorbell.close()
         self._flusher.cancel()
         await asyncio.gather(self._flusher, return_exceptions=True)
         await self._window.flush()
@@ -130,7 +131,7 @@ class FleetHost(Host):
         return self._slots - self.process.in_flight
 
     def _ring(self, run_id: UUID, queue: str) -> None:
-        dispatch.ring(run_id, queue=queue)
+        self._doorbell.ring(Child(run_id, queue))
 
 
 class LocalHost(Host):
@@ -147,7 +148,8 @@ class LocalHost(Host):
         self._doorbell.connect(self.process.execute)
 
     def execute(self, run_id: UUID) -> None:
-        """Start a local run in this process."""
+        """Start a local run in this process, and look after its tree from now on."""
+        self.process.adopt(run_id)
         self._doorbell.ring(Child(run_id, ""))
 
     def _free_slots(self) -> int:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, LiteralString
 
 import psycopg
 from pydantic import ValidationError
 
 from agents.choices import TERMINAL, Home
-from agents.errors import LeaseLostError
+from agents.errors import JournalAwayError, LeaseLostError
 from agents.events import RunFailed
 from agents.live.window import RunWindow, Window
 from agents.llm.pricing import cost
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     import httpx
+    from psycopg.rows import DictRow
 
     from agents.loop.definition import AgentDefinition
     from agents.runtime.doorbell import Doorbell
@@ -46,6 +47,17 @@ logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 0.5
 TOO_OLD_DELAY_SECONDS = 5.0
+DRAIN_SECONDS = 10.0
+
+_HELD = """
+    SELECT id, lease_token, cancel_requested, queue FROM agents_run
+    WHERE worker_id = %s AND status = 'running'
+"""
+_QUEUED = """
+    SELECT id FROM agents_run
+    WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
+          AND available_at <= clock_timestamp()
+"""
 
 StopReason = Literal["cancel", "lease lost", "drain"]
 
@@ -111,6 +123,8 @@ class Process:
         self._pool: Pool = open_pool(configuration.database_url)
         self._definitions = Definitions(self._pool)
         self._held: dict[tuple[UUID, int], _Held] = {}
+        self._orphans: set[tuple[UUID, int]] = set()
+        self._roots: set[UUID] = set()
         self._draining = False
         self.control = Control(
             configuration.direct_url,
@@ -120,7 +134,12 @@ class Process:
             lease_seconds=configuration.lease_seconds,
             on_notice=self._notice,
             on_lease_lost=self._lose_all,
+            on_beat=self._reconcile,
         )
+
+    def adopt(self, root_id: UUID) -> None:
+        """Take care of a local run and its tree: no other process does."""
+        self._roots.add(root_id)
 
     @property
     def in_flight(self) -> int:
@@ -145,7 +164,9 @@ class Process:
         held = list(self._held.values())
         for run in held:
             run.stop("drain")
-        await asyncio.gather(*(run.task for run in held), return_exceptions=True)
+        if held:
+            # What does not end in time is requeued by a sweeper, once this process has left.
+            await asyncio.wait([run.task for run in held], timeout=DRAIN_SECONDS)
 
     async def execute(self, run_id: UUID, task_id: str) -> str:
         """Serve a nudge: claim the run, or another one, and work one slice of it.
@@ -153,13 +174,14 @@ class Process:
         Returns:
             What became of the slice, for the task's log.
         """
-        if self._draining:
-            return "draining"
+        if self._draining or not self.control.worker_id:
+            return "not now"  # the run is still queued; a sweep rings again
         try:
             claimed = await claim(self._pool, self._claimant(), run_id, task_id=task_id)
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
+            # Whether it was claimed is unknown: ``_reconcile`` hands back what nobody works on.
             logger.warning("no claim: the database is away (%s)", error)
-            return "database away"  # the run is still queued; the sweeper rings again
+            return "database away"
         if claimed is None:
             return "nothing to do"
         held = self._hold(claimed)
@@ -199,7 +221,7 @@ class Process:
     async def _slice(self, held: _Held) -> str:
         try:
             return await self._work(held)
-        except psycopg.OperationalError as error:
+        except (JournalAwayError, psycopg.Error) as error:
             logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
             return await self._outlast(held)
 
@@ -213,13 +235,16 @@ class Process:
             logger.warning("run %s has news from a newer Heartbit (%s)", held.claimed.id, error)
             await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
             return "handed over"
+        except ValueError as error:
+            await held.lease.finish(RunFailed("internal", f"The journal cannot be read: {error}."))
+            return "failed"
         try:
             definition = await self._definitions.get(held.claimed.version_id)
             ports = await self._ports(held, definition)
             return await Slice(held.journaled, definition, ports).run()
         except asyncio.CancelledError:
             return await self._stopped(held)
-        except (LeaseLostError, psycopg.OperationalError):
+        except (LeaseLostError, JournalAwayError, psycopg.Error):
             raise
         except HeartbitError as error:
             # The definition cannot be executed as it is: no further attempt will mend that.
@@ -251,12 +276,45 @@ class Process:
 
     async def _outlast(self, held: _Held) -> str:
         """Wait for the database to come back, then hand the run over: its last write is unknown."""
-        while held.why != "lease lost":
+        while held.why not in ("lease lost", "drain") and not self._pool.closed:
             try:
                 return await self._hand_over(held, "database was away")
-            except psycopg.OperationalError:
+            except JournalAwayError:
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
-        return "lease lost"
+        return "lease lost"  # a sweeper requeues it, once this process has left
+
+    async def _reconcile(self) -> None:
+        """Compare what the database says this process holds with what it works on.
+
+        A claim whose answer was lost, or a slice that ended in a way nobody foresaw, leaves a run
+        in the name of a process that lives. It is handed back when two looks in a row find it. A
+        cancel whose notice was missed is found here as well.
+        """
+        rows = await self._rows(_HELD, (self.control.worker_id,))
+        mine = {(run.claimed.id, run.lease.token): run for run in self._held.values()}
+        orphans: set[tuple[UUID, int]] = set()
+        for row in rows:
+            key = (row["id"], row["lease_token"])
+            if key not in mine:
+                orphans.add(key)
+                if key in self._orphans:
+                    await self._disown(row)
+            elif row["cancel_requested"]:
+                mine[key].stop("cancel")
+        self._orphans = orphans
+        if self._roots:
+            for row in await self._rows(_QUEUED, (list(self._roots),)):
+                self._outside.doorbell.ring(Child(row["id"], ""))
+
+    async def _disown(self, row: DictRow) -> None:
+        logger.warning("run %s was held by nobody: queued again", row["id"])
+        parameters = (row["id"], row["lease_token"], "held by nobody")
+        await self._rows("SELECT heartbit_release(%s, %s, %s, 0)", parameters)
+        self._outside.doorbell.ring(Child(row["id"], row["queue"]))
+
+    async def _rows(self, query: LiteralString, parameters: tuple[object, ...]) -> list[DictRow]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
 
     async def _ports(self, held: _Held, definition: AgentDefinition) -> Ports:
         outside, claimed = self._outside, held.claimed
@@ -285,12 +343,12 @@ class Process:
         if lease.ring is not None:
             self._outside.doorbell.ring(lease.ring)
 
-    def _notice(self, verb: str, run_id: UUID) -> None:
+    def _notice(self, verb: str, run_id: UUID, root_id: UUID | None) -> None:
         if verb == "cancel":
             for held in self._held.values():
                 if held.claimed.id == run_id:
                     held.stop("cancel")
-        elif verb == "ring" and self.configuration.home is Home.LOCAL:
+        elif verb == "ring" and root_id in self._roots:
             self._outside.doorbell.ring(Child(run_id, ""))
 
     def _lose_all(self) -> None:

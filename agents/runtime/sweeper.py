@@ -88,8 +88,8 @@ class Sweeper(threading.Thread):
                     application_name="heartbit-sweeper",
                 )
                 self.sweep(connection)
-            except psycopg.Error as error:
-                logger.warning("sweep failed (%s); trying again", error)
+            except Exception:  # whatever it was, the next sweep must come
+                logger.exception("sweep failed; trying again")
                 if connection is not None:
                     connection.close()
                 connection = None

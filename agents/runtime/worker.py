@@ -33,7 +33,7 @@ def start(*, queues: tuple[str, ...], slots: int) -> None:
 def drain() -> None:
     """Hand back everything that is held, so that a shutdown does not wait for models."""
     if _host:
-        aio.run(_host[0].process.drain())
+        aio.submit(_host[0].process.drain())  # never wait in a signal handler
 
 
 def stop() -> None:

@@ -2,11 +2,18 @@
 -- a rule such as "resolve the wait and count it down under the parent's lock" stands in one place
 -- for every caller: the async runtime, Django's connections and the sweeper.
 --
--- Lock order everywhere: parent before child, siblings by id.
+-- Lock order everywhere: parent before child, siblings by id. Row locks are FOR NO KEY UPDATE: no
+-- key ever changes, and a foreign key's check at commit must not wait for a run that is being moved.
 -- Errors: HB001 = the lease is lost (another claim, or the run is no longer running);
 --         HB004 = a definition that the run needs is gone.
 
 -- ---------------------------------------------------------------------------------------- journal
+
+-- A count of tokens as its columns can hold it.
+CREATE OR REPLACE FUNCTION heartbit_count(p_text text)
+RETURNS int LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(greatest(coalesce(p_text, '0')::numeric, 0), 2147483647)::int
+$$;
 
 -- Insert events after sequence number p_after and project them onto calls and the usage ledger.
 CREATE OR REPLACE FUNCTION heartbit_journal(p_run uuid, p_workspace bigint, p_after int, p_events jsonb)
@@ -27,9 +34,13 @@ BEGIN
             INSERT INTO base_usageentry
                 (workspace_id, run_id, turn, model, input_tokens, output_tokens,
                  cached_input_tokens, cost_usd, at)
-            VALUES (p_workspace, p_run, (p ->> 'turn')::int, p ->> 'model',
-                    (p #>> '{usage,input_tokens}')::int, (p #>> '{usage,output_tokens}')::int,
-                    (p #>> '{usage,cached_input_tokens}')::int, (p ->> 'cost_usd')::numeric, v_now);
+            -- The figures are the provider's: out of range, they must not refuse the answer.
+            VALUES (p_workspace, p_run, (p ->> 'turn')::int, left(p ->> 'model', 200),
+                    heartbit_count(p #>> '{usage,input_tokens}'),
+                    heartbit_count(p #>> '{usage,output_tokens}'),
+                    heartbit_count(p #>> '{usage,cached_input_tokens}'),
+                    CASE WHEN (p ->> 'cost_usd')::numeric BETWEEN 0 AND 999999
+                         THEN (p ->> 'cost_usd')::numeric END, v_now);
             IF jsonb_array_length(p #> '{message,tool_calls}') > 0 THEN
                 INSERT INTO agents_toolcall
                     (run_id, call_id, provider_id, tool, arguments, effect, status, idempotency_key)
@@ -60,7 +71,7 @@ END $$;
 -- Tokens that a batch of events adds to the run's row.
 CREATE OR REPLACE FUNCTION heartbit_tokens(p_events jsonb, p_field text)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(sum((e #>> ARRAY['payload', 'usage', p_field])::bigint), 0)
+    SELECT coalesce(sum(heartbit_count(e #>> ARRAY['payload', 'usage', p_field])), 0)
     FROM jsonb_array_elements(p_events) AS e WHERE e ->> 'type' = 'model.answered'
 $$;
 
@@ -136,13 +147,13 @@ DECLARE r agents_run;
 BEGIN
     SELECT * INTO r FROM agents_run t
     WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
-          AND t.available_at <= clock_timestamp() FOR UPDATE;
+          AND t.available_at <= clock_timestamp() FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         IF p_home <> 'fleet' THEN RETURN; END IF;
         SELECT * INTO r FROM agents_run t
         WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = ANY (p_queues)
               AND t.available_at <= clock_timestamp()
-        ORDER BY t.priority DESC, t.available_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+        ORDER BY t.priority DESC, t.available_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN RETURN; END IF;
     END IF;
     UPDATE agents_run t
@@ -166,7 +177,7 @@ CREATE OR REPLACE FUNCTION heartbit_lock_held(p_run uuid, p_token bigint)
 RETURNS agents_run LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
-    SELECT * INTO r FROM agents_run WHERE id = p_run FOR UPDATE;
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
     IF r.id IS NULL OR r.status <> 'running' OR r.lease_token <> p_token THEN
         RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
     END IF;
@@ -211,7 +222,7 @@ CREATE OR REPLACE FUNCTION heartbit_resolve_wait(p_run uuid, p_key text, p_value
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
-    SELECT * INTO r FROM agents_run WHERE id = p_run FOR UPDATE;
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
     UPDATE agents_wait SET value = p_value, resolved_at = clock_timestamp()
     WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
     IF NOT FOUND OR r.finished_at IS NOT NULL THEN
@@ -227,7 +238,7 @@ BEGIN
     WHERE id = p_run RETURNING * INTO r;
     IF r.status <> 'queued' THEN RETURN NULL; END IF;
     IF r.home = 'local' THEN
-        PERFORM pg_notify('heartbit', 'ring:' || r.id); -- its process may not be the one resolving
+        PERFORM pg_notify('heartbit', 'ring:' || r.id || ':' || r.root_id); -- it may be another process's
     END IF;
     RETURN r.id;
 END $$;
@@ -248,6 +259,12 @@ BEGIN
     IF r.open_waits > 0 THEN
         UPDATE agents_wait SET value = '{"status": "void"}', resolved_at = clock_timestamp()
         WHERE run_id = r.id AND resolved_at IS NULL;
+    END IF;
+    IF p_status <> 'succeeded' THEN
+        UPDATE agents_toolcall
+        SET status = CASE WHEN status = 'started' THEN 'uncertain' ELSE 'cancelled' END,
+            finished_at = clock_timestamp()
+        WHERE run_id = r.id AND finished_at IS NULL;
     END IF;
     IF r.parent_id IS NULL THEN RETURN NULL; END IF;
     IF p_status = 'succeeded' THEN
@@ -274,7 +291,7 @@ DECLARE
 BEGIN
     SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
     IF v_parent IS NOT NULL THEN
-        SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_parent FOR UPDATE;
+        SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE;
     END IF;
     r := heartbit_lock_held(p_run, p_token);
     IF r.last_seq <> p_folded THEN
@@ -359,9 +376,9 @@ DECLARE
 BEGIN
     SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
     IF v_parent IS NOT NULL THEN
-        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR UPDATE;
+        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE;
     END IF;
-    SELECT * INTO r FROM agents_run WHERE id = p_run FOR UPDATE;
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
     IF r.id IS NULL OR r.finished_at IS NOT NULL THEN RETURN NULL; END IF;
     IF r.status = 'running' THEN
         IF NOT r.cancel_requested THEN
@@ -384,8 +401,9 @@ END $$;
 
 -- ------------------------------------------------------------------------------------------ sweep
 
--- Requeue what a dead worker held; quarantine what has killed its workers p_max_attempts times
--- without progress. Returns the fleet's runs to ring.
+-- Requeue what a dead worker held. A run whose slices died p_max_attempts times without progress is
+-- quarantined, but only when it was alone: otherwise a neighbour may have done it. Returns the
+-- fleet's runs to ring.
 CREATE OR REPLACE FUNCTION heartbit_recover(p_worker bigint, p_max_attempts int)
 RETURNS TABLE (ring uuid) LANGUAGE plpgsql AS $$
 DECLARE
@@ -393,18 +411,20 @@ DECLARE
     c record;
     v_ring uuid;
     v_attempts int;
+    v_alone boolean;
 BEGIN
+    SELECT count(*) = 1 INTO v_alone FROM agents_run WHERE worker_id = p_worker AND status = 'running';
     UPDATE agents_workerheartbeat SET gone_at = clock_timestamp() WHERE id = p_worker AND gone_at IS NULL;
     FOR c IN SELECT id, parent_id FROM agents_run
-             WHERE worker_id = p_worker AND status = 'running' ORDER BY id LOOP
+             WHERE worker_id = p_worker AND status = 'running' ORDER BY root_id, id LOOP
         IF c.parent_id IS NOT NULL THEN
-            PERFORM 1 FROM agents_run WHERE id = c.parent_id FOR UPDATE;
+            PERFORM 1 FROM agents_run WHERE id = c.parent_id FOR NO KEY UPDATE;
         END IF;
         SELECT * INTO r FROM agents_run
-        WHERE id = c.id AND worker_id = p_worker AND status = 'running' FOR UPDATE;
+        WHERE id = c.id AND worker_id = p_worker AND status = 'running' FOR NO KEY UPDATE;
         CONTINUE WHEN NOT FOUND;
         v_attempts := CASE WHEN r.last_seq > r.claimed_seq THEN 0 ELSE r.attempts + 1 END;
-        IF v_attempts >= p_max_attempts THEN
+        IF v_attempts >= p_max_attempts AND v_alone THEN
             v_ring := heartbit_end(r, 'quarantined', NULL, jsonb_build_object(
                 'kind', 'internal', 'message', format(
                     'Its worker died %s times without progress; the run is quarantined.', v_attempts)),
@@ -432,7 +452,8 @@ DECLARE
     v_ring uuid;
 BEGIN
     FOR w IN SELECT t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
-             LEFT JOIN agents_run c ON t.kind = 'child' AND c.id = split_part(t.key, ':', 2)::uuid
+             LEFT JOIN agents_run c
+                 ON c.id = CASE WHEN t.kind = 'child' THEN split_part(t.key, ':', 2)::uuid END
              WHERE t.resolved_at IS NULL AND t.expires_at <= clock_timestamp()
              ORDER BY t.run_id, t.id LIMIT p_limit LOOP
         v_ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
@@ -454,6 +475,6 @@ RETURNS TABLE (ring uuid) LANGUAGE sql AS $$
         WHERE status = 'queued' AND home = 'fleet' AND queue = ANY (p_queues)
               AND available_at <= clock_timestamp()
               AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => p_older_seconds))
-        ORDER BY priority DESC, available_at LIMIT p_limit FOR UPDATE SKIP LOCKED)
+        ORDER BY priority DESC, available_at LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING id
 $$;
