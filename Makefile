@@ -61,6 +61,14 @@ $(STAMP): pyproject.toml requirements.lock
 		echo "and then make again." >&2; \
 		exit 1; \
 	fi
+	@ldconfig -p 2>/dev/null | grep -q libgomp.so.1 || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing libgomp1 (the local model needs it) ..."; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y libgomp1 \
+			>/dev/null; \
+	else \
+		echo "The local model needs libgomp1: sudo apt-get install -y libgomp1" >&2; \
+	fi
 	@echo "Creating .venv with $(PYTHON) ..."
 	@"$(PYTHON)" -m venv .venv
 	@echo "Installing $$(grep -c '==' requirements.lock) packages (some minutes the first time) ..."

@@ -37,6 +37,7 @@ CALL_TONES: dict[str, Tone] = {
     CallStatus.TIMEOUT: "danger",
     CallStatus.INVALID: "warning",
     CallStatus.REFUSED: "warning",
+    CallStatus.CANCELLED: "",
     CallStatus.UNCERTAIN: "warning",
 }
 

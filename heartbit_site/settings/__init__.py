@@ -97,9 +97,13 @@ X_FRAME_OPTIONS = "DENY"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {
         # It logs whole URLs, and a query may hold a secret.
         "httpx": {"level": "WARNING"},
+        # Django's own handler shows a failed request only while DEBUG is on.
+        "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
     },
 }
 

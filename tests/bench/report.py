@@ -17,6 +17,7 @@ _COLUMNS = (
     ("target_ms", "target"),
     ("floor_ms", "asyncio"),
     ("celery_floor_ms", "celery"),
+    ("commit_ms", "commit"),
     ("ratio", "ratio"),
     ("target_ratio", "aim"),
     ("cpu_ms_per_run", "cpu ms"),

@@ -54,10 +54,7 @@ def measure(names: Sequence[str], plan: Plan) -> list[dict[str, Any]]:
             raise RuntimeError(f"{name} is {value}: such figures would mean nothing")
     rows: list[dict[str, Any]] = []
     with Rig() as rig:
-        _say(
-            f"one commit {costs.commit_ms():.2f} ms, "
-            f"one call of the model server {_server_ms(rig.wire.url):.2f} ms"
-        )
+        _say(f"one call of the model server {_server_ms(rig.wire.url):.2f} ms")
         background = _background() if plan.cost_runs else 0.0
         for name in names:
             rows += _measure(WORKLOADS[name], rig, plan, background=background)
@@ -75,9 +72,10 @@ def _measure(
         "in_process": rig.paths.in_process,
     }
     taken = _interleaved(workload, ways, plan)
+    commit = round(costs.commit_ms(), 2)
     rows = []
     for path in PATHS:
-        row = _row(workload, path, taken)
+        row = _row(workload, path, taken) | {"commit_ms": commit}
         if plan.cost_runs:
             row |= _costs(workload, path, rig, runs=plan.cost_runs, background=background)
         if row["p50_ms"] > row["target_ms"] and plan.profile_seconds:
@@ -93,7 +91,7 @@ def _measure(
 
 
 def _interleaved(workload: Workload, ways: dict[str, Path], plan: Plan) -> dict[str, list[float]]:
-    """Milliseconds of each way, in turns of a few runs: what loads the machine loads all of them."""
+    """Milliseconds of each way, in turns of a few runs: load strikes all."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for way in ways.values():
         for _ in range(plan.warm_up):

@@ -33,7 +33,7 @@ async def test_a_claim_whose_answer_was_lost_is_found_and_served(
     studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await orm.in_thread(agent)
-    lost = []
+    lost: list[DictRow | None] = []
 
     async def losing(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
         row = await call(pool, query, parameters)
@@ -52,7 +52,7 @@ async def test_a_failover_while_a_tool_writes_is_no_failure_of_the_run(
     studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await orm.in_thread(lambda: agent(tools=("http_request", "current_time")))
-    refused = []
+    refused: list[str] = []
 
     async def failing(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
         if "tool.started" in str(parameters) and not refused:
@@ -72,7 +72,7 @@ async def test_a_failover_while_a_tool_writes_is_no_failure_of_the_run(
 async def test_a_suspension_whose_answer_was_lost_goes_on(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lost = []
+    lost: list[DictRow | None] = []
 
     async def losing(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
         row = await call(pool, query, parameters)
