@@ -18,6 +18,8 @@ from uuid import UUID
 
 import psycopg
 
+from heartbit_site.base import aio
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -73,9 +75,7 @@ class Control:
 
     async def stop(self) -> None:
         """Leave: the row says when, the lock goes with the session."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await aio.cancel_and_wait(*self._tasks)
         if self._session is None:
             return
         try:

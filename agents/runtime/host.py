@@ -24,6 +24,7 @@ from agents.runtime.doorbell import Doorbell, FleetDoorbell, LocalDoorbell
 from agents.runtime.models import Models
 from agents.runtime.process import Configuration, Outside, Process
 from agents.runtime.sweeper import Duty, Sweeper
+from heartbit_site.base import aio
 from heartbit_site.base.http import guarded_client, parse_allow
 from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
@@ -122,8 +123,7 @@ class FleetHost(Host):
         """Also write what is left of the live output."""
         await super().stop()
         self._doorbell.close()
-        self._flusher.cancel()
-        await asyncio.gather(self._flusher, return_exceptions=True)
+        await aio.cancel_and_wait(self._flusher)
         await self._window.flush()
         await self._valkey.aclose()
 

