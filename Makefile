@@ -1,7 +1,8 @@
 # `make` lists the targets. Setting up needs python3 (3.11 or newer) and nothing else.
 
 SHELL := /bin/sh
-PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+# The system's own comes first: every user can execute it, also one that root's servers run as.
+PYTHON ?= $(shell for python in /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& command -v $$python && break; done)
 BIN := .venv/bin

@@ -21,7 +21,12 @@ def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
         min_size=1,
         max_size=max_size,
         open=False,
-        kwargs={"autocommit": True, "row_factory": dict_row, "prepare_threshold": 2},
+        kwargs={
+            "application_name": "heartbit-journal",
+            "autocommit": True,
+            "row_factory": dict_row,
+            "prepare_threshold": 2,
+        },
     )
 
 

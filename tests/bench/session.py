@@ -76,6 +76,7 @@ def _measure(
     rows = []
     for path in PATHS:
         row = _row(workload, path, taken) | {"commit_ms": commit}
+        row["celery_floor_lost"] = rig.paths.celery.lost
         if plan.cost_runs:
             row |= _costs(workload, path, rig, runs=plan.cost_runs, background=background)
         if row["p50_ms"] > row["target_ms"] and plan.profile_seconds:

@@ -32,6 +32,7 @@ class Verdict:
     """What was found.
 
     Attributes:
+        kills: Workers killed.
         lost: Accepted runs without a terminal state.
         repeated: Model calls made after their answer had been journaled.
         doubled: Effects that happened twice, or under two keys.
@@ -43,6 +44,7 @@ class Verdict:
         invalid: Why the scenario proves nothing, if it does not.
     """
 
+    kills: int = 0
     lost: int = 0
     repeated: int = 0
     doubled: int = 0
@@ -61,7 +63,7 @@ class Verdict:
 
 def check(records: Records) -> Verdict:
     """Judge a scenario's records."""
-    verdict = Verdict()
+    verdict = Verdict(kills=len(records.kills))
     kills: dict[str, list[Kill]] = defaultdict(list)
     for kill in records.kills:
         for run_id in kill.held:

@@ -35,6 +35,7 @@ def row(
         "pass": held and not verdict.faults and not verdict.invalid,
         "seed": seed,
         "also": {
+            "kills": verdict.kills,
             "recoveries": len(verdict.recoveries),
             "model_calls_repeated_in_flight": verdict.repeated_in_flight,
             "idempotent_effects_repeated_with_key": verdict.repeats_with_key,

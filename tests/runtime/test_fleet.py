@@ -176,7 +176,7 @@ def test_a_database_that_drops_every_session_loses_nothing(
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            " WHERE application_name LIKE 'heartbit-%'"
         )
     run = ended(run_id)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
