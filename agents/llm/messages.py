@@ -1,7 +1,6 @@
 """The typed conversation that every model adapter translates to and from its wire format.
 
-Values are frozen and carry no provider types; ``to_json``/``from_json`` are the form in which they
-are journaled (versioned by the journal's event, never pickled).
+Values are frozen and carry no provider types. ``agents.events`` journals them as JSON.
 """
 
 from __future__ import annotations

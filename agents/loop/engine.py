@@ -116,7 +116,7 @@ class Slice:
             message=completion.message,
             usage=completion.usage,
             finish_reason=completion.finish_reason,
-            model=completion.model,
+            model=self._ports.model.name,
             duration_ms=round((time.monotonic() - began) * 1000),
             cost_usd=None if cost is None else str(cost),
         )

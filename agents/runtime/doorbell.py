@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,7 +39,7 @@ class FleetDoorbell:
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(2, thread_name_prefix="publish")
-        self._backlog = 0
+        self._room = threading.Semaphore(MAX_BACKLOG)  # taken on the loop, given back by threads
 
     def close(self) -> None:
         """Forget what is not published yet; the sweepers ring it."""
@@ -54,13 +55,12 @@ class FleetDoorbell:
         self._submit(lambda: dispatch.fan_out(header, (parent.id, parent.queue)))
 
     def _submit(self, publish: Callable[[], None]) -> None:
-        if self._backlog >= MAX_BACKLOG:
+        if not self._room.acquire(blocking=False):
             return  # the broker is stuck; more messages would only wait in memory
-        self._backlog += 1
         self._executor.submit(publish).add_done_callback(self._published)
 
     def _published(self, future: Future[None]) -> None:
-        self._backlog -= 1
+        self._room.release()
         if not future.cancelled() and (error := future.exception()) is not None:
             logger.error("publishing failed; the sweeper will ring", exc_info=error)
 

@@ -125,7 +125,7 @@ class Process:
         self._held: dict[tuple[UUID, int], _Held] = {}
         self._orphans: set[tuple[UUID, int]] = set()
         self._roots: set[UUID] = set()
-        self._draining = False
+        self._draining = asyncio.Event()
         self.control = Control(
             configuration.direct_url,
             home=configuration.home,
@@ -160,7 +160,7 @@ class Process:
 
     async def drain(self) -> None:
         """Claim nothing more and give every held run back to the queue."""
-        self._draining = True
+        self._draining.set()
         held = list(self._held.values())
         for run in held:
             run.stop("drain")
@@ -174,7 +174,7 @@ class Process:
         Returns:
             What became of the slice, for the task's log.
         """
-        if self._draining or not self.control.worker_id:
+        if self._draining.is_set() or not self.control.worker_id:
             return "not now"  # the run is still queued; a sweep rings again
         try:
             claimed = await claim(self._pool, self._claimant(), run_id, task_id=task_id)
@@ -185,6 +185,10 @@ class Process:
         if claimed is None:
             return "nothing to do"
         held = self._hold(claimed)
+        if (
+            self._draining.is_set()
+        ):  # began while the claim was on its way, so it did not see this run
+            held.stop("drain")
         try:
             outcome = await self._slice(held)
         except LeaseLostError as lost:
@@ -228,15 +232,20 @@ class Process:
     async def _work(self, held: _Held) -> str:
         state = held.journaled.state
         try:
-            for recorded in held.claimed.history():
-                state.fold(recorded)
+            history = held.claimed.history()
         except (KeyError, ValidationError) as error:
             # In a rolling deploy the new workers can read it, so it is theirs.
             logger.warning("run %s has news from a newer Heartbit (%s)", held.claimed.id, error)
             await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
             return "handed over"
-        except ValueError as error:
-            await held.lease.finish(RunFailed("internal", f"The journal cannot be read: {error}."))
+        try:
+            for recorded in history:
+                state.fold(recorded)
+        except (KeyError, ValueError) as error:
+            logger.exception("the journal of run %s contradicts itself", held.claimed.id)
+            # Not through the fold, which is what failed; nobody can go on from here.
+            message = f"The run's journal contradicts itself ({error}): it cannot go on."
+            await held.lease.finish(RunFailed("internal", message))
             return "failed"
         try:
             definition = await self._definitions.get(held.claimed.version_id)

@@ -37,6 +37,8 @@ async def test_an_answer_is_the_output(studio: Studio, agent: Create) -> None:
         "run.succeeded",
     ]
     assert run.output_tokens > 0
+    answered = (await studio.events(run))[2]
+    assert answered.payload["model"] == "openai:fake", "the ledger's name, not the server's"
 
 
 async def test_the_text_streams_while_the_run_works(studio: Studio, agent: Create) -> None:

@@ -10,7 +10,8 @@ import psycopg
 from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
-from agents.choices import RunStatus
+from agents.actions.start_run import start_run
+from agents.choices import Home, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run
 from agents.runs import claims, lease
@@ -20,6 +21,7 @@ from heartbit_site.base import orm
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+    from uuid import UUID
 
     import pytest
     from psycopg.rows import DictRow
@@ -46,6 +48,50 @@ async def test_a_claim_whose_answer_was_lost_is_found_and_served(
     run = await studio.run("[[text: Done.]]")
     assert lost
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
+
+
+async def test_a_claim_on_its_way_when_a_drain_begins_is_handed_back(
+    studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await orm.in_thread(agent)
+    drains: list[asyncio.Task[None]] = []
+
+    async def late(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
+        row = await call(pool, query, parameters)
+        drains.append(asyncio.create_task(studio.host.process.drain()))
+        await drains[0]
+        return row
+
+    monkeypatch.setattr(claims, "call", late)
+    run_id = await studio.start("[[hang: headers]]")
+    async with asyncio.timeout(5):
+        while not await orm.in_thread(
+            lambda: Run.objects.filter(pk=run_id, status="queued", last_seq=3).exists()
+        ):
+            await asyncio.sleep(0.02)
+
+
+async def test_a_journal_that_contradicts_itself_ends_in_one_sentence(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(agent)
+
+    def corrupted() -> UUID:
+        run_id = start_run(studio.workspace, "Do it.", agent="solo", home=Home.LOCAL)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO agents_runevent (run_id, seq, type, payload)"
+                " VALUES (%s, 2, 'tool.finished', %s)",
+                [run_id, json.dumps({"call_id": "9.9", "status": "ok", "content": ""})],
+            )
+            cursor.execute("UPDATE agents_run SET last_seq = 2 WHERE id = %s", [run_id])
+        return run_id
+
+    run_id = await orm.in_thread(corrupted)
+    studio.host.execute(run_id)
+    run = await wait_for_end(run_id, studio.host.window)
+    assert run.error is not None
+    assert "contradicts itself" in run.error["message"]
 
 
 async def test_a_failover_while_a_tool_writes_is_no_failure_of_the_run(
