@@ -55,3 +55,47 @@ class WaitKind(models.TextChoices):
     """What a suspended run waits for."""
 
     CHILD = "child", "Sub-agent"
+    APPROVAL = "approval", "A person's decision"
+    TIMER = "timer", "A point in time"
+
+
+class AgentApproval(models.TextChoices):
+    """Which tool calls of an agent wait for a person."""
+
+    NEVER = "never", "None"
+    EFFECTS = "effects", "Those with an effect outside"  # every effect class but pure
+    ALWAYS = "always", "All"
+
+
+class BindingApproval(models.TextChoices):
+    """Which calls of one tool of an agent wait for a person; empty: as the agent says."""
+
+    NEVER = "never", "None"
+    ALWAYS = "always", "All"
+    WHEN = "when", "Those whose arguments fit the rule"
+
+
+class ReasoningEffort(models.TextChoices):
+    """How long a reasoning model thinks; empty: the provider's default."""
+
+    NONE = "none", "Not at all"
+    LOW = "low", "Low"
+    MEDIUM = "medium", "Medium"
+    HIGH = "high", "High"
+
+
+class Verdict(models.TextChoices):
+    """What a person decided about a call."""
+
+    APPROVED = "approved", "Approved"
+    EDITED = "edited", "Approved with other arguments"
+    DENIED = "denied", "Denied"
+
+
+class SecondMessage(models.TextChoices):
+    """What becomes of a message to a conversation whose last one is still worked on."""
+
+    REJECT = "reject", "Refuse it"
+    QUEUE = "queue", "Answer it afterwards"
+    INTERRUPT = "interrupt", "Cancel the run under way and answer it"
+    STEER = "steer", "Give it to the run under way"

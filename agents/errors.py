@@ -25,5 +25,17 @@ class EmptyTaskError(HeartbitError):
     """A run needs something to do."""
 
 
+class ConversationBusyError(ConflictError):
+    """The last message of the conversation is still worked on, and its policy is to refuse."""
+
+
+class NoLongerOpenError(ConflictError):
+    """Somebody, or something, was quicker: the call is decided, or its run has ended."""
+
+
+class InvalidEditError(HeartbitError):
+    """The arguments that a person wrote for a call do not fit the tool."""
+
+
 class RunStateError(ConflictError):
     """The run's state does not allow this."""

@@ -46,7 +46,10 @@ class RunRequeued:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswered:
-    """The model's whole answer; once journaled it is never asked for again."""
+    """The model's whole answer; once journaled it is never asked for again.
+
+    ``seen`` is the last event that the model had been told of when it was asked.
+    """
 
     type: ClassVar[str] = "model.answered"
     turn: int
@@ -56,6 +59,62 @@ class ModelAnswered:
     model: str
     duration_ms: int = 0
     cost_usd: str | None = None
+    seen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDelayed:
+    """The provider, or Heartbit's own limiter, wants a long pause: the run waits without a worker.
+
+    Attributes:
+        turn: The turn that was to be asked.
+        key: The timer's wait.
+        reason: One sentence for a person.
+        delay_seconds: How long.
+        counted: Whether it was a failed attempt; waiting for Heartbit's own limiter is none.
+    """
+
+    type: ClassVar[str] = "model.delayed"
+    turn: int
+    key: str
+    reason: str
+    delay_seconds: float
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSummarized:
+    """From here on a summary stands for the conversation's messages 1 up to, not including, upto.
+
+    Message 0, the first one, stays as it is.
+    """
+
+    type: ClassVar[str] = "context.summarized"
+    turn: int
+    upto: int
+    text: str
+    usage: Usage
+    model: str
+    duration_ms: int = 0
+    cost_usd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """A call waits until a person decides; ``digest`` is of exactly what they are shown."""
+
+    type: ClassVar[str] = "approval.requested"
+    call_id: str
+    tool: str
+    arguments: dict[str, Any]
+    effect: str
+    digest: str
+    reason: str
+
+    @property
+    def key(self) -> str:
+        """The wait that the decision resolves."""
+        return f"approval:{self.call_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +128,10 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call's result; once journaled it is never computed again."""
+    """A tool call's result; once journaled it is never computed again.
+
+    ``grant`` is the standing permission by which it ran without being asked for.
+    """
 
     type: ClassVar[str] = "tool.finished"
     call_id: str
@@ -77,6 +139,7 @@ class ToolFinished:
     content: str
     effect: str = ""
     duration_ms: int = 0
+    grant: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +161,15 @@ class WaitResolved:
 
 
 @dataclass(frozen=True, slots=True)
+class RunSteered:
+    """Somebody tells the run something; its next model call sees it. Written by the steer."""
+
+    type: ClassVar[str] = "run.steered"
+    text: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CancelRequested:
     """Somebody wants the running run to stop. Written by the cancel."""
 
@@ -107,11 +179,18 @@ class CancelRequested:
 
 @dataclass(frozen=True, slots=True)
 class RunSucceeded:
-    """The final answer. ``finish_reason`` is ``length`` when the model was cut at max_tokens."""
+    """The final answer.
+
+    Attributes:
+        output: Its text.
+        finish_reason: ``length`` when the model was cut at max_tokens.
+        structured: The answer as the agent's response schema wants it, when it has one.
+    """
 
     type: ClassVar[str] = "run.succeeded"
     output: str
     finish_reason: str = "stop"
+    structured: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +198,7 @@ class RunFailed:
     """The run ended without a final answer.
 
     Attributes:
-        kind: ``limit``, ``model``, ``definition`` or ``internal``.
+        kind: ``limit``, ``model``, ``output``, ``definition`` or ``internal``.
         message: One sentence for a person.
         limit: Which limit, when kind is ``limit``.
         partial: The last text produced before the end.
@@ -154,10 +233,14 @@ Event = (
     | RunStarted
     | RunRequeued
     | ModelAnswered
+    | ModelDelayed
+    | ContextSummarized
+    | ApprovalRequested
     | ToolStarted
     | ToolFinished
     | CallWaiting
     | WaitResolved
+    | RunSteered
     | CancelRequested
     | RunSucceeded
     | RunFailed

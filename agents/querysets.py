@@ -6,10 +6,15 @@ from string import hexdigits
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef
+
+from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
-from agents.models import Run, RunEvent
+from agents.models import Decision, Run, RunEvent, ToolCall
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from heartbit_site.base.models import Workspace
 
 SHORTEST_PREFIX = 8  # characters of an id that may stand for the whole
@@ -42,3 +47,24 @@ def tree(root_id: UUID) -> list[Run]:
 def events_after(run_id: UUID, seq: int) -> list[RunEvent]:
     """A run's journal after ``seq``."""
     return list(RunEvent.objects.filter(run_id=run_id, seq__gt=seq).order_by("seq"))
+
+
+def calls_waiting(workspace: Workspace) -> QuerySet[ToolCall]:
+    """The tool calls that wait for a person's approval, the oldest first, with their runs."""
+    return (
+        ToolCall.objects.filter(
+            run__workspace=workspace,
+            run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
+            status=CallStatus.WAITING,
+            shown__isnull=False,
+        )
+        .exclude(Exists(Decision.objects.filter(run=OuterRef("run"), call_id=OuterRef("call_id"))))
+        .select_related("run", "run__version__agent")
+        .order_by("id")
+    )
+
+
+def shown_tool(call: ToolCall) -> str:
+    """The name of the tool that a call which waits for approval would run."""
+    shown = call.shown or {}
+    return str(shown.get("tool", call.tool))

@@ -10,10 +10,13 @@ import hashlib
 import json
 from typing import Any
 
-from agents.loop.definition import AgentDefinition
+from agents.context import strategy
+from agents.llm.wrappers.retry import RetryPolicy
+from agents.loop.definition import AgentDefinition, BoundTool
 from heartbit_site.base.errors import ConfigurationError
 
-FORMAT = 1
+FORMAT = 2
+_READABLE = (1, 2)  # format 1 lacks what its reader takes the defaults for
 
 
 def digest(snapshot: dict[str, Any]) -> str:
@@ -22,25 +25,35 @@ def digest(snapshot: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read(version_id: int, name: str, snapshot: dict[str, Any]) -> AgentDefinition:
+def read(version_id: int, agent_id: int, name: str, snapshot: dict[str, Any]) -> AgentDefinition:
     """The definition that a stored snapshot holds.
 
     Raises:
         ConfigurationError: A newer Heartbit wrote it.
     """
-    if snapshot.get("format") != FORMAT:
+    if snapshot.get("format") not in _READABLE:
         raise ConfigurationError(
             f"Version {version_id} of agent {name!r} has snapshot format "
-            f"{snapshot.get('format')!r}; this Heartbit reads format {FORMAT}: upgrade the workers."
+            f"{snapshot.get('format')!r}; this Heartbit reads formats up to {FORMAT}: upgrade the "
+            "workers."
         )
     limits = snapshot["limits"]
+    retry = snapshot.get("retry", {})
     return AgentDefinition(
         version_id=version_id,
+        agent_id=agent_id,
         name=name,
         system_prompt=snapshot["system_prompt"],
         model=snapshot["model"],
         temperature=snapshot["temperature"],
-        tools=tuple((tool["name"], tool["hash"]) for tool in snapshot["tools"]),
+        stop=tuple(snapshot.get("stop", ())),
+        reasoning_effort=snapshot.get("reasoning_effort", ""),
+        fallback_models=tuple(snapshot.get("fallback_models", ())),
+        retry=RetryPolicy(**retry),
+        tools=tuple(map(_tool, snapshot["tools"])),
+        approval=snapshot.get("approval", "never"),
+        context=strategy.parse(snapshot.get("context_strategy", {"type": "unlimited"})),
+        response_schema=snapshot.get("response_schema"),
         team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
         max_turns=limits["max_turns"],
         max_tokens=limits["max_tokens"],
@@ -49,4 +62,14 @@ def read(version_id: int, name: str, snapshot: dict[str, Any]) -> AgentDefinitio
         max_tool_output_bytes=limits["max_tool_output_bytes"],
         max_parallel=limits["max_parallel"],
         delegation_timeout_seconds=limits["delegation_timeout_seconds"],
+    )
+
+
+def _tool(tool: dict[str, Any]) -> BoundTool:
+    return BoundTool(
+        name=tool["name"],
+        pinned=tool["hash"],
+        approval=tool.get("approval", ""),
+        approval_when=tool.get("approval_when"),
+        defaults=tool.get("defaults", {}),
     )

@@ -5,11 +5,18 @@ from __future__ import annotations
 from heartbit_site.base import queues
 
 HOUSEKEEPING_SECONDS = 3600.0
+CHECK_ACCOUNTS_SECONDS = 600.0
 
 BEAT_SCHEDULE = {
     "heartbit-housekeeping": {
         "task": queues.HOUSEKEEPING,
         "schedule": HOUSEKEEPING_SECONDS,
         "options": {"queue": queues.SYSTEM},
-    }
+    },
+    "heartbit-check-accounts": {
+        "task": queues.CHECK_ACCOUNTS,
+        "schedule": CHECK_ACCOUNTS_SECONDS,
+        # Without a worker nothing piles up: the next ring asks the same.
+        "options": {"queue": queues.SYSTEM, "expires": CHECK_ACCOUNTS_SECONDS},
+    },
 }

@@ -43,11 +43,20 @@ logger = logging.getLogger(__name__)
 
 Status = Literal["ok", "error", "timeout", "invalid", "refused"]
 Intent = Callable[[], Awaitable[None]]
-Policy = Callable[[ToolSpec, Mapping[str, Any]], str | None]
 
 MAX_OUTPUT_BYTES = 65_536
 MAX_ARGUMENT_BYTES = 1_000_000
 CANCEL_GRACE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A policy's answer: a person decides first, for this reason."""
+
+    reason: str
+
+
+Policy = Callable[[ToolSpec, Mapping[str, Any]], str | Ask | None]
 
 _abandoned: set[asyncio.Future[Any]] = set()  # a task nobody refers to may be collected half-way
 
@@ -94,6 +103,36 @@ class Prepared:
     timeout_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A call that is understood.
+
+    Attributes:
+        spec: The tool.
+        arguments: Parsed and valid, defaults included.
+        keywords: What the function is called with, but for the context.
+    """
+
+    spec: ToolSpec
+    arguments: Mapping[str, Any]
+    keywords: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A valid call that a person has to approve first.
+
+    Attributes:
+        spec: The tool.
+        arguments: What is shown and digested: the parsed arguments, defaults included.
+        reason: Why it is asked.
+    """
+
+    spec: ToolSpec
+    arguments: Mapping[str, Any]
+    reason: str
+
+
 async def invoke(
     specs: Mapping[str, ToolSpec],
     *,
@@ -105,7 +144,7 @@ async def invoke(
     policy: Policy | None = None,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
-) -> Done | Waiting:
+) -> Done | Waiting | Held:
     """Serve one call from the model's text to its result.
 
     Args:
@@ -115,7 +154,7 @@ async def invoke(
         context: What the tool is told.
         executor: Runs functions that are not async.
         intent: Awaited just before an at-most-once tool acts, and for no other.
-        policy: Returns why this call is refused, or ``None``.
+        policy: Returns why this call is refused, that a person has to decide, or ``None``.
         max_output_bytes: Limit of the result in UTF-8 bytes.
         timeout_seconds: The caller's limit; the tool's own holds when it is less.
 
@@ -131,7 +170,7 @@ async def invoke(
         max_output_bytes=max_output_bytes,
         timeout_seconds=timeout_seconds,
     )
-    if isinstance(prepared, Done):
+    if not isinstance(prepared, Prepared):
         return prepared
     return await execute(prepared, executor=executor, intent=intent)
 
@@ -145,31 +184,51 @@ def prepare(
     policy: Policy | None = None,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
-) -> Prepared | Done:
+) -> Prepared | Held | Done:
     """Everything before execution; ``Done`` when that already answers the call. See ``invoke``."""
+    found = read(specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes)
+    if isinstance(found, Done):
+        return found
+    spec, values, keywords = found.spec, found.arguments, dict(found.keywords)
+    match policy(spec, values) if policy is not None else None:
+        case str(refusal):
+            return _answer(refusal, "refused", max_output_bytes)
+        case Ask(reason):
+            return Held(spec, values, reason)
+    if spec.context_parameter is not None:
+        keywords[spec.context_parameter] = context
+    limits = (spec.timeout_seconds, timeout_seconds)
+    seconds = min(limit for limit in limits if limit is not None)
+    return Prepared(spec, values, keywords, max_output_bytes, seconds)
+
+
+def read(
+    specs: Mapping[str, ToolSpec],
+    *,
+    name: str,
+    arguments: str,
+    max_output_bytes: int = MAX_OUTPUT_BYTES,
+) -> Read | Done:
+    """What a call means: the tool, and arguments that fit it; ``Done`` (invalid) when it has none.
+
+    Also what a person writes in place of a model goes through here. See ``invoke``.
+    """
     spec = resolve(specs, name)
     if spec is None:
         return _answer(_unknown(name, specs), "invalid", max_output_bytes)
     try:
-        values = parse_arguments(arguments)
+        values = {**spec.defaults, **parse_arguments(arguments)}
     except UntrustedJSONError as error:
         text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
         return _answer(text, "invalid", max_output_bytes)
     problems = validate(spec.parameters, values)
     if problems:
         return _answer(_invalid(spec, problems), "invalid", max_output_bytes)
-    refusal = policy(spec, values) if policy is not None else None
-    if refusal is not None:
-        return _answer(refusal, "refused", max_output_bytes)
     with Isolation() as isolation:
         keywords = dict(spec.bind(values) if spec.bind is not None else values)
     if isolation.error is not None:  # a type of the function that its schema cannot express
         return _answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
-    if spec.context_parameter is not None:
-        keywords[spec.context_parameter] = context
-    limits = (spec.timeout_seconds, timeout_seconds)
-    seconds = min(limit for limit in limits if limit is not None)
-    return Prepared(spec, values, keywords, max_output_bytes, seconds)
+    return Read(spec, values, keywords)
 
 
 def parse_arguments(text: str) -> dict[str, Any]:

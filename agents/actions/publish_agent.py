@@ -8,11 +8,13 @@ from django.db import transaction
 from django.db.models import Max
 
 from agents import snapshot
+from agents.actions.check_agent import check_agent
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.errors import ConfigurationError
 from tools.registry import closest, definition_hash, registry
 
 if TYPE_CHECKING:
+    from agents.models import ToolBinding
     from heartbit_site.base.toolspec import ToolSpec
 
 
@@ -21,8 +23,10 @@ def publish_agent(agent: Agent) -> AgentVersion:
     """Snapshot the agent; the same content gives the version that is already there.
 
     Raises:
-        ConfigurationError: It is bound to a tool that is not installed.
+        ConfigurationError: It is bound to a tool that is not installed, or its context strategy,
+            response schema, stop texts, fallback models or a tool's rule cannot be used.
     """
+    check_agent(agent)
     locked = Agent.objects.select_for_update().get(pk=agent.pk)
     content = _content(locked)
     digest = snapshot.digest(content)
@@ -40,13 +44,23 @@ def publish_agent(agent: Agent) -> AgentVersion:
 
 def _content(agent: Agent) -> dict[str, Any]:
     bindings = agent.bindings.filter(enabled=True).order_by("tool")
-    tools = [_tool(agent, binding.tool) for binding in bindings]
     return {
         "format": snapshot.FORMAT,
         "system_prompt": agent.system_prompt,
         "model": agent.model,
         "temperature": agent.temperature,
-        "tools": [{"name": spec.name, "hash": definition_hash(spec)} for spec in tools],
+        "stop": agent.stop,
+        "reasoning_effort": agent.reasoning_effort,
+        "fallback_models": agent.fallback_models,
+        "retry": {
+            "max_retries": agent.max_retries,
+            "base_delay_ms": agent.retry_base_delay_ms,
+            "max_delay_ms": agent.retry_max_delay_ms,
+        },
+        "context_strategy": agent.context_strategy,
+        "response_schema": agent.response_schema,
+        "approval": agent.approval,
+        "tools": [_binding(binding) for binding in bindings],
         "team": [
             {"name": member.name, "description": member.description}
             for member in agent.team.order_by("name")
@@ -60,6 +74,17 @@ def _content(agent: Agent) -> dict[str, Any]:
             "max_parallel": agent.max_parallel,
             "delegation_timeout_seconds": agent.delegation_timeout_seconds,
         },
+    }
+
+
+def _binding(binding: ToolBinding) -> dict[str, Any]:
+    spec = _tool(binding.agent, binding.tool)
+    return {
+        "name": spec.name,
+        "hash": definition_hash(spec),
+        "approval": binding.approval,
+        "approval_when": binding.approval_when,
+        "defaults": binding.defaults,
     }
 
 

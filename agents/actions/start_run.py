@@ -11,6 +11,7 @@ from agents.actions.create_default_team import ORCHESTRATOR
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.models import Agent
+from agents.payload import render
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
 from tools.registry import closest
@@ -18,6 +19,7 @@ from tools.registry import closest
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from agents.payload import TaskPayload
     from heartbit_site.base.models import Workspace
 
 
@@ -30,17 +32,24 @@ def start_run(
     home: Home = Home.FLEET,
     priority: int = 0,
     idempotency_key: str | None = None,
+    origin: str = "",
+    approve: bool = False,
+    payload: TaskPayload | None = None,
 ) -> UUID:
     """Accept a run and, on the fleet, ring its queue after the commit.
 
     Args:
         workspace: Where it belongs.
-        task: What the agent is asked to do.
+        task: What the agent is asked to do; with a payload it may be empty.
         agent: The agent's name.
         model: ``provider:model`` for this run and its children; empty: each agent's own.
         home: Who may execute it.
         priority: Higher goes first.
         idempotency_key: The same key in the same workspace gives the same run.
+        origin: Which agents are meant: empty, those that people edit in the admin; else those of
+            a configuration (``Agent.origin``).
+        approve: Every tool call, also of its sub-agents, waits for a person.
+        payload: The task in its long form; its text follows the task's.
 
     Returns:
         The run's id; it is never lost from here on.
@@ -49,16 +58,27 @@ def start_run(
         EmptyTaskError: ``task`` is blank.
         AgentNotFoundError: No published agent has that name.
     """
-    text = clean_text(task).strip()
-    if not text:
-        raise EmptyTaskError("The task is empty: say what the agent should do.")
     run_id = new_id()
-    parameters = (run_id, workspace.pk, agent, text, home.value, priority, model, idempotency_key)
+    parameters = (
+        run_id,
+        workspace.pk,
+        agent,
+        task_text(task, payload),
+        home.value,
+        priority,
+        model,
+        idempotency_key,
+        origin,
+        approve,
+        payload.model_dump_json() if payload is not None else None,
+    )
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
-        cursor.execute("SELECT * FROM heartbit_submit(%s, %s, %s, %s, %s, %s, %s, %s)", parameters)
+        cursor.execute(
+            "SELECT * FROM heartbit_submit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
+        )
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
-        find_agent(workspace, agent)  # raises, and names the agents there are
+        find_agent(workspace, agent, origin=origin)  # raises, and names the agents there are
         raise AgentNotFoundError(f"The agent {agent!r} was published this very moment: try again.")
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:
@@ -66,14 +86,29 @@ def start_run(
     return accepted
 
 
-def find_agent(workspace: Workspace, name: str) -> Agent:
+def task_text(task: str, payload: TaskPayload | None) -> str:
+    """What the agent reads.
+
+    Raises:
+        EmptyTaskError: It is blank.
+    """
+    texts = (clean_text(task).strip(), render(payload) if payload is not None else "")
+    text = "\n\n".join(filter(None, texts))
+    if not text:
+        raise EmptyTaskError("The task is empty: say what the agent should do.")
+    return text
+
+
+def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
     """The workspace's published agent of that name.
 
     Raises:
-        AgentNotFoundError: There is none; the sentence names those there are.
+        AgentNotFoundError: There is none, and the sentence names those there are; or it is stopped.
     """
-    agents = Agent.objects.filter(workspace=workspace, current_version__isnull=False)
+    agents = Agent.objects.filter(workspace=workspace, origin=origin, current_version__isnull=False)
     row = agents.filter(name=name).first()
+    if row is not None and not row.enabled:
+        raise AgentNotFoundError(f"The agent {name} is stopped: enable it in the admin first.")
     if row is None:
         names = list(agents.values_list("name", flat=True))
         near = closest(name, names)

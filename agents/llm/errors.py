@@ -8,9 +8,15 @@ from heartbit_site.base.errors import HeartbitError
 
 
 class ModelError(HeartbitError):
-    """A model call failed. ``retryable`` says whether the same request may succeed later."""
+    """A model call failed.
+
+    Attributes:
+        retryable: Whether the same request may succeed later.
+        retry_after: How long to wait before that, in seconds; None when nobody said.
+    """
 
     retryable: ClassVar[bool] = False
+    retry_after: float | None = None
 
 
 class ModelConnectionError(ModelError):
@@ -31,6 +37,16 @@ class RateLimitedError(ModelError):
     retryable = True
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ThrottledError(ModelError):
+    """Heartbit's own limiter says wait: nothing was sent, so this was no attempt."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 

@@ -6,25 +6,30 @@ Usage::
     model = create(default_model(os.environ), client=client, environ=os.environ)
 
 The environment is passed in: nothing here reads it by itself, so a workspace's own keys and a
-test's invented ones take the same way.
+test's invented ones take the same way. A provider that is not in ``agents.llm.providers`` is looked
+for in ``agents.llm.bridge.known``, which the extra ``providers`` brings to life.
 """
 
 from __future__ import annotations
 
 import difflib
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from agents.llm.adapters.anthropic import AnthropicModel, anthropic_headers
 from agents.llm.adapters.constrained_json import ConstrainedJsonModel
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Endpoint, Timeouts
 from agents.llm.adapters.exchange import Exchange
 from agents.llm.adapters.openai import OpenAIModel, openai_headers
+from agents.llm.bridge.account import account_for
+from agents.llm.bridge.known import INSTALL, KNOWN
+from agents.llm.bridge.model import BridgedModel
+from agents.llm.credentials import environ_url, find_key, no_web_address, url_path
+from agents.llm.profiles import COMPATIBLE
 from agents.llm.providers import PROVIDERS, Provider
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import httpx
 
@@ -48,13 +53,13 @@ def default_model(environ: Mapping[str, str]) -> str:
     model = environ.get("HEARTBIT_MODEL", "").strip()
     prefix = model.partition(":")[0]
     if not name and ":" in model:
-        if prefix in PROVIDERS:
+        if prefix in PROVIDERS or prefix in KNOWN:
             return model
-        if _close_to(prefix):
+        if _close_to(prefix, PROVIDERS):
             raise _unknown_provider(prefix, source="HEARTBIT_MODEL")
     name = name or _provider_with_key(environ)
-    provider = _provider(name, source="HEARTBIT_PROVIDER")
-    model = model.removeprefix(f"{name}:") or provider.default_model
+    default = "" if name in KNOWN else _provider(name, source="HEARTBIT_PROVIDER").default_model
+    model = model.removeprefix(f"{name}:") or default
     if not model:
         raise ConfigurationError(
             f"The provider {name} has no default model; set HEARTBIT_MODEL to the model's name."
@@ -71,6 +76,8 @@ def create(
     base_urls: Mapping[str, str] | None = None,
     profile: Profile | None = None,
     timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    key: str | None = None,
+    base_url: str | None = None,
 ) -> ChatModel:
     """Return the model that ``reference``, a ``provider:model``, names.
 
@@ -83,31 +90,44 @@ def create(
         profile: What the model can do, where the provider's table does not know it; for example
             ``Profile(tools="constrained_json")`` for a small model on Ollama.
         timeouts: How long the server may be silent.
+        key: The key of a workspace's provider account; it wins over the environment's.
+        base_url: That account's base URL; it wins over ``base_urls`` and the environment's.
 
     Raises:
-        ConfigurationError: The reference, the key or the base URL cannot be used.
+        ConfigurationError: The reference, the key or the base URL cannot be used, or the provider
+            needs an extra that is not installed.
     """
     name, _, model = reference.strip().partition(":")
-    provider = _provider(name, source="the model's name")
-    if not model.strip():
-        example = f"{name}:{provider.default_model or 'MODEL'}"
-        raise ConfigurationError(
-            f'The model name "{reference}" names no model; write provider:model, such as {example}.'
+    model = model.strip()
+    if name in KNOWN:
+        _check_named(reference, model, example=f"{name}:MODEL")
+        url = base_url or (base_urls or {}).get(name) or environ_url(name, environ)
+        account = account_for(name, model, environ=environ, key=key, base_url=url)
+        return BridgedModel(
+            account=account, client=client, profile=profile or COMPATIBLE, timeouts=timeouts
         )
-    key = _key(name, provider, environ)
+    provider = _provider(name, source="the model's name")
+    _check_named(reference, model, example=f"{name}:{provider.default_model or 'MODEL'}")
+    key_source, secret = find_key(
+        name,
+        (provider.key_env,) if provider.key_env else (),
+        environ=environ,
+        given=key,
+        required=provider.key_required,
+    )
     urls = {**({"local": local_url} if local_url else {}), **(base_urls or {})}
-    url = _url(name, provider, base_url=urls.get(name) or _environ_url(name, environ))
+    url = _url(name, provider, base_url=base_url or urls.get(name) or environ_url(name, environ))
     endpoint = Endpoint(
         provider=name,
-        model=model.strip(),
+        model=model,
         url=url,
-        key_env=provider.key_env,
-        secret=key,
+        key_env=key_source,
+        secret=secret,
         # Behind these two may be llama.cpp; without TLS a new connection costs next to nothing.
         reuse=name not in ("local", "compatible") or url.startswith("https:"),
     )
     profile = profile or provider.profile(endpoint.model)
-    headers = anthropic_headers(key) if provider.wire == "anthropic" else openai_headers(key)
+    headers = anthropic_headers(secret) if provider.wire == "anthropic" else openai_headers(secret)
     exchange = Exchange(client=client, endpoint=endpoint, headers=headers, timeouts=timeouts)
     return _adapter(exchange, provider, profile=profile)
 
@@ -135,32 +155,24 @@ def _provider(name: str, *, source: str) -> Provider:
     return provider
 
 
-def _close_to(name: str) -> str:
-    return next(iter(difflib.get_close_matches(name.lower(), PROVIDERS, n=1)), "")
+def _close_to(name: str, names: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(name.lower(), names, n=1)), "")
 
 
 def _unknown_provider(name: str, *, source: str) -> ConfigurationError:
-    close = _close_to(name)
-    hint = f"did you mean {close}?" if close else f"known are {', '.join(PROVIDERS)}."
+    close = _close_to(name, PROVIDERS) or _close_to(name, KNOWN)
+    if close:
+        hint = f"did you mean {close}?"
+    else:
+        hint = f"known are {', '.join(PROVIDERS)}; `{INSTALL}` adds {', '.join(KNOWN)}."
     return ConfigurationError(f'The provider "{name}" in {source} is unknown; {hint}')
 
 
-def _key(name: str, provider: Provider, environ: Mapping[str, str]) -> str:
-    key = environ.get(provider.key_env, "").strip() if provider.key_env else ""
-    if not key and provider.key_required:
+def _check_named(reference: str, model: str, *, example: str) -> None:
+    if not model:
         raise ConfigurationError(
-            f"The provider {name} needs a key; set {provider.key_env}, or choose another provider "
-            "with HEARTBIT_PROVIDER (local needs no key)."
+            f'The model name "{reference}" names no model; write provider:model, such as {example}.'
         )
-    if not key.isascii() or not key.isprintable():
-        raise ConfigurationError(
-            f"{provider.key_env} holds characters that no key has; copy the key again."
-        )
-    return key
-
-
-def _environ_url(name: str, environ: Mapping[str, str]) -> str:
-    return environ.get(f"{name.upper()}_BASE_URL", "").strip()
 
 
 def _url(name: str, provider: Provider, *, base_url: str) -> str:
@@ -170,28 +182,15 @@ def _url(name: str, provider: Provider, *, base_url: str) -> str:
         mend = (
             "start the local model's server or set LOCAL_BASE_URL"
             if name == "local"
-            else f"set {name.upper()}_BASE_URL"
+            else f"set {name.upper()}_BASE_URL or enter it in the provider account"
         )
         raise ConfigurationError(f"The provider {name} has no base URL; {mend}.")
-    path = _path(base_url)
+    path = url_path(base_url)
     if path is None:
-        raise ConfigurationError(
-            f'The base URL "{base_url}" of the provider {name} is no http or https URL; write it '
-            "like https://host/v1."
-        )
+        raise no_web_address(name, base_url)
     base_url = base_url.rstrip("/")
     # Anthropic's variable is by custom written without the version, OpenAI's with it.
     bare = not path.rstrip("/")
     if bare or (provider.wire == "anthropic" and not base_url.endswith("/v1")):
         base_url += "/v1"
     return base_url + _PATH[provider.wire]
-
-
-def _path(url: str) -> str | None:
-    """Return the path of ``url``; None when it is no web address."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        return None
-    return parts.path if usable else None

@@ -5,11 +5,12 @@ Values are frozen and carry no provider types. ``agents.events`` journals them a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused", "other"]
 ToolChoice = Literal["auto", "required", "none"]
+ReasoningEffort = Literal["", "none", "low", "medium", "high"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Usage:
     """Tokens of one model call, normalised.
 
     ``input_tokens`` includes cached ones on every provider (Anthropic's own figure does not, so its
-    adapter adds them); ``raw`` keeps what the provider said.
+    adapter adds them); ``raw`` keeps what the provider said, and under ``model`` the exact name of
+    the model that it says answered.
     """
 
     input_tokens: int = 0
@@ -100,9 +102,11 @@ class ChatRequest:
         max_tokens: The limit on the answer; always sent.
         temperature: Sampling temperature, or None for the provider's default.
         stop: Sequences that end the answer.
-        timeout_seconds: Limit on the whole call.
+        timeout_seconds: Limit on the whole call, over all attempts and waits of wrappers.
         examples: Worked examples, put before the conversation for models that must be shown how a
             tool is called (``Profile.tools == "constrained_json"``); others never see them.
+        reasoning_effort: How long the model shall think: ``none`` not at all, empty as it likes.
+            Sent where the model's profile allows it and left out where it does not.
     """
 
     system: str
@@ -114,6 +118,17 @@ class ChatRequest:
     stop: tuple[str, ...] = ()
     timeout_seconds: float = 600.0
     examples: tuple[Message, ...] = ()
+    reasoning_effort: ReasoningEffort = ""
+
+    def with_tools(
+        self,
+        tools: tuple[ToolDefinition, ...],
+        *,
+        choice: ToolChoice = "auto",
+        examples: tuple[Message, ...] = (),
+    ) -> ChatRequest:
+        """The same request, with tools on offer."""
+        return replace(self, tools=tools, tool_choice=choice, examples=examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +155,26 @@ class ToolCallDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Restarted:
+    """What was streamed of this answer is void; it begins anew after the delay.
+
+    Only wrappers that try again say this, also before anything was streamed.
+
+    Attributes:
+        reason: Why, as a sentence for a person.
+        delay_seconds: How long nothing will come because of it.
+    """
+
+    reason: str
+    delay_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
-    """The last event of every successful stream: the whole answer and what it used."""
+    """The last event of every successful stream: the whole answer and what it used.
+
+    ``model`` is the ``provider:model`` of the endpoint that answered.
+    """
 
     message: AssistantMessage
     usage: Usage
@@ -149,4 +182,4 @@ class Completion:
     model: str
 
 
-StreamEvent = TextDelta | ThinkingDelta | ToolCallDelta | Completion
+StreamEvent = TextDelta | ThinkingDelta | ToolCallDelta | Restarted | Completion

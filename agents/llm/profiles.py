@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from agents.llm.messages import ReasoningEffort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +71,10 @@ class Profile:
             itself, switched off for a forced call; ``always``: cannot be switched off.
         thinking_budget: Tokens to think with, for ``budget`` only; None leaves thinking off.
         max_tokens_field: How the dialect calls the limit on the answer.
-        tools_reasoning_effort: Sent with tools: some OpenAI models take function tools on Chat
-            Completions only without reasoning.
+        reasoning_efforts: The values of ``ChatRequest.reasoning_effort`` that may be sent on Chat
+            Completions; others are left out. Messages goes by ``thinking`` instead.
+        tools_reasoning_effort: Sent with tools, whatever the request says: some OpenAI models take
+            function tools on Chat Completions only without reasoning.
         max_output_tokens: A cap on ``ChatRequest.max_tokens``.
         constrained: How a model without native tool calls is led.
     """
@@ -80,6 +85,7 @@ class Profile:
     thinking: Literal["none", "budget", "adaptive", "always"] = "none"
     thinking_budget: int | None = None
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    reasoning_efforts: tuple[ReasoningEffort, ...] = ("none", "low", "medium", "high")
     tools_reasoning_effort: Literal["none"] | None = None
     max_output_tokens: int | None = None
     constrained: Constrained = ABLE
@@ -91,6 +97,7 @@ COMPATIBLE = Profile()
 # of the delegation in ``ChatRequest.examples``, 30 of 30 teams of three completed.
 TINY = Profile(
     tools="constrained_json",
+    reasoning_efforts=(),
     max_output_tokens=400,
     constrained=Constrained(
         first_tools=("delegate_task",),
@@ -130,9 +137,10 @@ _ANTHROPIC: dict[str, Profile] = {
     "claude-sonnet-5-": _CLAUDE_LATEST,
 }
 
-_GPT = Profile(max_tokens_field="max_completion_tokens")
-_GPT_REASONING = replace(_GPT, sampling=False)
-_GPT_TOOLS_WITHOUT_REASONING = replace(_GPT_REASONING, tools_reasoning_effort="none")
+_GPT = Profile(max_tokens_field="max_completion_tokens", reasoning_efforts=())
+_GPT_REASONING = replace(_GPT, sampling=False, reasoning_efforts=("low", "medium", "high"))
+_GPT_MAY_NOT_REASON = replace(_GPT_REASONING, reasoning_efforts=("none", "low", "medium", "high"))
+_GPT_TOOLS_WITHOUT_REASONING = replace(_GPT_MAY_NOT_REASON, tools_reasoning_effort="none")
 
 _OPENAI: dict[str, Profile] = {
     "": _GPT_TOOLS_WITHOUT_REASONING,
@@ -141,6 +149,7 @@ _OPENAI: dict[str, Profile] = {
     "chatgpt": _GPT,
     "o": _GPT_REASONING,
     "gpt-5": _GPT_REASONING,
+    "gpt-5.": _GPT_MAY_NOT_REASON,
     "gpt-5.4": _GPT_TOOLS_WITHOUT_REASONING,
     "gpt-5.5": _GPT_TOOLS_WITHOUT_REASONING,
     "gpt-5.6": _GPT_TOOLS_WITHOUT_REASONING,

@@ -7,10 +7,13 @@ Usage::
         match event:
             case TextDelta(text):
                 show(text)
+            case Restarted():
+                clear()
             case Completion(message, usage):
                 journal(message, usage)
 
-Cross-cutting behaviour (retry, limits, fallback) is a wrapper that implements the same protocol.
+Cross-cutting behaviour (retry, limits, fallback) is a wrapper that implements the same protocol,
+see ``agents.llm.wrappers``.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ class ChatModel(Protocol):
         ...
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Yield deltas and, last, exactly one ``Completion``.
+        """Yield deltas and, last, exactly one ``Completion``; wrappers may also say ``Restarted``.
 
         Raises:
             ModelError: One of the tree in ``agents.llm.errors``; a stream that ends without its

@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from agents.context.strategy import Strategy, Unlimited
+from agents.llm.wrappers.retry import RetryPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Approval = Literal["", "never", "effects", "always", "when"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A tool as an agent was given it.
+
+    Attributes:
+        name: In the registry.
+        pinned: The hash of its definition when the agent was published.
+        approval: Whether its calls wait for a person; empty: as the agent says.
+        approval_when: For ``when``: the JSON Schema of the arguments that are asked for.
+        defaults: Arguments used where the model gives none.
+    """
+
+    name: str
+    pinned: str
+    approval: Approval = ""
+    approval_when: Mapping[str, Any] | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,11 +39,19 @@ class AgentDefinition:
 
     Attributes:
         version_id: The row it was made from; versions never change, so it is a cache key.
+        agent_id: The agent's row; its standing permissions hang there.
         name: The agent's name.
         system_prompt: Sent with every call.
         model: ``provider:model``, or empty for the installation's default.
-        tools: Name and definition hash of each tool it was given.
+        stop: Texts that end an answer.
+        reasoning_effort: How long a reasoning model thinks; empty: the provider's default.
+        fallback_models: Asked in this order when the model fails.
+        retry: How a failed model call is repeated.
+        tools: The tools it was given.
+        approval: Which of their calls wait for a person.
         team: Name and description of each agent it may delegate to.
+        context: What of a long conversation is sent.
+        response_schema: JSON Schema of the final answer; None: free text.
         max_turns: Limit on model calls of one run.
         max_tokens: Limit on each answer.
         timeout_seconds: Limit on the time the run works, waits excluded.
@@ -26,11 +62,12 @@ class AgentDefinition:
     """
 
     version_id: int
+    agent_id: int
     name: str
     system_prompt: str
     model: str
     temperature: float | None
-    tools: tuple[tuple[str, str], ...]
+    tools: tuple[BoundTool, ...]
     team: tuple[tuple[str, str], ...]
     max_turns: int
     max_tokens: int
@@ -39,3 +76,10 @@ class AgentDefinition:
     max_tool_output_bytes: int
     max_parallel: int
     delegation_timeout_seconds: float
+    stop: tuple[str, ...] = ()
+    reasoning_effort: Literal["", "none", "low", "medium", "high"] = ""
+    fallback_models: tuple[str, ...] = ()
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    approval: Approval = "never"
+    context: Strategy = field(default_factory=Unlimited)
+    response_schema: Mapping[str, Any] | None = None

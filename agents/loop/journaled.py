@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agents.events import Ending, Event, RunCancelled, RunFailed
-from agents.loop.ports import Journal, Moved, PendingSuspension, Settled
+from agents.loop.ports import Journal, Moved, Pending, Settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,8 +42,8 @@ class JournaledState:
         """End the run; False when others were quicker: their events are folded, decide again."""
         return self._settled(await self._journal.finish(ending, *events))
 
-    async def suspend(self, *pending: PendingSuspension) -> bool:
-        """Give the worker back until the calls' waits end; False as for ``finish``."""
+    async def suspend(self, *pending: Pending) -> bool:
+        """Give the worker back until the waits end; False as for ``finish``."""
         return self._settled(await self._journal.suspend(*pending))
 
     async def cancel(self) -> None:

@@ -14,11 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from decimal import Decimal
 
-    from agents.events import Ending, Event, Recorded, ToolFinished
+    from agents.events import (
+        ApprovalRequested,
+        Ending,
+        Event,
+        ModelDelayed,
+        Recorded,
+        ToolFinished,
+    )
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
     from heartbit_site.base.toolspec import Suspension, WaitOutcome
-    from tools.pipeline import Done, Waiting
+    from tools.pipeline import Done, Prepared, Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,36 @@ class PendingSuspension:
 
     call_id: str
     suspension: Suspension
+
+
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """A call that a person has to decide about; the event says what they are shown."""
+
+    asked: ApprovalRequested
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTimer:
+    """A model call that may be made only after a pause; the event says why."""
+
+    delayed: ModelDelayed
+
+
+Pending = PendingSuspension | PendingApproval | PendingTimer
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """What a person allowed.
+
+    Attributes:
+        digest: Of the call that may run; another one is refused.
+        arguments: The arguments they wrote; None: as the model wrote them.
+    """
+
+    digest: str
+    arguments: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +98,22 @@ class Journal(Protocol):
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
         ...
 
-    async def suspend(self, *pending: PendingSuspension) -> Settled | Moved:
+    async def suspend(self, *pending: Pending) -> Settled | Moved:
         """Create what the calls wait for and give the worker back, unless the journal moved."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that may act now.
+
+    Attributes:
+        prepared: Resolved, valid and allowed.
+        grant: The standing permission without which a person would have been asked.
+    """
+
+    prepared: Prepared
+    grant: int | None = None
 
 
 class Toolbox(Protocol):
@@ -81,13 +131,17 @@ class Toolbox(Protocol):
         """The effect class of the tool that ``name`` resolves to; empty when there is none."""
         ...
 
-    async def invoke(
-        self, call_id: str, call: ToolCall, intent: Callable[[], Awaitable[None]]
-    ) -> Done | Waiting:
-        """Run one call; ``intent`` is awaited right before an at-most-once tool acts."""
+    async def prepare(
+        self, call_id: str, call: ToolCall, approved: Approved | None
+    ) -> Ready | Done | ApprovalRequested:
+        """Everything before a call acts: it is ready, answered already, or a person is asked."""
         ...
 
-    def transaction(self, call_id: str, call: ToolCall) -> Callable[[], ToolFinished]:
+    async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
+        """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
+        ...
+
+    def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:
         """A transactional call as a plain function for ``Journal.transact``."""
         ...
 

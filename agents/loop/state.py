@@ -5,25 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agents.context import summary
 from agents.events import (
+    ApprovalRequested,
     CallWaiting,
     CancelRequested,
+    ContextSummarized,
     ModelAnswered,
+    ModelDelayed,
     Recorded,
     RunCreated,
     RunStarted,
+    RunSteered,
     ToolFinished,
     ToolStarted,
     WaitResolved,
 )
 from agents.llm.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from agents.output import respond
 from heartbit_site.base.toolspec import WaitOutcome
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 # What only the lease's holder writes: others' events come at any time, also while nobody works.
-_WORK = (RunStarted, ModelAnswered, ToolStarted, ToolFinished, CallWaiting)
+_WORK = (
+    RunStarted,
+    ModelAnswered,
+    ModelDelayed,
+    ContextSummarized,
+    ApprovalRequested,
+    ToolStarted,
+    ToolFinished,
+    CallWaiting,
+)
 
 
 @dataclass(slots=True)
@@ -33,6 +48,7 @@ class CallState:
     Attributes:
         call_id: Ours, ``turn.index``.
         call: As the model wrote it.
+        asked: What a person was asked about it, when it needs approval.
         started: Its intent is journaled, so an at-most-once tool may already have acted.
         keys: The waits it depends on, when it suspended.
         finished: Its result, once journaled.
@@ -40,6 +56,7 @@ class CallState:
 
     call_id: str
     call: ToolCall
+    asked: ApprovalRequested | None = None
     started: bool = False
     keys: tuple[str, ...] = ()
     finished: ToolFinished | None = None
@@ -54,12 +71,19 @@ class RunState:
         model: ``provider:model`` of this run, settled at its first start.
         turn: Model answers so far.
         conversation: Messages, oldest first; a turn's results join when all its calls are done.
+            It begins with what was said on the run's thread before.
+        inbox: What people told the run and no answer has taken in yet, with its place in the
+            journal.
+        attempts: Failed attempts of the next model call that the journal knows of.
+        delays: Pauses the run made so far, for whatever reason.
+        answers: Final answers the model gave or tried to give.
         calls: The calls of the last turn that are not part of the conversation yet, by call id.
         resolved: Waits that ended since the last turn closed.
         worked_seconds: How long earlier slices worked; time spent waiting or queued is not in it.
         cancel_reason: Why somebody wants the run to stop, once somebody does.
         input_tokens: Tokens read by the model so far.
         output_tokens: Tokens written by the model so far.
+        finish_reason: Why the model ended its last answer.
         last_text: The last text the model produced.
         streamed: What the model call in flight has produced so far; not journaled.
     """
@@ -68,12 +92,17 @@ class RunState:
     model: str = ""
     turn: int = 0
     conversation: list[Message] = field(default_factory=list)
+    inbox: list[tuple[int, str]] = field(default_factory=list)
+    attempts: int = 0
+    delays: int = 0
+    answers: int = 0
     calls: dict[str, CallState] = field(default_factory=dict)
     resolved: dict[str, WaitOutcome] = field(default_factory=dict)
     worked_seconds: float = 0.0
     cancel_reason: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    finish_reason: str = "stop"
     last_text: str = ""
     streamed: str = ""
     _open: int = 0
@@ -95,12 +124,14 @@ class RunState:
             case RunStarted(model=model):
                 self.model = self.model or model
                 self._slice(recorded.at)
-            case ModelAnswered() as answer:
-                self._answered(answer)
-            case ToolStarted() | CallWaiting() | ToolFinished() as step:
+            case ModelAnswered() | ModelDelayed() | ContextSummarized() as event:
+                self._asked(event)
+            case ApprovalRequested() | ToolStarted() | CallWaiting() | ToolFinished() as step:
                 self._step(step)
             case WaitResolved(key=key, value=value):
                 self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
+            case RunSteered(text=text):
+                self.inbox.append((recorded.seq, text))
             case CancelRequested(reason=reason):
                 self.cancel_reason = reason
             case _:
@@ -115,20 +146,40 @@ class RunState:
 
     def _answered(self, answer: ModelAnswered) -> None:
         self.turn = answer.turn
+        self.attempts = 0
+        self.finish_reason = answer.finish_reason
+        self.conversation += [UserMessage(text) for seq, text in self.inbox if seq <= answer.seen]
+        self.inbox = [(seq, text) for seq, text in self.inbox if seq > answer.seen]
         self.conversation.append(answer.message)
         self.input_tokens += answer.usage.input_tokens
         self.output_tokens += answer.usage.output_tokens
         self.last_text = answer.message.text or self.last_text
         self.streamed = ""
+        asked = [call.name for call in answer.message.tool_calls]
+        self.answers += not asked or respond.NAME in asked
         self.calls = {
             (call_id := f"{answer.turn}.{index}"): CallState(call_id, call)
             for index, call in enumerate(answer.message.tool_calls)
         }
         self._open = len(self.calls)
 
-    def _step(self, step: ToolStarted | CallWaiting | ToolFinished) -> None:
+    def _asked(self, event: ModelAnswered | ModelDelayed | ContextSummarized) -> None:
+        match event:
+            case ModelAnswered():
+                self._answered(event)
+            case ModelDelayed(counted=counted):
+                self.attempts += counted
+                self.delays += 1
+            case ContextSummarized(upto=upto, text=text, usage=usage):
+                self.conversation = list(summary.replace(tuple(self.conversation), upto, text))
+                self.input_tokens += usage.input_tokens
+                self.output_tokens += usage.output_tokens
+
+    def _step(self, step: ApprovalRequested | ToolStarted | CallWaiting | ToolFinished) -> None:
         call = self.calls[step.call_id]
         match step:
+            case ApprovalRequested():
+                call.asked = step
             case ToolStarted():
                 call.started = True
             case CallWaiting(keys=keys):
@@ -161,12 +212,19 @@ class RunState:
         return self.streamed or self.last_text
 
     @property
-    def answer(self) -> str | None:
-        """The final answer, once the model has given one."""
-        last = self.conversation[-1] if self.conversation else None
-        if isinstance(last, AssistantMessage) and not last.tool_calls:
-            return last.text
-        return None
+    def answer(self) -> AssistantMessage | None:
+        """The model's last message, as long as nothing has been said or found out since."""
+        last = self.conversation[-1] if self.conversation and not self.inbox else None
+        return last if isinstance(last, AssistantMessage) and self.turn else None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the next model call is about: the conversation and what people said since."""
+        return (*self.conversation, *(UserMessage(text) for _, text in self.inbox))
+
+    def decision(self, call: CallState) -> WaitOutcome | None:
+        """What a person decided about a call that was asked about."""
+        return self.resolved.get(call.asked.key) if call.asked is not None else None
 
     def open_calls(self) -> list[CallState]:
         """Calls without a result, in the model's order."""

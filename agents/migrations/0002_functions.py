@@ -1,13 +1,11 @@
-"""Install the journal's functions and the guards (``agents/runs/sql``)."""
+"""The journal's functions; the newest migration of them installs them all (now 0004)."""
 
 from __future__ import annotations
 
 from django.db import migrations
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     dependencies = [("agents", "0001_initial"), ("base", "0001_initial")]
 
-    operations = [migrations.RunPython(install, migrations.RunPython.noop, elidable=False)]
+    operations = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from agents.models.agent import Agent, ToolBinding
+from agents.models.approval import Decision, Grant
+from agents.models.conversation import Conversation
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.run import Run
 from agents.models.version import AgentVersion
@@ -12,6 +14,9 @@ __all__ = [
     "Agent",
     "AgentVersion",
     "BlackboardEntry",
+    "Conversation",
+    "Decision",
+    "Grant",
     "Run",
     "RunEvent",
     "ToolBinding",

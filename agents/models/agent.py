@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
 
+from agents.choices import AgentApproval, BindingApproval, ReasoningEffort
 from heartbit_site.base.models import Workspace
+
+
+def unlimited() -> dict[str, str]:
+    """The context strategy of an agent that names none."""
+    return {"type": "unlimited"}
 
 
 class Agent(models.Model):
     """A language model with a prompt, tools and limits.
 
     Saving one in the admin publishes an immutable ``AgentVersion``; runs are pinned to versions.
+
+    Attributes:
+        origin: Empty for what people edit here; else the digest of the configuration file, or of
+            the Python program, that brought it: such agents never show in the admin.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="agents")
@@ -42,6 +54,31 @@ class Agent(models.Model):
         validators=[MinValueValidator(0), MaxValueValidator(2)],
         help_text="0 is steady, 1 is lively. Empty: the provider's default.",
     )
+    stop = models.JSONField(
+        default=list, blank=True, help_text="Texts that end an answer: a JSON list of strings."
+    )
+    reasoning_effort = models.CharField(
+        max_length=8,
+        blank=True,
+        choices=ReasoningEffort.choices,
+        help_text="How long a reasoning model thinks. Empty: the provider's default.",
+    )
+    fallback_models = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Asked in this order when the model fails: a JSON list of provider:model.",
+    )
+    max_retries = models.PositiveIntegerField(
+        default=3,
+        validators=[MaxValueValidator(20)],
+        help_text="How often a model call that failed is repeated.",
+    )
+    retry_base_delay_ms = models.PositiveIntegerField(
+        default=500, help_text="Upper limit of the first pause; it doubles with each repetition."
+    )
+    retry_max_delay_ms = models.PositiveIntegerField(
+        default=30_000, help_text="Longest pause between two repetitions."
+    )
     max_tokens = models.PositiveIntegerField(
         default=4096, validators=[MinValueValidator(1)], help_text="Limit on each answer."
     )
@@ -58,6 +95,24 @@ class Agent(models.Model):
         default=32_768,
         validators=[MinValueValidator(256)],
         help_text="Longer results are cut; the model is told.",
+    )
+    context_strategy = models.JSONField(
+        default=unlimited,
+        help_text=(
+            "What of a long conversation the model is sent, e.g. "
+            '{"type": "sliding_window", "max_tokens": 100000}.'
+        ),
+    )
+    response_schema = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="JSON Schema that the final answer has to fit. Empty: free text.",
+    )
+    approval = models.CharField(
+        max_length=8,
+        choices=AgentApproval.choices,
+        default=AgentApproval.NEVER,
+        help_text="Which of its tool calls wait for a person; a tool's own setting wins.",
     )
     team = models.ManyToManyField(
         "self",
@@ -84,6 +139,9 @@ class Agent(models.Model):
         ],
         help_text="The worker queue its runs go to.",
     )
+    enabled = models.BooleanField(default=True, help_text="A stopped agent takes no new runs.")
+    enabled_at = models.DateTimeField(db_default=Now(), editable=False)
+    origin = models.CharField(max_length=16, blank=True, editable=False)
     current_version = models.ForeignKey(
         "AgentVersion",
         null=True,
@@ -98,7 +156,12 @@ class Agent(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "name"], name="agent_name_in_workspace")
+            models.UniqueConstraint(
+                fields=["workspace", "origin", "name"], name="agent_name_in_workspace"
+            ),
+            models.CheckConstraint(
+                name="agent_approval_known", condition=Q(approval__in=AgentApproval.values)
+            ),
         ]
 
     def __str__(self) -> str:
@@ -106,16 +169,37 @@ class Agent(models.Model):
 
 
 class ToolBinding(models.Model):
-    """A tool given to an agent."""
+    """A tool given to an agent: whether its calls wait for a person, and what it is told anyway."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="bindings")
     tool = models.CharField(max_length=64, help_text="The tool's name in the registry.")
     enabled = models.BooleanField(default=True)
+    approval = models.CharField(
+        max_length=8,
+        blank=True,
+        choices=BindingApproval.choices,
+        help_text="Whether its calls wait for a person. Empty: as the agent says.",
+    )
+    approval_when = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="For 'when': a JSON Schema; calls whose arguments fit it wait for a person.",
+    )
+    defaults = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Arguments used where the model gives none: a JSON object.",
+    )
 
     class Meta:
         ordering = ["tool"]
         constraints = [
-            models.UniqueConstraint(fields=["agent", "tool"], name="tool_once_per_agent")
+            models.UniqueConstraint(fields=["agent", "tool"], name="tool_once_per_agent"),
+            models.CheckConstraint(
+                name="binding_rule_iff_when",
+                condition=Q(approval="when", approval_when__isnull=False)
+                | (~Q(approval="when") & Q(approval_when__isnull=True)),
+            ),
         ]
 
     def __str__(self) -> str:

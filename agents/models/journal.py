@@ -30,7 +30,11 @@ class RunEvent(models.Model):
 class ToolCall(models.Model):
     """One tool call of a run, with its effect class and outcome.
 
-    ``call_id`` is ours (``turn.index``); ``provider_id`` is what the model's provider called it.
+    Attributes:
+        call_id: Ours, ``turn.index``; ``provider_id`` is what the model's provider called it.
+        arguments: As the model wrote them.
+        shown: What a person is shown for approval: the arguments read, and why they are asked.
+        digest: SHA-256 of what is shown; a decision has to name it.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls")
@@ -38,6 +42,8 @@ class ToolCall(models.Model):
     provider_id = models.CharField(max_length=200, blank=True)
     tool = models.CharField(max_length=200)
     arguments = models.TextField(help_text="As the model wrote them.")
+    shown = models.JSONField(null=True, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
     effect = models.CharField(max_length=16, blank=True)
     status = models.CharField(max_length=16, choices=CallStatus.choices, default=CallStatus.PENDING)
     result = models.TextField(null=True, blank=True)  # noqa: DJ001  null: none yet

@@ -7,6 +7,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from agents.choices import TERMINAL, Home, RunKind, RunStatus
+from agents.models.conversation import Conversation
 from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.ids import new_id
@@ -24,6 +25,11 @@ class Run(models.Model):
         last_seq: The journal's last sequence number.
         open_waits: Unresolved waits; whoever brings it to zero queues the run.
         rung_at: When the broker was last told of this run; null means never.
+        approve: Every tool call of this run and its children waits for a person.
+        structured: The answer as the agent's response schema wants it; ``output`` is its text.
+        payload: The task in its long form (``agents.payload``); ``task`` is its text.
+        conversation: The thread it answers on. Its history is that thread's earlier runs, and
+            while one of these is live, ``available_at`` is in the year 9999.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -37,7 +43,13 @@ class Run(models.Model):
     root = models.ForeignKey("self", on_delete=models.CASCADE, related_name="tree")
     status = models.CharField(max_length=16, choices=RunStatus.choices, default=RunStatus.QUEUED)
     task = models.TextField(help_text="What the agent is asked to do.")
+    payload = models.JSONField(null=True, blank=True)
+    conversation = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    approve = models.BooleanField(default=False)
     output = models.TextField(null=True, blank=True)  # noqa: DJ001  null: no output yet
+    structured = models.JSONField(null=True, blank=True)
     error = models.JSONField(null=True, blank=True)
     model = models.CharField(max_length=200, blank=True)
     model_override = models.CharField(max_length=200, blank=True)
@@ -88,6 +100,11 @@ class Run(models.Model):
                 condition=Q(idempotency_key__isnull=False),
                 name="run_idempotency_key",
             ),
+            models.UniqueConstraint(
+                fields=["conversation"],
+                condition=Q(status__in=[RunStatus.RUNNING, RunStatus.WAITING]),
+                name="run_one_at_work_per_conversation",
+            ),
         ]
         indexes = [
             models.Index(
@@ -101,6 +118,11 @@ class Run(models.Model):
                 fields=["worker"], condition=Q(status=RunStatus.RUNNING), name="run_held_by"
             ),
             models.Index(fields=["workspace", "-created_at"], name="run_recent"),
+            models.Index(
+                fields=["conversation", "created_at"],
+                condition=Q(conversation__isnull=False),
+                name="run_of_conversation",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -22,7 +22,9 @@ class Claimed:
     Attributes:
         token: The lease; every write is refused once another claim has raised it.
         last_seq: The journal's end: this claim's own event.
+        approve: Whether every tool call waits for a person.
         journal: The whole journal, oldest first, as stored; ``history`` decodes it.
+        thread: What was said on the run's conversation before: {task, output, steers} each.
     """
 
     id: UUID
@@ -35,7 +37,9 @@ class Claimed:
     model: str
     token: int
     last_seq: int
+    approve: bool
     journal: Sequence[dict[str, Any]]
+    thread: Sequence[dict[str, Any]]
 
     def history(self) -> tuple[Recorded, ...]:
         """The journal, decoded.
@@ -49,20 +53,26 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """Who claims: a process's heartbeat row and what it serves."""
+    """Who claims: a process's heartbeat row and what it serves.
+
+    Attributes:
+        default_model: For runs that name no model, if their workspace names none either.
+        explicit_model: For such runs whatever their workspace names; empty: it decides.
+    """
 
     worker_id: int
     worker_name: str
     home: Home
     queues: tuple[str, ...]
     default_model: str
+    explicit_model: str = ""
 
 
 async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -> Claimed | None:
     """Take the named run, else (on the fleet) the next eligible one; None when there is neither."""
     row = await call(
         pool,
-        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s)",
+        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s)",
         (
             run_id,
             claimant.home.value,
@@ -71,6 +81,7 @@ async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -
             claimant.worker_name,
             task_id,
             claimant.default_model,
+            claimant.explicit_model,
         ),
     )
     if row is None:
@@ -86,5 +97,7 @@ async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -
         model=row["model"],
         token=row["lease_token"],
         last_seq=row["last_seq"],
+        approve=row["approve"],
         journal=row["events"],
+        thread=row["history"],
     )

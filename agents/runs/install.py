@@ -1,7 +1,8 @@
 """Put the SQL of this folder into the database; run by a migration whenever the SQL changed.
 
 ``FINGERPRINT`` is the hash of what the newest migration installs. A test fails when a file was
-edited without a new migration and says what to do.
+edited without a new migration and says what to do. Earlier migrations of functions are emptied:
+today's functions would not fit the tables of their time.
 """
 
 from __future__ import annotations
@@ -12,8 +13,16 @@ from typing import Any
 
 from agents.runs.transitions import arrows
 
+_DROP = """
+DO $$ DECLARE f regprocedure; BEGIN
+    FOR f IN SELECT oid FROM pg_proc
+             WHERE starts_with(proname, 'heartbit_')
+                   AND pronamespace = current_schema()::regnamespace
+    LOOP EXECUTE 'DROP FUNCTION IF EXISTS ' || f || ' CASCADE'; END LOOP;
+END $$
+"""
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "f867e26a93e3209d68ce5e856b33d1a9f6bde42e61cf9b8f0660054a6385b5d8"
+FINGERPRINT = "7d3fe5fe1a284b9c7bc0880391234beac209fe814e35c10f09ba4d5ed5542bfd"
 
 
 def statements() -> str:
@@ -30,6 +39,10 @@ def fingerprint() -> str:
 
 
 def install(apps: Any, schema_editor: Any) -> None:
-    """A migration's operation: create or replace all functions and triggers."""
+    """A migration's operation: create all functions and triggers anew.
+
+    What is there is dropped first: a function whose result changed cannot be replaced.
+    """
     with schema_editor.connection.cursor() as cursor:
+        cursor.execute(_DROP)
         cursor.execute(statements())

@@ -27,7 +27,7 @@ from agents.events import (
     decode_row,
     encode,
 )
-from agents.loop.ports import Moved, PendingSuspension, Settled
+from agents.loop.ports import Moved, Pending, PendingApproval, PendingTimer, Settled
 from agents.runs.pool import Pool, call
 from agents.runs.transactional import in_one_transaction
 from heartbit_site.base.ids import new_id
@@ -63,7 +63,7 @@ class Lease:
 
     Attributes:
         last_seq: The journal's end as this lease knows it.
-        ring: After a finish: the parent to ring, with its queue.
+        ring: After a finish: the run to ring, with its queue.
         children: After a suspension: the runs to start.
     """
 
@@ -126,8 +126,9 @@ class Lease:
     async def finish(self, ending: Ending, *events: Event) -> Settled | Moved:
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
         status, output, error = _columns(ending)
+        structured = ending.structured if isinstance(ending, RunSucceeded) else None
         row = await self._write(
-            "SELECT * FROM heartbit_finish(%s, %s, %s, %s, %s, %s, %s)",
+            "SELECT * FROM heartbit_finish(%s, %s, %s, %s, %s, %s, %s, %s)",
             (
                 *self._held(),
                 self.last_seq,
@@ -135,46 +136,34 @@ class Lease:
                 output,
                 json.dumps(error) if error else None,
                 _json(map(encode, (*events, ending))),
+                None if structured is None else json.dumps(structured, ensure_ascii=False),
             ),
         )
         if row["ring"] is not None:
             self.ring = Child(row["ring"], row["ring_queue"])
         return self._settled(row)
 
-    async def suspend(self, *pending: PendingSuspension) -> Settled | Moved:
-        """Create what the calls wait for and give the worker back, unless the journal moved.
+    async def suspend(self, *pending: Pending) -> Settled | Moved:
+        """Create what is waited for and give the worker back, unless the journal moved.
 
         Raises:
-            AgentNotFoundError: A sub-agent was deleted since the model was offered it.
+            AgentNotFoundError: A sub-agent was deleted or stopped since the model was offered it.
         """
-        children: list[dict[str, Any]] = []
-        events: list[Event] = []
-        for asked in pending:
-            mine = [
-                {
-                    "id": str(new_id()),
-                    "agent": child.agent,
-                    "task": child.task,
-                    "call_id": asked.call_id,
-                    "timeout_seconds": asked.suspension.timeout_seconds,
-                }
-                for child in asked.suspension.children
-            ]
-            children += mine
-            events.append(CallWaiting(asked.call_id, tuple(f"child:{c['id']}" for c in mine)))
+        waits, events = _waits(pending)
         row = await self._write(
             "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
             (
                 *self._held(),
                 self.last_seq,
                 _json(map(encode, events)),
-                json.dumps(children),
+                json.dumps(waits),
             ),
         )
         if not row["moved"]:
+            children = [wait["id"] for wait in waits if wait["kind"] == "child"]
             self.children = tuple(
-                Child(UUID(child["id"]), queue)
-                for child, queue in zip(children, row["queues"], strict=True)
+                Child(UUID(child), queue)
+                for child, queue in zip(children, row["queues"] or (), strict=True)
             )
         return self._settled(row)
 
@@ -226,6 +215,37 @@ def _translated(error: BaseException) -> BaseException:
         if not isinstance(error, _ABOUT_THE_DATA):
             return JournalAwayError(f"the journal could not be written: {error}")
     return error
+
+
+def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event]]:
+    """What ``heartbit_suspend`` has to create, and the events that go with it."""
+    waits: list[dict[str, Any]] = []
+    events: list[Event] = []
+    for asked in pending:
+        match asked:
+            case PendingApproval(event):
+                waits.append({"kind": "approval", "key": event.key, "call_id": event.call_id})
+                events.append(event)
+            case PendingTimer(delayed):
+                wait = {"kind": "timer", "key": delayed.key, "call_id": ""}
+                waits.append({**wait, "timeout_seconds": delayed.delay_seconds})
+                events.append(delayed)
+            case _:
+                children = [
+                    {
+                        "kind": "child",
+                        "id": str(new_id()),
+                        "agent": child.agent,
+                        "task": child.task,
+                        "call_id": asked.call_id,
+                        "timeout_seconds": asked.suspension.timeout_seconds,
+                    }
+                    for child in asked.suspension.children
+                ]
+                waits += children
+                keys = tuple(f"child:{child['id']}" for child in children)
+                events.append(CallWaiting(asked.call_id, keys))
+    return waits, events
 
 
 def _json(values: Any) -> str:

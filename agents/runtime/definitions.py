@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _KEEP = 1_000
 _QUERY = """
-    SELECT v.snapshot, a.name FROM agents_agentversion v JOIN agents_agent a ON a.id = v.agent_id
-    WHERE v.id = %s
+    SELECT v.snapshot, a.id, a.name
+    FROM agents_agentversion v JOIN agents_agent a ON a.id = v.agent_id WHERE v.id = %s
 """
 
 
@@ -41,7 +41,7 @@ class Definitions:
             row = await (await connection.execute(_QUERY, (version_id,))).fetchone()
         if row is None:
             raise AgentNotFoundError(f"Agent version {version_id} was deleted.")
-        definition = snapshot.read(version_id, row["name"], row["snapshot"])
+        definition = snapshot.read(version_id, row["id"], row["name"], row["snapshot"])
         self._cache[version_id] = definition
         if len(self._cache) > _KEEP:
             self._cache.popitem(last=False)

@@ -19,8 +19,10 @@ from agents.live.local import LocalWindow
 from agents.live.valkey import ValkeyWindow, connect
 from agents.llm import factory
 from agents.llm.client import create_client
+from agents.llm.wrappers.limit import LocalLimiter
 from agents.runs.lease import Child
 from agents.runtime.doorbell import Doorbell, FleetDoorbell, LocalDoorbell
+from agents.runtime.limiter import ValkeyLimiter
 from agents.runtime.models import Models
 from agents.runtime.process import Configuration, Outside, Process
 from agents.runtime.sweeper import Duty, Sweeper
@@ -34,8 +36,14 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.live.window import Window
+    from agents.llm.wrappers.limit import Limiter
 
 TOOL_THREADS = 16
+
+
+def _is_explicit() -> bool:
+    """Whether the environment names a model, rather than that a key lies there."""
+    return any(os.environ.get(name) for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
 
 
 class Host(ABC):
@@ -47,6 +55,7 @@ class Host(ABC):
         window: Window,
         doorbell: Doorbell,
         *,
+        limiter: Limiter,
         queues: tuple[str, ...],
         slots: int,
     ) -> None:
@@ -57,7 +66,7 @@ class Host(ABC):
             registry=registry,
             window=window,
             doorbell=doorbell,
-            models=Models(self._providers, local_url),
+            models=Models(self._providers, self._guarded, local_url=local_url, limiter=limiter),
             guarded=self._guarded,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
         )
@@ -69,6 +78,7 @@ class Host(ABC):
             slots=slots,
             lease_seconds=settings.HEARTBIT_LEASE_SECONDS,
             default_model=factory.default_model(os.environ),
+            explicit_model=factory.default_model(os.environ) if _is_explicit() else "",
         )
         self.process = Process(configuration, outside)
         self._sweeper = Sweeper(
@@ -112,7 +122,14 @@ class FleetHost(Host):
         self._valkey = connect(settings.REDIS_URL)
         self._window = ValkeyWindow(self._valkey)
         self._doorbell = FleetDoorbell()
-        super().__init__(Home.FLEET, self._window, self._doorbell, queues=queues, slots=slots)
+        super().__init__(
+            Home.FLEET,
+            self._window,
+            self._doorbell,
+            limiter=ValkeyLimiter(self._valkey),
+            queues=queues,
+            slots=slots,
+        )
 
     async def start(self) -> None:
         """Also write live output from here on."""
@@ -144,7 +161,14 @@ class LocalHost(Host):
     def __init__(self, *, slots: int) -> None:
         self.window = LocalWindow()
         self._doorbell = LocalDoorbell(slots=slots)
-        super().__init__(Home.LOCAL, self.window, self._doorbell, queues=(), slots=slots)
+        super().__init__(
+            Home.LOCAL,
+            self.window,
+            self._doorbell,
+            limiter=LocalLimiter(),
+            queues=(),
+            slots=slots,
+        )
         self._doorbell.connect(self.process.execute)
 
     def execute(self, run_id: UUID) -> None:

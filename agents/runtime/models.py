@@ -1,41 +1,110 @@
-"""Chat models by ``provider:model``, one of each a process, over the process's one HTTP client."""
+"""The model of a run: an adapter with the account's key, inside limiter, retry and fallback."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from agents.llm import factory
+from agents.llm.providers import PROVIDERS
+from agents.llm.wrappers.fallback import FallbackModel
+from agents.llm.wrappers.limit import LimitedModel, Limits
+from agents.llm.wrappers.retry import RetryingModel
+from agents.runtime.accounts import Account
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import httpx
 
     from agents.llm.protocol import ChatModel
+    from agents.llm.wrappers.limit import Limiter
+    from agents.llm.wrappers.retry import RetryPolicy
 
 LOCAL = "local"
+KEEP = 256
+
+# The workspace's enabled account with a provider, if it has one.
+AccountOf = Callable[[str], Awaitable[Account | None]]
 
 
 class Models:
-    """Creates each model once. The local one is looked up every time: its server may have moved."""
+    """Puts models together; adapters are kept as long as their account is unchanged.
 
-    def __init__(self, client: httpx.AsyncClient, local_url: Callable[[], str]) -> None:
+    The local one is looked up every time: its server may have moved.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        guarded: httpx.AsyncClient,
+        *,
+        local_url: Callable[[], str],
+        limiter: Limiter,
+    ) -> None:
+        """``guarded`` is for accounts whose base URL somebody typed in."""
         self._client = client
+        self._guarded = guarded
         self._local_url = local_url
-        self._cache: dict[str, ChatModel] = {}
+        self._limiter = limiter
+        self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
 
-    async def get(self, name: str) -> ChatModel:
-        """The model of that name.
+    async def get(
+        self, names: tuple[str, ...], retry: RetryPolicy, account_of: AccountOf
+    ) -> ChatModel:
+        """The model of a run.
+
+        Args:
+            names: ``provider:model``; after the first, those to fall back to.
+            retry: How each is asked again.
+            account_of: The workspace's accounts.
 
         Raises:
-            ConfigurationError: The provider is unknown or its key is missing.
+            ConfigurationError: A provider is unknown, or its key is missing or cannot be read.
         """
+        models = tuple([await self._one(name, retry, account_of) for name in names])
+        return models[0] if len(models) == 1 else FallbackModel(models)
+
+    async def _one(self, name: str, retry: RetryPolicy, account_of: AccountOf) -> ChatModel:
         provider = name.partition(":")[0]
         if provider == LOCAL:
             url = await asyncio.to_thread(self._local_url)  # may start the server
-            return factory.create(name, client=self._client, environ=os.environ, local_url=url)
-        if name not in self._cache:
-            self._cache[name] = factory.create(name, client=self._client, environ=os.environ)
-        return self._cache[name]
+            local = factory.create(name, client=self._client, environ=os.environ, local_url=url)
+            return RetryingModel(local, retry)
+        account = await account_of(provider)
+        model = self._adapter(name, account)
+        if account is not None or _is_metered(provider):
+            known = f"account:{account.id}" if account is not None else f"environment:{provider}"
+            limits = Limits() if account is None else _limits(account)
+            hold = retry.hold_seconds
+            model = LimitedModel(model, self._limiter, known, limits, hold_seconds=hold)
+        return RetryingModel(model, retry)
+
+    def _adapter(self, name: str, account: Account | None) -> ChatModel:
+        known = self._adapters.get((name, account))
+        if known is not None:
+            self._adapters.move_to_end((name, account))
+            return known
+        typed = account is not None and bool(account.base_url)
+        model = factory.create(
+            name,
+            client=self._guarded if typed else self._client,
+            environ=os.environ,
+            key=account.key if account is not None else None,
+            base_url=account.base_url if account is not None else None,
+        )
+        self._adapters[name, account] = model
+        if len(self._adapters) > KEEP:
+            self._adapters.popitem(last=False)
+        return model
+
+
+def _limits(account: Account) -> Limits:
+    return Limits(account.requests_per_minute, account.tokens_per_minute)
+
+
+def _is_metered(provider: str) -> bool:
+    """Whether somebody counts the calls: a server of one's own has no account to pause."""
+    known = PROVIDERS.get(provider)
+    return known is None or known.pricing != "free"

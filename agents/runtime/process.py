@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, LiteralString
 
 import psycopg
@@ -26,9 +27,12 @@ from agents.loop.state import RunState
 from agents.runs.claims import Claimant, Claimed, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
+from agents.runtime.accounts import Accounts
 from agents.runtime.control import Control
 from agents.runtime.definitions import Definitions
-from agents.runtime.toolbox import RunToolbox, context_factory, specs_for
+from agents.runtime.grants import granted
+from agents.runtime.thread import spoken
+from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -73,7 +77,8 @@ class Configuration:
         queues: The fleet queues it serves.
         slots: How many runs it holds at most.
         lease_seconds: Silent for longer than this, it counts as dead.
-        default_model: ``provider:model`` of agents that name none.
+        default_model: ``provider:model`` for runs that name none, nor their workspace.
+        explicit_model: The same whatever their workspace names, when the environment says so.
     """
 
     database_url: str
@@ -83,6 +88,7 @@ class Configuration:
     slots: int
     lease_seconds: float
     default_model: str
+    explicit_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,10 @@ class _Held:
             self.task.cancel()
 
 
+def _journaled(claimed: Claimed, lease: Lease) -> JournaledState:
+    return JournaledState(RunState(conversation=spoken(claimed.thread)), lease)
+
+
 class Process:
     """Executes runs until it is stopped."""
 
@@ -122,6 +132,7 @@ class Process:
         self._outside = outside
         self._pool: Pool = open_pool(configuration.database_url)
         self._definitions = Definitions(self._pool)
+        self._accounts = Accounts(self._pool)
         self._held: dict[tuple[UUID, int], _Held] = {}
         self._orphans: set[tuple[UUID, int]] = set()
         self._roots: set[UUID] = set()
@@ -207,6 +218,7 @@ class Process:
             home=configuration.home,
             queues=configuration.queues,
             default_model=configuration.default_model,
+            explicit_model=configuration.explicit_model,
         )
 
     def _hold(self, claimed: Claimed) -> _Held:
@@ -217,7 +229,7 @@ class Process:
         lease = Lease(
             self._pool, claimed, executor=self._outside.executor, on_commit=window.advanced
         )
-        held = _Held(claimed, task, lease, window, JournaledState(RunState(), lease))
+        held = _Held(claimed, task, lease, window, _journaled(claimed, lease))
         self._held[claimed.id, claimed.token] = held
         window.advanced(lease.last_seq)
         return held
@@ -328,8 +340,10 @@ class Process:
     async def _ports(self, held: _Held, definition: AgentDefinition) -> Ports:
         outside, claimed = self._outside, held.claimed
         toolbox = RunToolbox(
-            specs_for(definition, outside.registry, is_child=claimed.parent_id is not None),
+            offer_of(definition, outside.registry, is_child=claimed.parent_id is not None),
             definition,
+            approve=claimed.approve,
+            granted=granted(self._pool, definition.agent_id, claimed),
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,
@@ -339,7 +353,11 @@ class Process:
             ),
             executor=outside.executor,
         )
-        model = await outside.models.get(held.journaled.state.model)
+        model = await outside.models.get(
+            (held.journaled.state.model, *definition.fallback_models),
+            definition.retry,
+            partial(self._accounts.get, claimed.workspace_id),
+        )
         return Ports(model, toolbox, held.window, cost)
 
     def _committed(self, held: _Held, outcome: str) -> None:

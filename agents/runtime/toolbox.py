@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
 from agents import delegation
-from agents.events import ToolFinished
+from agents.events import ApprovalRequested, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
+from agents.loop.ports import Approved, Ready
+from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
-from tools.pipeline import Done, Prepared, Waiting
+from tools.approval import digest
+from tools.pipeline import Ask, Done, Held, Policy, Prepared, Waiting
 from tools.registry import Registry, definition_hash, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Mapping
     from concurrent.futures import Executor
     from uuid import UUID
 
@@ -27,29 +32,77 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# The standing permission for a tool by its name and pinned hash, if there is one.
+Granted = Callable[[str, str], Awaitable[int | None]]
 
-def specs_for(
-    definition: AgentDefinition, registry: Registry, *, is_child: bool
-) -> dict[str, ToolSpec]:
-    """The tools a run of this version is offered, by name, in a stable order.
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools of one run by name, in a stable order, with the hash each was published with."""
+
+    specs: dict[str, ToolSpec]
+    hashes: dict[str, str]
+
+
+def offer_of(definition: AgentDefinition, registry: Registry, *, is_child: bool) -> Offer:
+    """The tools a run of this version is offered.
 
     A tool whose definition changed since the version was published is left out: what the model is
     offered is exactly what was published. A sub-agent cannot delegate (the hierarchy is flat).
     """
-    specs: dict[str, ToolSpec] = {}
+    offer = Offer({}, {})
     if definition.team and not is_child:
-        specs[delegation.NAME] = delegation.delegate_task(definition)
-    for name, pinned in definition.tools:
-        spec = registry.get(name)
-        if spec is None or definition_hash(spec) != pinned:
+        spec = delegation.delegate_task(definition)
+        offer.specs[spec.name] = spec
+        offer.hashes[spec.name] = definition_hash(spec)
+    for tool in definition.tools:
+        known = registry.get(tool.name)
+        if known is None or definition_hash(known) != tool.pinned:
             logger.warning(
                 "tool %s of agent %s changed since it was published: publish the agent again",
-                name,
+                tool.name,
                 definition.name,
             )
             continue
-        specs[name] = spec
-    return specs
+        offer.specs[tool.name] = _with_defaults(known, tool.defaults)
+        offer.hashes[tool.name] = tool.pinned
+    return offer
+
+
+def _with_defaults(spec: ToolSpec, defaults: Mapping[str, Any]) -> ToolSpec:
+    """The tool as an agent has it: the model need not give what its binding gives."""
+    if not defaults:
+        return spec
+    required = [name for name in spec.parameters.get("required", ()) if name not in defaults]
+    return replace(spec, defaults=defaults, parameters={**spec.parameters, "required": required})
+
+
+def approval_policy(definition: AgentDefinition, offer: Offer, *, approve: bool) -> Policy:
+    """Which calls a person is asked about: as the run wishes, else the tool, else the agent."""
+    bound = {tool.name: tool for tool in definition.tools}
+
+    def policy(spec: ToolSpec, arguments: Mapping[str, Any]) -> Ask | None:
+        tool = bound.get(spec.name)
+        rule = definition.approval if tool is None or not tool.approval else tool.approval
+        if approve:
+            return Ask("Every tool call of this run is asked for.")
+        match rule:
+            case "always":
+                return Ask(f"{definition.name} asks before it uses {spec.name}.")
+            case "effects" if spec.effect is not Effect.PURE:
+                return Ask(f"{definition.name} asks before it uses tools that have an effect.")
+            case "when" if tool is not None and tool.approval_when is not None:
+                if not validate(tool.approval_when, dict(arguments)):
+                    return Ask(f"{definition.name} asks before it uses {spec.name} like this.")
+        return None
+
+    return policy
+
+
+def _answered(found: Held | Done | Prepared) -> Done:
+    if not isinstance(found, Done):
+        raise TypeError("without a policy a call is prepared or answered")
+    return found
 
 
 class RunToolbox:
@@ -57,19 +110,25 @@ class RunToolbox:
 
     def __init__(
         self,
-        specs: dict[str, ToolSpec],
+        offer: Offer,
         definition: AgentDefinition,
         *,
+        approve: bool,
         context: Callable[[str], ToolContext],
         executor: Executor,
+        granted: Granted,
     ) -> None:
-        self._specs = specs
+        """``approve``: every call waits for a person; ``granted`` looks for their standing word."""
+        self._specs = offer.specs
+        self._hashes = offer.hashes
         self._definition = definition
+        self._policy = approval_policy(definition, offer, approve=approve)
         self._context = context
         self._executor = executor
+        self._granted = granted
         self._offered = tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
-            for spec in specs.values()
+            for spec in offer.specs.values()
         )
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
@@ -87,42 +146,78 @@ class RunToolbox:
         spec = resolve(self._specs, name)
         return spec.effect.value if spec is not None else ""
 
-    async def invoke(
-        self, call_id: str, call: ToolCall, intent: Callable[[], Awaitable[None]]
-    ) -> Done | Waiting:
-        """Run one call through the pipeline."""
-        return await pipeline.invoke(
-            self._specs,
-            name=call.name,
-            arguments=call.arguments,
-            context=self._context(call_id),
-            executor=self._executor,
-            max_output_bytes=self._definition.max_tool_output_bytes,
-            timeout_seconds=self._definition.tool_timeout_seconds,
-            intent=intent,
+    async def prepare(
+        self, call_id: str, call: ToolCall, approved: Approved | None
+    ) -> Ready | Done | ApprovalRequested:
+        """Everything before a call acts; see ``pipeline.prepare``."""
+        context = self._context(call_id)
+        if approved is not None:
+            return self._decided(call, context, approved)
+        found = self._prepare(call, call.arguments, context, self._policy)
+        if not isinstance(found, Held):
+            return Ready(found) if isinstance(found, Prepared) else found
+        pinned = self._hashes[found.spec.name]
+        grant = await self._granted(found.spec.name, pinned)
+        if grant is not None:
+            allowed = self._prepare(call, call.arguments, context, None)
+            return Ready(allowed, grant) if isinstance(allowed, Prepared) else _answered(allowed)
+        return ApprovalRequested(
+            call_id=call_id,
+            tool=found.spec.name,
+            arguments=dict(found.arguments),
+            effect=found.spec.effect.value,
+            digest=self._digest(context, found.spec, found.arguments),
+            reason=found.reason,
         )
 
-    def transaction(self, call_id: str, call: ToolCall) -> Callable[[], ToolFinished]:
+    def _decided(self, call: ToolCall, context: ToolContext, approved: Approved) -> Ready | Done:
+        arguments = call.arguments if approved.arguments is None else approved.arguments
+        found = self._prepare(call, arguments, context, None)
+        if not isinstance(found, Prepared):
+            return _answered(found)
+        if self._digest(context, found.spec, found.arguments) != approved.digest:
+            text = f"{found.spec.name} is not what was approved any more: it was not run."
+            return Done(text, "refused")
+        return Ready(found)
+
+    def _prepare(
+        self, call: ToolCall, arguments: str, context: ToolContext, policy: Policy | None
+    ) -> Prepared | Held | Done:
+        return pipeline.prepare(
+            self._specs,
+            name=call.name,
+            arguments=arguments,
+            context=context,
+            policy=policy,
+            max_output_bytes=self._definition.max_tool_output_bytes,
+            timeout_seconds=self._definition.tool_timeout_seconds,
+        )
+
+    def _digest(self, context: ToolContext, spec: ToolSpec, arguments: Mapping[str, object]) -> str:
+        return digest(
+            context.run_id,
+            context.call_id,
+            definition_hash=self._hashes[spec.name],
+            arguments=arguments,
+        )
+
+    async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
+        """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
+        return await pipeline.execute(ready.prepared, executor=self._executor, intent=intent)
+
+    def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:
         """A transactional call as a plain function: run it inside the journal's transaction."""
-        context = self._context(call_id)
-        definition = self._definition
 
         def body() -> ToolFinished:
             began = time.monotonic()
-            done: Prepared | Done | Waiting = pipeline.prepare(
-                self._specs,
-                name=call.name,
-                arguments=call.arguments,
-                context=context,
-                max_output_bytes=definition.max_tool_output_bytes,
-            )
-            if isinstance(done, Prepared):
-                # The savepoint undoes a tool that failed; its answer is journaled all the same.
-                done = pipeline.execute_here(done, around=transaction.atomic)
+            # The savepoint undoes a tool that failed; its answer is journaled all the same.
+            done = pipeline.execute_here(ready.prepared, around=transaction.atomic)
             if isinstance(done, Waiting):
-                done = Done(f"{call.name} is transactional and cannot wait.", "error")
+                name = ready.prepared.spec.name
+                done = Done(f"{name} is transactional and cannot wait.", "error")
             took = round((time.monotonic() - began) * 1000)
-            return ToolFinished(call_id, done.status, done.content, Effect.TRANSACTIONAL, took)
+            effect = Effect.TRANSACTIONAL
+            return ToolFinished(call_id, done.status, done.content, effect, took, ready.grant)
 
         return body
 

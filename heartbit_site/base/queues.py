@@ -4,6 +4,7 @@ from __future__ import annotations
 
 EXECUTE_RUN = "agents.execute_run"
 HOUSEKEEPING = "scheduling.housekeeping"
+CHECK_ACCOUNTS = "scheduling.check_accounts"
 
 AGENTS = "agents"  # where runs go unless their agent names another queue
 SYSTEM = "system"  # beat's small internal jobs

@@ -116,6 +116,7 @@ class ToolSpec:
         bind: Turns arguments that fit the schema into what the function's annotations say (dates,
             models, defaults); raises ``ValueError`` where a type wants more than its schema can
             say. ``None``: the function takes the JSON values as they are.
+        defaults: Arguments used where the model gives none; they win over the function's own.
     """
 
     name: str
@@ -128,6 +129,7 @@ class ToolSpec:
     context_parameter: str | None = None
     tags: tuple[str, ...] = field(default=())
     bind: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_async(self) -> bool:

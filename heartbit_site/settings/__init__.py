@@ -8,7 +8,7 @@ from pathlib import Path
 import django_stubs_ext
 
 from heartbit_site import environment
-from heartbit_site.keys import secret_key
+from heartbit_site.keys import encryption_keys, secret_key
 from heartbit_site.settings.theme import UNFOLD
 
 __all__ = ["UNFOLD"]  # the others are defined here
@@ -124,3 +124,5 @@ HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "20"))
 HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
+#: A callable that returns the keys of stored secrets, newest first; the same on all machines.
+HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

@@ -57,9 +57,9 @@ CALLS = (
 )
 OPENAI_COMPLETION = Completion(
     AssistantMessage("Grüße 🐝 ", CALLS),
-    Usage(20, 9, 8, raw=OPENAI_USAGE),
+    Usage(20, 9, 8, raw={**OPENAI_USAGE, "model": "gpt-x-2026"}),
     "tool_calls",
-    "gpt-x-2026",
+    "openai:model-x",
 )
 
 ANTHROPIC_EVENTS: tuple[dict[str, Any], ...] = (
@@ -149,8 +149,9 @@ ANTHROPIC_COMPLETION = Completion(
             "cache_read_input_tokens": 7,
             "cache_creation_input_tokens": 3,
             "output_tokens": 9,
+            "model": "claude-x",
         },
     ),
     "tool_calls",
-    "claude-x",
+    "anthropic:model-x",
 )

@@ -12,6 +12,7 @@ from agents.llm.adapters.anthropic_request import request_body
 from agents.llm.messages import (
     AssistantMessage,
     ChatRequest,
+    ReasoningEffort,
     Thinking,
     ToolCall,
     ToolMessage,
@@ -129,3 +130,58 @@ def test_a_thinking_budget_is_asked_for_only_where_it_may_be() -> None:
 def test_the_same_request_gives_the_same_bytes() -> None:
     once, again = (json.dumps(body(open_turn())) for _ in range(2))
     assert once == again
+
+
+@pytest.mark.parametrize(
+    ("effort", "max_tokens", "budget"),
+    [
+        ("low", 32_768, 2048),
+        ("medium", 32_768, 8192),
+        ("high", 32_768, 16_384),
+        ("high", 4096, 2048),
+        ("medium", 2048, 1024),
+        ("high", 2047, None),
+        ("none", 32_768, None),
+        ("", 32_768, None),
+    ],
+)
+def test_an_effort_is_a_budget_that_leaves_half_of_the_answer(
+    effort: ReasoningEffort, max_tokens: int, budget: int | None
+) -> None:
+    asked = replace(REQUEST, reasoning_effort=effort, max_tokens=max_tokens)
+    sent = body(asked, anthropic_profile("claude-sonnet-4-5"))
+    assert sent.get("thinking", {}).get("budget_tokens") == budget
+    assert ("temperature" in sent) == (budget is None)
+    assert "output_config" not in sent
+
+
+def test_the_effort_wins_over_the_profile_s_budget() -> None:
+    profile = Profile(thinking="budget", thinking_budget=3000)
+    asked = replace(REQUEST, max_tokens=10_000)
+    assert body(asked, profile)["thinking"]["budget_tokens"] == 3000
+    low = body(replace(asked, reasoning_effort="low"), profile)
+    assert low["thinking"]["budget_tokens"] == 2048
+    assert "thinking" not in body(replace(asked, reasoning_effort="none"), profile)
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "thinking", "output"),
+    [
+        ("claude-sonnet-5", "low", {"type": "adaptive"}, {"effort": "low"}),
+        ("claude-opus-4-7", "high", {"type": "adaptive"}, {"effort": "high"}),
+        ("claude-sonnet-5", "none", {"type": "disabled"}, None),
+        ("claude-sonnet-5", "", None, None),
+        ("claude-sonnet-5-5", "medium", None, {"effort": "medium"}),
+        ("claude-sonnet-5-5", "none", None, None),
+        ("claude-3-5-haiku-latest", "high", None, None),
+    ],
+)
+def test_a_model_that_thinks_by_itself_is_told_the_effort(
+    model: str,
+    effort: ReasoningEffort,
+    thinking: dict[str, str] | None,
+    output: dict[str, str] | None,
+) -> None:
+    sent = body(replace(REQUEST, reasoning_effort=effort), anthropic_profile(model))
+    assert sent.get("thinking") == thinking
+    assert sent.get("output_config") == output

@@ -6,16 +6,19 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from agents.llm.adapters.openai_request import request_body
 from agents.llm.messages import (
     AssistantMessage,
     ChatRequest,
+    ReasoningEffort,
     Thinking,
     ToolCall,
     ToolMessage,
     UserMessage,
 )
-from agents.llm.profiles import Profile, openai_profile
+from agents.llm.profiles import TINY, Profile, openai_profile
 
 from .support import CLOCK, SEARCH, endpoint
 
@@ -127,3 +130,35 @@ def test_reasoning_goes_back_to_its_provider_and_to_no_other() -> None:
 def test_examples_are_not_for_models_with_native_tools() -> None:
     request = replace(REQUEST, tools=(CLOCK,), examples=(UserMessage("shown"),))
     assert "shown" not in json.dumps(body(request))
+
+
+@pytest.mark.parametrize(
+    ("model", "sent"),
+    [
+        ("gpt-6-sol", ["none", "low", "medium", "high"]),
+        ("gpt-6-astra", ["low", "medium", "high"]),
+        ("gpt-5.1", ["none", "low", "medium", "high"]),
+        ("gpt-5-mini", ["low", "medium", "high"]),
+        ("o3", ["low", "medium", "high"]),
+        ("gpt-4.1", []),
+    ],
+)
+def test_a_reasoning_effort_is_sent_where_the_model_knows_it(model: str, sent: list[str]) -> None:
+    efforts: list[ReasoningEffort] = ["", "none", "low", "medium", "high"]
+    bodies = [
+        body(replace(REQUEST, reasoning_effort=effort), openai_profile(model)) for effort in efforts
+    ]
+    assert [item["reasoning_effort"] for item in bodies if "reasoning_effort" in item] == sent
+
+
+def test_a_compatible_server_gets_the_effort_it_was_given_and_the_tiny_model_none() -> None:
+    asked = replace(REQUEST, reasoning_effort="low")
+    assert body(asked)["reasoning_effort"] == "low"
+    assert "reasoning_effort" not in body(REQUEST)
+    assert "reasoning_effort" not in body(asked, TINY)
+
+
+def test_the_rule_for_tools_wins_over_the_effort() -> None:
+    asked = replace(REQUEST, tools=(CLOCK,), reasoning_effort="high")
+    assert body(asked, openai_profile("gpt-6-sol"))["reasoning_effort"] == "none"
+    assert body(asked, openai_profile("gpt-5.1"))["reasoning_effort"] == "high"

@@ -213,7 +213,7 @@ class TestJoining:
         parent = await orm.in_thread(lambda: accept(workspace))
         writer = Agent.objects.filter(workspace=workspace, name="writer")
         await orm.in_thread(lambda: writer.update(current_version=None))
-        with pytest.raises(AgentNotFoundError, match="no agent named writer"):
+        with pytest.raises(AgentNotFoundError, match="agent writer is gone or stopped"):
             await suspended_on(pool, claimant, parent, ["researcher", "writer"])
         assert await orm.in_thread(lambda: Run.objects.filter(parent_id=parent).count()) == 0
         assert (await fetch(parent)).status == RunStatus.RUNNING

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _CACHE = {"type": "ephemeral"}
 _LEAST_BUDGET = 1024  # the API takes no smaller one
+_BUDGETS = {"low": 2048, "medium": 8192, "high": 16384}
 _NO_TEXT = "(no text)"  # the API takes no empty text
 
 
@@ -41,6 +42,8 @@ def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) 
     }
     if request.system:
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHE}]
+    if profile.thinking in ("adaptive", "always") and request.reasoning_effort in _BUDGETS:
+        body["output_config"] = {"effort": request.reasoning_effort}
     if thinking is not None:
         body["thinking"] = thinking
     elif profile.sampling and request.temperature is not None:
@@ -60,14 +63,32 @@ def _thinking(
 
     A forced call is refused while thinking is on, so it is switched off for that call.
     """
-    if profile.thinking == "adaptive" and forced and profile.forced_tool_choice:
-        return {"type": "disabled"}
-    budget = min(profile.thinking_budget or 0, max_tokens - 1)
+    effort = request.reasoning_effort
+    if profile.thinking == "adaptive":
+        if effort == "none" or (forced and profile.forced_tool_choice):
+            return {"type": "disabled"}
+        # The first models that think adaptively do so only when asked to.
+        return {"type": "adaptive"} if effort else None
+    budget = _budget(request, profile=profile, max_tokens=max_tokens)
     if profile.thinking != "budget" or forced or budget < _LEAST_BUDGET:
         return None
     if _open_turn_without_thinking(request.messages):
         return None
     return {"type": "enabled", "budget_tokens": budget}
+
+
+def _budget(request: ChatRequest, *, profile: Profile, max_tokens: int) -> int:
+    """Return the tokens to think with; they count towards ``max_tokens``.
+
+    The request's effort wins over the profile and leaves half of them for the answer.
+    """
+    match request.reasoning_effort:
+        case "":
+            return min(profile.thinking_budget or 0, max_tokens - 1)
+        case "none":
+            return 0
+        case effort:
+            return min(_BUDGETS[effort], max_tokens // 2)
 
 
 def _open_turn_without_thinking(messages: tuple[Message, ...]) -> bool:

@@ -57,7 +57,7 @@ class AnthropicDecoder:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._done = False
-        self._model = endpoint.model
+        self._model = ""
         self._blocks: dict[int, _Block] = {}
         self._stop_reason = ""
         self._usage: dict[str, Any] = {}
@@ -114,7 +114,8 @@ class AnthropicDecoder:
         calls = tuple(_tool_call(block) for block in blocks if block.kind == "tool_use")
         message = AssistantMessage("".join(texts), calls, self._thinking(blocks))
         reason = _FINISH.get(self._stop_reason, "other")
-        return Completion(message, _usage(self._usage), reason, self._model)
+        usage = _usage(self._usage, model=self._model)
+        return Completion(message, usage, reason, self._endpoint.name)
 
     def _thinking(self, blocks: list[_Block]) -> tuple[Thinking, ...]:
         provider = self._endpoint.provider
@@ -183,7 +184,7 @@ def _thinking_block(block: _Block) -> dict[str, Any]:
     return result
 
 
-def _usage(raw: dict[str, Any]) -> Usage:
+def _usage(raw: dict[str, Any], *, model: str) -> Usage:
     cached = as_count(raw.get("cache_read_input_tokens"))
     written = as_count(raw.get("cache_creation_input_tokens"))
     return Usage(
@@ -192,5 +193,5 @@ def _usage(raw: dict[str, Any]) -> Usage:
         output_tokens=as_count(raw.get("output_tokens")),
         cached_input_tokens=cached,
         cache_write_tokens=written,
-        raw=clean_json(raw),
+        raw=clean_json({**raw, "model": model} if model else raw),
     )

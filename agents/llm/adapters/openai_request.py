@@ -36,6 +36,8 @@ def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) 
         body["temperature"] = request.temperature
     if profile.sampling and request.stop:
         body["stop"] = list(request.stop)
+    if request.reasoning_effort in profile.reasoning_efforts:
+        body["reasoning_effort"] = request.reasoning_effort
     if request.tools:
         _add_tools(body, request, profile=profile)
     return body

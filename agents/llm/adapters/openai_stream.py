@@ -55,7 +55,7 @@ class OpenAIDecoder:
         self._endpoint = endpoint
         self._call_prefix = call_prefix
         self._done = False
-        self._model = endpoint.model
+        self._model = ""
         self._text: list[str] = []
         self._cleaner = TextCleaner()
         self._reasoning = Reasoning()
@@ -142,7 +142,8 @@ class OpenAIDecoder:
             for number, call in enumerate(self._calls)
         )
         message = AssistantMessage("".join(self._text), calls, self._thinking())
-        return Completion(message, _usage(self._usage or {}), self._reason(), self._model)
+        usage = _usage(self._usage or {}, model=self._model)
+        return Completion(message, usage, self._reason(), self._endpoint.name)
 
     def _reason(self) -> FinishReason:
         if self._refused:
@@ -169,7 +170,7 @@ def _content(content: object) -> str:
     return as_str(content)
 
 
-def _usage(raw: dict[str, Any]) -> Usage:
+def _usage(raw: dict[str, Any], *, model: str) -> Usage:
     details = as_dict(raw.get("prompt_tokens_details"))
     prompt = as_count(raw.get("prompt_tokens"))
     # Gemini and some others leave reasoning out of completion_tokens but not out of the total.
@@ -179,5 +180,5 @@ def _usage(raw: dict[str, Any]) -> Usage:
         output_tokens=max(as_count(raw.get("completion_tokens")), hidden),
         cached_input_tokens=as_count(details.get("cached_tokens")),
         cache_write_tokens=as_count(details.get("cache_write_tokens")),
-        raw=clean_json(raw),
+        raw=clean_json({**raw, "model": model} if model else raw),
     )

@@ -122,7 +122,7 @@ class ScriptedModel:
         message = AssistantMessage(reply.text, reply.tool_calls, reply.thinking)
         usage = reply.usage or _estimated(request, message)
         reason = reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop")
-        yield Completion(message, usage, reason, self._name.partition(":")[2])
+        yield Completion(message, usage, reason, self._name)
 
     def _reply(self, request: ChatRequest) -> Reply:
         scripted = self._script(request) if callable(self._script) else self._next(self._script)

@@ -1,7 +1,7 @@
-"""The admin of the base app: workspaces, accounts and beat's tables, all in one theme."""
+"""The admin of the base app: workspaces, people, API keys and beat's tables, all in one theme."""
 
 from __future__ import annotations
 
-from heartbit_site.base.admin import accounts, beat, workspace
+from heartbit_site.base.admin import accounts, api_key, beat, workspace
 
-__all__ = ["accounts", "beat", "workspace"]
+__all__ = ["accounts", "api_key", "beat", "workspace"]

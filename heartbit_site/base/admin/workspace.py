@@ -21,7 +21,7 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
 
     list_display = ("name", "slug", "created_at")
     search_fields = ("name", "slug")
-    fields = ("name", "slug")
+    fields = ("name", "slug", "default_model")
     prepopulated_fields = {"slug": ("name",)}
 
     def get_readonly_fields(

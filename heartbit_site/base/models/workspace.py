@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.validators import RegexValidator
 from django.db import models
 
 
@@ -12,6 +13,12 @@ class Workspace(models.Model):
         unique=True, help_text="Short name, used in URLs and on the command line."
     )
     name = models.CharField(max_length=200)
+    default_model = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[RegexValidator(r"^[a-z]+:\S+$", "Write provider:model, e.g. openai:gpt-5.")],
+        help_text="provider:model for agents that name none. Empty: the installation's default.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,0 +1,112 @@
+"""Ask providers whether they take a workspace's keys, and note what they say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.utils import timezone
+
+from agents.llm.client import create_client
+from agents.llm.health import MAX_BYTES, Health, Subject, check
+from agents.models import Agent
+from heartbit_site.base import aio, secrets
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.models import ProviderAccount
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import httpx
+
+AT_ONCE = 16
+MODELS = 20  # named by one workspace's agents; more would make no sentence
+
+
+def check_account(account: ProviderAccount) -> Health:
+    """Check one account and store what was found; at most ten seconds."""
+    return _check([account])[0]
+
+
+def check_enabled_accounts() -> int:
+    """Check every enabled account and store what was found; return how many are not well."""
+    accounts = ProviderAccount.objects.filter(enabled=True).select_related("workspace")
+    return sum(not health.ok for health in _check(list(accounts)))
+
+
+def _check(accounts: Sequence[ProviderAccount]) -> list[Health]:
+    subjects = [_subject(account) for account in accounts]
+    found = aio.run(_ask_all(subjects))
+    for account, health in zip(accounts, found, strict=True):
+        _store(account, health)
+    return found
+
+
+def _subject(account: ProviderAccount) -> Subject | Health:
+    """What to ask; already the answer when the key cannot be read."""
+    try:
+        key = secrets.reveal(account, "secret")
+    except HeartbitError as error:
+        return Health(ok=False, message=str(error))
+    return Subject(account.provider, key, account.base_url, _models(account))
+
+
+def _models(account: ProviderAccount) -> tuple[str, ...]:
+    """The provider's models that the workspace names."""
+    prefix = f"{account.provider}:"
+    named = Agent.objects.filter(workspace=account.workspace_id, model__startswith=prefix)
+    models = set(named.order_by("model").values_list("model", flat=True).distinct()[:MODELS])
+    if account.workspace.default_model.startswith(prefix):
+        models.add(account.workspace.default_model)
+    return tuple(sorted(model.removeprefix(prefix) for model in models))
+
+
+async def _ask_all(subjects: Sequence[Subject | Health]) -> list[Health]:
+    slots = asyncio.Semaphore(AT_ONCE)
+    async with AsyncExitStack() as stack:
+        own = await stack.enter_async_context(create_client())
+        guarded = await stack.enter_async_context(
+            guarded_client(
+                allow=parse_allow(settings.HEARTBIT_HTTP_ALLOW), max_response_bytes=MAX_BYTES
+            )
+        )
+
+        async def ask(subject: Subject | Health) -> Health:
+            if isinstance(subject, Health):
+                return subject
+            async with slots:
+                return await check(_placed(subject), client=_client(subject, own, guarded))
+
+        return list(await asyncio.gather(*(ask(subject) for subject in subjects)))
+
+
+def _client(
+    subject: Subject, own: httpx.AsyncClient, guarded: httpx.AsyncClient
+) -> httpx.AsyncClient:
+    """Somebody typed an account's own base URL, so it may not lead into the private network."""
+    return guarded if subject.base_url else own
+
+
+def _placed(subject: Subject) -> Subject:
+    """An account without a place of its own uses the installation's, as its runs do."""
+    if subject.base_url:
+        return subject
+    place = os.environ.get(f"{subject.provider.upper()}_BASE_URL", "").strip()
+    return Subject(subject.provider, subject.key, place, subject.models)
+
+
+def _store(account: ProviderAccount, health: Health) -> None:
+    """Note it, unless the account was changed meanwhile: then it says nothing about the new key."""
+    account.healthy, account.health_message = health.ok, health.message
+    account.checked_at = timezone.now()
+    ProviderAccount.objects.filter(
+        pk=account.pk, secret=account.secret, base_url=account.base_url
+    ).update(
+        healthy=account.healthy,
+        health_message=account.health_message,
+        checked_at=account.checked_at,
+    )

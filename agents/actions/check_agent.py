@@ -1,0 +1,73 @@
+"""Whether an agent's JSON settings can be used; the admin, the TOML import and publishing ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.context import strategy
+from agents.llm.references import check_reference
+from agents.output.check import check_response_schema
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import check_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.models import Agent, ToolBinding
+
+MAX_STOP = 4  # what every provider takes
+
+
+def check_agent(agent: Agent) -> None:
+    """Check everything that the database's columns do not.
+
+    Raises:
+        ConfigurationError: One sentence that names the agent and the field.
+    """
+    _field(agent, "context_strategy", strategy.parse, agent.context_strategy)
+    if agent.response_schema is not None:
+        _field(agent, "response_schema", check_response_schema, agent.response_schema)
+    _field(agent, "stop", _check_texts, agent.stop)
+    if len(agent.stop) > MAX_STOP:
+        raise ConfigurationError(f"Agent {agent.name!r}: stop takes at most {MAX_STOP} texts.")
+    _field(agent, "fallback_models", _check_texts, agent.fallback_models)
+    for reference in (agent.model, *agent.fallback_models):
+        if reference:
+            _field(agent, "model", check_reference, reference)
+    for binding in agent.bindings.all() if agent.pk else ():
+        check_binding(agent, binding)
+
+
+def check_binding(agent: Agent, binding: ToolBinding) -> None:
+    """Check one tool's rule and defaults.
+
+    Raises:
+        ConfigurationError: As ``check_agent``.
+    """
+    place = f"tool {binding.tool}"
+    if (binding.approval == "when") != (binding.approval_when is not None):
+        raise ConfigurationError(
+            f"Agent {agent.name!r}: {place} needs approval_when, a JSON Schema of the arguments, "
+            'exactly when its approval is "when".'
+        )
+    if binding.approval_when is not None:
+        _field(agent, f"{place}: approval_when", _check_object, binding.approval_when)
+        _field(agent, f"{place}: approval_when", check_schema, binding.approval_when)
+    _field(agent, f"{place}: defaults", _check_object, binding.defaults)
+
+
+def _field(agent: Agent, name: str, check: Callable[[Any], object], value: object) -> None:
+    try:
+        check(value)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"Agent {agent.name!r}, {name}: {error}") from error
+
+
+def _check_texts(value: object) -> None:
+    if not isinstance(value, list) or not all(isinstance(text, str) and text for text in value):
+        raise ConfigurationError('it has to be a JSON list of texts, such as ["END"].')
+
+
+def _check_object(value: object) -> None:
+    if not isinstance(value, dict):
+        raise ConfigurationError("it has to be a JSON object.")

@@ -1,0 +1,218 @@
+"""Decide a tool call that waits for a person: approve, edit, deny, always allow.
+
+What runs is what was shown: a decision names the digest of what its maker saw, the database takes
+it only while that is what waits, and the worker runs only what has the decided digest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from django.db import DatabaseError, connection, transaction
+
+from agents import dispatch, snapshot
+from agents.choices import RunStatus, Verdict
+from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.models import Grant, Run
+from agents.querysets import calls_waiting, shown_tool
+from agents.runs.refusals import refusal
+from agents.runtime.toolbox import offer_of
+from heartbit_site.base.untrusted import clean_text
+from tools import pipeline
+from tools.approval import digest as digest_of
+from tools.pipeline import Done
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from agents.models import ToolCall
+    from agents.runtime.toolbox import Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Who decides, and where."""
+
+    name: str
+    via: Literal["terminal", "inline", "api", "admin", "grant"]
+    user_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """A standing permission that goes with an approval.
+
+    Attributes:
+        scope: ``run``: this run and its tree; ``agent``: every run of the agent.
+        until: When it ends; None: with the tree, or when it is revoked.
+    """
+
+    scope: Literal["run", "agent"]
+    until: datetime | None = None
+
+
+@transaction.atomic
+def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | None = None) -> None:
+    """Let the call run as it was shown.
+
+    Args:
+        call: It waits for approval.
+        digest: Of what the decider saw.
+        by: The decider.
+        always: Also allow this tool of this agent from now on; what else waits for it goes on too.
+
+    Raises:
+        NoLongerOpenError: It is decided, its run has ended, or it is not what was shown.
+    """
+    offer = _offer(call.run)
+    grant = _grant(call, offer, by, always) if always is not None else None
+    rings = [_decide(call, digest, by, verdict=Verdict.APPROVED, runs_digest=digest, grant=grant)]
+    if grant is not None:
+        word = Decider(by.name, "grant", by.user_id)
+        rings += [
+            _decide(
+                other,
+                other.digest,
+                word,
+                verdict=Verdict.APPROVED,
+                runs_digest=other.digest,
+                grant=grant,
+            )
+            for other in _covered(grant, call)
+        ]
+    _ring(rings)
+
+
+@transaction.atomic
+def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> None:
+    """Let the call run with other arguments.
+
+    Args:
+        call: It waits for approval.
+        digest: Of what the decider saw.
+        by: The decider.
+        arguments: A JSON object.
+
+    Raises:
+        InvalidEditError: The arguments do not fit the tool; nothing was decided.
+        NoLongerOpenError: As for ``approve_call``.
+    """
+    offer = _offer(call.run)
+    name = shown_tool(call)
+    found = pipeline.read(offer.specs, name=name, arguments=arguments)
+    if isinstance(found, Done):
+        raise InvalidEditError(" ".join(found.content.split()))
+    runs_digest = digest_of(
+        call.run_id,
+        call.call_id,
+        definition_hash=offer.hashes[found.spec.name],
+        arguments=found.arguments,
+    )
+    ring = _decide(
+        call,
+        digest,
+        by,
+        verdict=Verdict.EDITED,
+        runs_digest=runs_digest,
+        arguments=arguments,
+    )
+    _ring([ring])
+
+
+@transaction.atomic
+def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
+    """Do not let the call run; the model is told why.
+
+    Args:
+        call: It waits for approval.
+        digest: Of what the decider saw.
+        by: The decider.
+        reason: What the model reads.
+
+    Raises:
+        NoLongerOpenError: As for ``approve_call``.
+    """
+    _ring([_decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip())])
+
+
+def _offer(run: Run) -> Offer:
+    version = run.version
+    agent = version.agent
+    definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
+    return offer_of(definition, registry, is_child=run.parent_id is not None)
+
+
+def _grant(call: ToolCall, offer: Offer, by: Decider, always: Always) -> Grant:
+    tool = shown_tool(call)
+    if tool not in offer.hashes:
+        raise NoLongerOpenError(
+            f"The tool {tool} has changed since the agent was published: nothing was allowed."
+        )
+    return Grant.objects.create(
+        workspace_id=call.run.workspace_id,
+        agent=call.run.version.agent,
+        root_id=call.run.root_id if always.scope == "run" else None,
+        tool=tool,
+        definition_hash=offer.hashes[tool],
+        expires_at=always.until,
+        user_id=by.user_id,
+        granted_by=by.name,
+    )
+
+
+def _covered(grant: Grant, decided: ToolCall) -> list[ToolCall]:
+    """Other calls that wait for what was just allowed."""
+    calls = (
+        calls_waiting(decided.run.workspace)
+        .filter(run__version_id=decided.run.version_id, shown__tool=grant.tool)
+        .exclude(pk=decided.pk)
+        .order_by("run_id", "id")
+    )
+    if grant.root_id is not None:
+        return list(calls.filter(run__root_id=grant.root_id))
+    return list(calls.filter(run__approve=False))
+
+
+def _decide(
+    call: ToolCall,
+    digest: str,
+    by: Decider,
+    *,
+    verdict: Verdict,
+    runs_digest: str = "",
+    arguments: str | None = None,
+    reason: str = "",
+    grant: Grant | None = None,
+) -> UUID | None:
+    parameters = (
+        call.run_id,
+        call.call_id,
+        digest,
+        verdict.value,
+        arguments,
+        runs_digest,
+        reason,
+        by.user_id,
+        by.name,
+        by.via,
+        grant.pk if grant is not None else None,
+    )
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
+            )
+            ring: UUID | None = cursor.fetchone()[0]
+    except DatabaseError as error:
+        raise refusal(error) from error
+    return ring
+
+
+def _ring(rings: list[UUID | None]) -> None:
+    due = Run.objects.filter(pk__in=[ring for ring in rings if ring], status=RunStatus.QUEUED)
+    for run_id, queue in due.values_list("pk", "queue"):
+        transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))

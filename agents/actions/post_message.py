@@ -1,0 +1,126 @@
+"""Say something on a conversation: a run answers it, now, later, or the one that is under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from django.db import connection, transaction
+
+from agents import dispatch
+from agents.actions.start_run import find_agent, task_text
+from agents.choices import Home, SecondMessage
+from agents.errors import ConversationBusyError
+from agents.models import Conversation
+from heartbit_site.base.ids import new_id
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+_CONVERSE = (
+    "SELECT * FROM heartbit_converse(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+Outcome = Literal["new", "held", "steered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What became of a message.
+
+    Attributes:
+        run_id: The run that answers it.
+        outcome: ``new``: it starts now; ``held``: when the run before it has ended; ``steered``:
+            the run under way was told.
+    """
+
+    run_id: UUID
+    outcome: Outcome
+
+
+def start_conversation(
+    workspace: Workspace,
+    *,
+    agent: str,
+    title: str = "",
+    second_message: SecondMessage = SecondMessage.QUEUE,
+) -> Conversation:
+    """Begin a thread with an agent.
+
+    Raises:
+        AgentNotFoundError: No published agent has that name.
+    """
+    find_agent(workspace, agent)
+    return Conversation.objects.create(
+        workspace=workspace, agent=agent, title=title, second_message=second_message
+    )
+
+
+def post_message(
+    conversation: Conversation,
+    text: str,
+    *,
+    by: str = "",
+    model: str = "",
+    home: Home = Home.FLEET,
+    idempotency_key: str | None = None,
+    second_message: SecondMessage | None = None,
+    approve: bool = False,
+) -> Posted:
+    """Give a message to the conversation's agent; its run knows everything said before.
+
+    Args:
+        conversation: The thread.
+        text: The message.
+        by: Who says it.
+        model: ``provider:model`` for this run and its children; empty: each agent's own.
+        home: Who may execute it.
+        idempotency_key: The same key in the same workspace gives the same run.
+        second_message: What becomes of it while the last message is still worked on; None: as the
+            conversation says.
+        approve: Every tool call of this run waits for a person.
+
+    Raises:
+        EmptyTaskError: ``text`` is blank.
+        AgentNotFoundError: The conversation's agent is gone or stopped.
+        ConversationBusyError: The policy is to refuse it, and a run is under way.
+    """
+    policy = SecondMessage(second_message or conversation.second_message)
+    run_id = new_id()
+    parameters = (
+        conversation.pk,
+        policy.value,
+        run_id,
+        conversation.workspace_id,
+        conversation.agent,
+        task_text(text, None),
+        home.value,
+        0,
+        model,
+        idempotency_key,
+        "",
+        approve,
+        None,
+        by,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_CONVERSE, parameters)
+        row: tuple[UUID, str, bool, str] | None = cursor.fetchone()
+    if row is None:
+        find_agent(conversation.workspace, conversation.agent)
+        raise ConversationBusyError("The agent was published this very moment: try again.")
+    accepted, queue, is_new, outcome = row
+    if outcome == "refused":
+        raise ConversationBusyError(
+            f"The conversation is busy with run {accepted}: wait for it, or cancel it."
+        )
+    if home is Home.FLEET and is_new:
+        transaction.on_commit(lambda: dispatch.ring(accepted, queue=queue))
+    match outcome:
+        case "held":
+            return Posted(accepted, "held")
+        case "steered":
+            return Posted(accepted, "steered")
+        case _:
+            return Posted(accepted, "new")

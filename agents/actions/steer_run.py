@@ -1,0 +1,31 @@
+"""Tell a run something while it works: its next model call sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import DatabaseError, connection
+
+from agents.errors import EmptyTaskError
+from agents.runs.refusals import refusal
+from heartbit_site.base.untrusted import clean_text
+
+if TYPE_CHECKING:
+    from agents.models import Run
+
+
+def steer_run(run: Run, text: str, *, by: str = "") -> None:
+    """Add a message to a live run.
+
+    Raises:
+        EmptyTaskError: ``text`` is blank.
+        NoLongerOpenError: The run has ended.
+    """
+    words = clean_text(text).strip()
+    if not words:
+        raise EmptyTaskError("The message is empty: say what the run should know.")
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by])
+    except DatabaseError as error:
+        raise refusal(error) from error

@@ -1,0 +1,242 @@
+"""Provider accounts in the admin: keys go in and never come out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
+
+from agents.actions.check_account import check_account
+from agents.admin import queries, words
+from agents.admin.forms import default_workspace
+from agents.llm.providers import PROVIDERS
+from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
+from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.models import ProviderAccount
+
+if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
+
+USAGE = timedelta(days=30)
+HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}
+
+CHECK = dialog(
+    DialogForm,
+    label="Check now",
+    explanation="The provider is asked for its list of models, which costs nothing.",
+    submit="Check",
+    icon="network_check",
+    permissions=["check"],
+)
+
+
+class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
+    """An account; the key can be written here and not read."""
+
+    key = forms.CharField(
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text="Encrypted when saved, and never shown again.",
+    )
+
+    class Meta:
+        model = ProviderAccount
+        fields = (
+            *("workspace", "provider", "label", "base_url", "enabled"),
+            *("requests_per_minute", "tokens_per_minute"),
+        )
+        widgets = {
+            "provider": UnfoldAdminSelectWidget(choices=[(name, name) for name in sorted(HOSTED)])
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "key" in self.fields and self.instance.secret:
+            hint = self.instance.key_hint
+            ends = f" that ends in {hint}" if hint else ""
+            self.fields["key"].help_text = f"Empty: the present key{ends} is kept."
+
+    def clean_key(self) -> str:
+        """A key as it can stand in a header."""
+        try:
+            return check_key(self.cleaned_data["key"])
+        except HeartbitError as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> dict[str, Any] | None:
+        """What concerns several fields; the last rule is the database's as well."""
+        cleaned = super().clean()
+        name = self.cleaned_data.get("provider") or self.instance.provider
+        provider = HOSTED.get(name)
+        if provider is None:
+            self.add_error(None, f'Nobody knows the provider "{name}"; use {", ".join(HOSTED)}.')
+            return cleaned
+        key, kept = self.cleaned_data.get("key"), bool(self.instance.secret)
+        if "key" not in self.errors and not key:
+            if provider.key_required and not kept:
+                self.add_error("key", f"The provider {name} needs a key.")
+            elif kept and "base_url" in self.changed_data:
+                self.add_error("key", "Enter the key again: it is only sent where it was meant to.")
+        if not provider.base_url and not self.cleaned_data.get("base_url"):
+            self._missing("base_url", "Enter where the server is.")
+        if self.cleaned_data.get("enabled") and self._rivals():
+            self._missing(
+                "enabled",
+                f"The workspace already has an enabled account with {name}; disable it first.",
+            )
+        return cleaned
+
+    def _missing(self, name: str, sentence: str) -> None:
+        if name not in self.errors:
+            self.add_error(name, sentence)
+
+    def _rivals(self) -> bool:
+        """Whether another enabled account stands for the same; on edit Django does not look."""
+        workspace = self.cleaned_data.get("workspace") or self.instance.workspace
+        provider = self.cleaned_data.get("provider") or self.instance.provider
+        enabled = ProviderAccount.objects.filter(
+            workspace=workspace, provider=provider, enabled=True
+        )
+        return self.instance.pk is not None and enabled.exclude(pk=self.instance.pk).exists()
+
+
+@admin.register(ProviderAccount)
+class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
+    """Whose key pays for a workspace's model calls, and whether it works."""
+
+    form = ProviderAccountForm
+    list_display = ("who", "workspace", "hint", "limits", "health", "checked", "enabled")
+    list_display_links = ("who",)
+    list_select_related = ("workspace",)
+    list_filter = ("workspace", "provider", "enabled")
+    search_fields = ("provider", "label")
+    actions = ()
+    actions_row = ("check_now",)
+    actions_detail = ("check_now",)
+    warn_unsaved_form = True
+    readonly_fields = ("health", "finding", "checked", "usage", "cost")
+
+    def get_fieldsets(self, request: HttpRequest, obj: ProviderAccount | None = None) -> Any:
+        """A new account has no health and no usage yet."""
+        fieldsets: list[tuple[str | None, dict[str, Any]]] = [
+            (None, {"fields": ("workspace", "provider", "label", "key", "base_url", "enabled")}),
+            ("Limits", {"fields": (("requests_per_minute", "tokens_per_minute"),)}),
+        ]
+        if obj is not None:
+            fieldsets += [
+                ("Health", {"fields": ("health", "finding", "checked")}),
+                (f"The workspace's last {USAGE.days} days", {"fields": ("usage", "cost")}),
+            ]
+        return fieldsets
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: ProviderAccount | None = None
+    ) -> tuple[str, ...]:
+        """Where an account belongs is settled: its key is bound to the place."""
+        return (*self.readonly_fields, "workspace", "provider") if obj else self.readonly_fields
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """The first workspace; the last is seldom the one meant."""
+        workspace = default_workspace()
+        return {"workspace": workspace.pk if workspace else None}
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: ProviderAccount,
+        form: Any,
+        change: bool,  # noqa: FBT001  Django's signature
+    ) -> None:
+        """An empty key keeps the present one."""
+        save_provider_account(obj, key=form.cleaned_data["key"] or None)
+
+    # ------------------------------------------------------------------------------------- columns
+
+    @admin.display(description="account", ordering="provider")
+    def who(self, account: ProviderAccount) -> SafeString:
+        """Provider and label."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            account.provider,
+            account.label,
+        )
+
+    @admin.display(description="key")
+    def hint(self, account: ProviderAccount) -> str:
+        """How the key ends; the rest is not shown to anybody."""
+        if not account.secret:
+            return "none"
+        return f"...{account.key_hint}" if account.key_hint else "set"
+
+    @admin.display(description="limits a minute")
+    def limits(self, account: ProviderAccount) -> str:
+        """Both limits with their units."""
+        said = [
+            f"{limit:,} {unit}"
+            for limit, unit in (
+                (account.requests_per_minute, "calls"),
+                (account.tokens_per_minute, "tokens"),
+            )
+            if limit is not None
+        ]
+        return ", ".join(said) or "none"
+
+    @admin.display(description="health", ordering="healthy")
+    def health(self, account: ProviderAccount) -> SafeString:
+        """What the last check found, in colour."""
+        if account.healthy is None:
+            return pill("Not checked")
+        return pill("Healthy", tone="success") if account.healthy else pill("Ill", tone="danger")
+
+    @admin.display(description="finding")
+    def finding(self, account: ProviderAccount) -> str:
+        """The last check's sentence."""
+        return account.health_message or "It is checked every ten minutes while it is enabled."
+
+    @admin.display(description="checked", ordering="checked_at")
+    def checked(self, account: ProviderAccount) -> str:
+        """How long ago."""
+        if account.checked_at is None:
+            return "never"
+        return f"{words.duration(timezone.now() - account.checked_at)} ago"
+
+    @admin.display(description="tokens")
+    def usage(self, account: ProviderAccount) -> str:
+        """What the workspace used of this provider, whichever key paid."""
+        spent = _spent(account)
+        calls = f"{spent.calls:,} call{'s' if spent.calls != 1 else ''}"
+        return f"{words.tokens(spent.input_tokens, spent.output_tokens)} · {calls}"
+
+    @admin.display(description="cost")
+    def cost(self, account: ProviderAccount) -> str:
+        """What that cost; a price nobody knows is not nothing."""
+        return words.cost(_spent(account))
+
+    # ------------------------------------------------------------------------------------- actions
+
+    def has_check_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may change accounts."""
+        return request.user.has_perm("base.change_provideraccount")
+
+    @CHECK
+    def check_now(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Check, and show the same page again."""
+        account = self.get_object(request, object_id)
+        if account is not None:
+            health = check_account(account)
+            level = messages.SUCCESS if health.ok else messages.ERROR
+            messages.add_message(request, level, f"{account}: {health.message}")
+        return HttpResponse(headers={"HX-Refresh": "true"})
+
+
+def _spent(account: ProviderAccount) -> queries.Spent:
+    since = timezone.now() - USAGE
+    return queries.spent_with(account.workspace_id, account.provider, since=since)

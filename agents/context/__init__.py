@@ -1,0 +1,1 @@
+"""Which part of a conversation a model gets: groups, strategies, summaries. Pure."""

@@ -1,0 +1,122 @@
+"""What of a conversation is sent, by its context strategy. Pure, linear in the conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.context.groups import (
+    Group,
+    first_user,
+    has_calls,
+    newest,
+    split,
+    without_thinking,
+)
+from agents.context.strategy import (
+    ImportantRecent,
+    LastMessages,
+    SlidingWindow,
+    Strategy,
+    Summarize,
+    Unlimited,
+)
+from agents.context.tokens import estimate
+from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def fit(messages: tuple[Message, ...], strategy: Strategy) -> tuple[Message, ...]:
+    """The part of a conversation that the model gets, in its order.
+
+    What fits is returned as it is. Otherwise reasoning goes first (it may not follow what it was
+    not written after), then whole groups. The first user message and the newest part (see
+    ``groups.newest``) stay even when they alone exceed the budget; nothing else does then. Fitting
+    twice is fitting once. For ``Summarize`` see ``agents.context.summary``: nothing is left out.
+    """
+    match strategy:
+        case Unlimited() | Summarize():
+            return messages
+        case LastMessages(count):
+            return _within(messages, count, _one, recent=None)
+        case SlidingWindow(max_tokens):
+            return _within(messages, max_tokens, estimate, recent=None)
+        case ImportantRecent(max_tokens, recent):
+            return _within(messages, max_tokens, estimate, recent=recent)
+
+
+def importance(group: Group) -> int:
+    """How much an older group matters: the higher, the longer it is kept.
+
+    4: a user's words. 3: calls of which one failed, so that it is not tried again. 2: an answer.
+    1: calls with words that say why. 0: calls without words, whose results can be had again.
+    """
+    head = group[0]
+    if isinstance(head, UserMessage):
+        return 4
+    if any(isinstance(message, ToolMessage) and message.is_error for message in group):
+        return 3
+    if not has_calls(group):
+        return 2
+    return 1 if isinstance(head, AssistantMessage) and head.text.strip() else 0
+
+
+def _one(message: Message) -> int:
+    return 1
+
+
+def _within(
+    messages: tuple[Message, ...],
+    budget: int,
+    size: Callable[[Message], int],
+    *,
+    recent: int | None,
+) -> tuple[Message, ...]:
+    """The messages within a budget.
+
+    Args:
+        messages: The conversation.
+        budget: Limit on the sum of sizes.
+        size: Of one message.
+        recent: So many of the newest groups come first, then the most important; ``None``: the
+            newest only, without a gap.
+    """
+    if sum(map(size, messages)) <= budget:
+        return messages
+    bare = without_thinking(messages)
+    groups = split(bare)
+    sizes = [sum(map(size, group)) for group in groups]
+    kept = set(range(newest(groups), len(groups)))
+    first = first_user(groups)
+    if first is not None:
+        kept.add(first)
+    room = budget - sum(sizes[index] for index in kept)
+    older = [index for index in reversed(range(len(groups))) if index not in kept]
+    border = 0 if recent is None else len(groups) - recent
+    room = _fill(kept, room, sizes, (index for index in older if index >= border))
+    if recent is not None:
+        _gather(kept, room, sizes, groups, older)
+    if len(kept) == len(groups) and sum(sizes) > budget:
+        return messages  # nothing may be left out, and without reasoning it is still too much
+    return tuple(message for index in sorted(kept) for message in groups[index])
+
+
+def _fill(kept: set[int], room: int, sizes: list[int], order: Iterable[int]) -> int:
+    """Keep groups up to the first that does not fit; the room that is left."""
+    for index in order:
+        if sizes[index] > room:
+            break
+        kept.add(index)
+        room -= sizes[index]
+    return room
+
+
+def _gather(
+    kept: set[int], room: int, sizes: list[int], groups: tuple[Group, ...], older: list[int]
+) -> None:
+    """Keep the most important groups that fit, the newer of equals first."""
+    for index in sorted(older, key=lambda index: -importance(groups[index])):
+        if index not in kept and sizes[index] <= room:
+            kept.add(index)
+            room -= sizes[index]

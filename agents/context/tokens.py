@@ -1,0 +1,47 @@
+"""About how many tokens a message costs: an estimate, the same for every provider.
+
+Tokenizers differ by provider and none is at hand everywhere, so the count is a rule of thumb: one
+token for four UTF-8 bytes (English text has about four characters a token; other scripts have more
+bytes and more tokens a character), and a few tokens for what a provider writes around a message
+and around a call. It is meant for budgets, not for bills: those come from the provider's usage.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BYTES_PER_TOKEN = 4
+MESSAGE_OVERHEAD = 4  # role and separators
+CALL_OVERHEAD = 8  # the structure around a name and its arguments
+
+
+def estimate(message: Message) -> int:
+    """About how many tokens a message costs; call arguments and reasoning included."""
+    match message:
+        case UserMessage(text):
+            return MESSAGE_OVERHEAD + of_text(text)
+        case ToolMessage(call_id, name, content):
+            return MESSAGE_OVERHEAD + of_text(call_id) + of_text(name) + of_text(content)
+        case AssistantMessage(text, calls, thinking):
+            tokens = MESSAGE_OVERHEAD + of_text(text)
+            for call in calls:
+                tokens += CALL_OVERHEAD + of_text(call.id)
+                tokens += of_text(call.name) + of_text(call.arguments)
+            return tokens + sum(of_text(json.dumps(block.block)) for block in thinking)
+
+
+def estimate_all(messages: Iterable[Message]) -> int:
+    """About how many tokens these messages cost together."""
+    return sum(map(estimate, messages))
+
+
+def of_text(text: str) -> int:
+    """About how many tokens a text costs, rounded up."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -(-size // BYTES_PER_TOKEN)

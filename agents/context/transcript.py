@@ -1,0 +1,78 @@
+"""A conversation as quoted text, for a model that reads about it and takes no part in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.llm.messages import AssistantMessage, Message, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_CHARACTERS = 240_000  # of a transcript: about 60,000 tokens
+_ENTRY_LIMITS = (4_000, 2_000, 1_000, 500, 250)  # of one message, tried in turn
+_WHOLE_CHARACTERS = 16_000
+_NAME_CHARACTERS = 64
+
+
+def transcript(messages: tuple[Message, ...], *, whole: Callable[[Message], bool]) -> str:
+    """The messages as numbered entries, each line of their contents quoted.
+
+    Long contents are cut in the middle, the more the longer the conversation is; where even that
+    is too much, entries in the middle are left out and counted. ``whole`` says which messages are
+    not cut (beyond a generous limit).
+    """
+    entries: list[str] = []
+    for limit in _ENTRY_LIMITS:
+        entries = [
+            _entry(number, message, _WHOLE_CHARACTERS if whole(message) else limit)
+            for number, message in enumerate(messages, start=1)
+        ]
+        if sum(map(len, entries)) + 2 * len(entries) <= MAX_CHARACTERS:
+            return "\n\n".join(entries)
+    return "\n\n".join(_ends(entries))
+
+
+def quote(text: str, limit: int) -> str:
+    """The text within a limit of characters (about), every line beginning with ``> ``."""
+    if len(text) > limit:
+        half = limit // 2
+        cut = len(text) - 2 * half
+        text = f"{text[:half]}\n[{cut} characters left out]\n{text[-half:]}"
+    return "\n".join(f"> {line}" for line in text.splitlines()) or ">"
+
+
+def _entry(number: int, message: Message, limit: int) -> str:
+    match message:
+        case UserMessage(text):
+            return f"[{number}] The user:\n{quote(text, limit)}"
+        case ToolMessage(_, name, content, is_error):
+            ended = "failed" if is_error else "returned"
+            return f"[{number}] The tool {_name(name)} {ended}:\n{quote(content, limit)}"
+        case AssistantMessage(text, calls):
+            lines = [f"[{number}] The assistant:"]
+            if text or not calls:
+                lines.append(quote(text, limit))
+            for call in calls:
+                lines.append(f"It called {_name(call.name)} with:\n{quote(call.arguments, limit)}")
+            return "\n".join(lines)
+
+
+def _name(name: str) -> str:
+    """A tool's name as the model wrote it, which may be anything: on one line, cut."""
+    return repr(name[:_NAME_CHARACTERS])
+
+
+def _ends(entries: list[str]) -> list[str]:
+    """Entries from both ends, as many as there is room for, and how many are missing."""
+    room = MAX_CHARACTERS
+    head: list[str] = []
+    tail: list[str] = []
+    for index in range(len(entries)):
+        source, place = (head, index // 2) if index % 2 == 0 else (tail, -1 - index // 2)
+        room -= len(entries[place]) + 2
+        if room < 0:
+            break
+        source.append(entries[place])
+    missing = len(entries) - len(head) - len(tail)
+    return [*head, f"[{missing} messages left out]", *reversed(tail)]

@@ -1,0 +1,87 @@
+"""How one model of the bridge is reached: its key, its base URL and its provider's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.llm.bridge.known import INSTALL, KNOWN, Known, installed
+from agents.llm.credentials import find_key, no_web_address, url_path
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What is needed to reach one model; see ``known.Known``.
+
+    Attributes:
+        provider: The provider's name in ``known.KNOWN``.
+        model: The provider's name of the model.
+        key_source: Where the key came from, named in error sentences.
+        secret: The key, or an empty string; never shown, and cut out of error texts.
+        base_url: Another base URL than the provider's own, or an empty string.
+        settings: Further arguments of the provider; they may hold secrets too.
+    """
+
+    provider: str
+    model: str
+    key_source: str
+    secret: str = field(default="", repr=False)
+    base_url: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def account_for(
+    name: str, model: str, *, environ: Mapping[str, str], key: str | None, base_url: str
+) -> Account:
+    """Return how a model of a provider in ``KNOWN`` is reached, without importing anything for it.
+
+    Raises:
+        ConfigurationError: The extra is not installed, or a key or setting is missing or unusable.
+    """
+    known = KNOWN[name]
+    if not installed(known):
+        raise ConfigurationError(
+            f'The provider "{name}" is not installed; `{INSTALL}` adds {", ".join(KNOWN)}.'
+        )
+    key_source, secret = find_key(
+        name, known.key_env, environ=environ, given=key, required=known.key_required
+    )
+    if base_url:
+        _check_bridged_url(name, known, base_url)
+    return Account(
+        provider=name,
+        model=model,
+        key_source=key_source,
+        secret=secret,
+        base_url=base_url.rstrip("/"),
+        settings=_settings(name, known, environ, base_url=base_url),
+    )
+
+
+def _settings(
+    name: str, known: Known, environ: Mapping[str, str], *, base_url: str
+) -> dict[str, str]:
+    settings = {}
+    for argument, variables in known.settings.items():
+        if argument == known.base_url and base_url:
+            continue
+        values = (environ.get(variable, "").strip() for variable in variables)
+        if value := next((value for value in values if value), ""):
+            settings[argument] = value
+        elif argument in known.required:
+            raise ConfigurationError(f"The provider {name} needs {variables[0]}; set it.")
+    return settings
+
+
+def _check_bridged_url(name: str, known: Known, base_url: str) -> None:
+    if not known.base_url:
+        raise ConfigurationError(
+            f"The provider {name} takes no other base URL; leave it empty, or use the provider "
+            "compatible with COMPATIBLE_BASE_URL."
+        )
+    if url_path(base_url) is None:
+        raise no_web_address(name, base_url)

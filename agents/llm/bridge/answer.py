@@ -1,0 +1,182 @@
+"""pydantic-ai's events and answers in ours."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.messages import (
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pydantic_core import to_jsonable_python
+
+from agents.llm.errors import StreamTruncatedError
+from agents.llm.messages import (
+    AssistantMessage,
+    Completion,
+    FinishReason,
+    StreamEvent,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
+from agents.llm.text import TextCleaner, clean_json, clean_text
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+
+    from agents.llm.adapters.endpoint import Endpoint
+
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "refused",
+    "tool_call": "tool_calls",
+}
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "output_reasoning_tokens",
+)
+
+
+class AnswerReader:
+    """Turns the events of one answer into deltas, and the whole into a ``Completion``."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._cleaner = TextCleaner()
+        self._calls: dict[int, int] = {}
+        self._names: dict[int, str] = {}
+
+    def feed(self, event: object) -> StreamEvent | None:
+        """Return the delta an event holds, None when there is nothing to show."""
+        match event:
+            case PartStartEvent(index=index, part=part):
+                return self._started(index, part)
+            case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                return self._text(text)
+            case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))) if text:
+                return ThinkingDelta(clean_text(text))
+            case PartDeltaEvent(index=index, delta=ToolCallPartDelta() as delta):
+                return self._call(index, delta.tool_name_delta or "", delta.args_delta)
+            case _:
+                return None
+
+    def _started(self, index: int, part: object) -> StreamEvent | None:
+        match part:
+            case TextPart(content=text):
+                return self._text(text)
+            case ThinkingPart(content=text) if text:
+                return ThinkingDelta(clean_text(text))
+            case ToolCallPart(tool_name=name, args=arguments):
+                return self._call(index, name, arguments)
+            case _:
+                return None
+
+    def _text(self, text: str) -> TextDelta | None:
+        shown = self._cleaner.feed(text)
+        return TextDelta(shown) if shown else None
+
+    def _call(self, part: int, name: str, arguments: str | dict[str, Any] | None) -> ToolCallDelta:
+        index = self._calls.setdefault(part, len(self._calls))
+        self._names[part] = self._names.get(part, "") + clean_text(name)
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments) if arguments else ""
+        return ToolCallDelta(index, self._names[part], clean_text(arguments))
+
+    def finish(self, response: ModelResponse) -> Completion:
+        """Return the whole answer.
+
+        Raises:
+            StreamTruncatedError: The stream ended without saying why.
+        """
+        # The provider's own word: pydantic-ai takes a stream that just ends for one that said "stop".
+        said = (response.provider_details or {}).get("finish_reason")
+        refused = response.finish_reason == "content_filter"
+        if response.state != "complete" or not (said or refused):
+            raise StreamTruncatedError(
+                f"{self._endpoint.label} ended its stream in the middle of the answer; try again."
+            )
+        calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+        message = AssistantMessage(
+            clean_text("".join(p.content for p in response.parts if isinstance(p, TextPart))),
+            tuple(
+                ToolCall(
+                    id=clean_text(call.tool_call_id),
+                    name=clean_text(call.tool_name),
+                    arguments=clean_text(_arguments(call)),
+                )
+                for call in calls
+            ),
+            self._thinking(response, calls),
+        )
+        reason = _FINISH.get(response.finish_reason or "", "other")
+        if calls and reason == "stop":
+            reason = "tool_calls"  # said by providers that do not know the word
+        return Completion(message, _usage(response), reason, self._endpoint.name)
+
+    def _thinking(self, response: ModelResponse, calls: list[ToolCallPart]) -> tuple[Thinking, ...]:
+        """Keep reasoning, and what a provider hangs on its calls, to be sent back unchanged."""
+        blocks = [
+            {
+                "type": "thinking",
+                "content": part.content,
+                "signature": part.signature,
+                **_origin(part),
+            }
+            for part in response.parts
+            if isinstance(part, ThinkingPart) and part.has_content()
+        ]
+        blocks += [
+            {"type": "call", "index": index, **_origin(call)}
+            for index, call in enumerate(calls)
+            if call.id or call.provider_details
+        ]
+        provider = self._endpoint.provider
+        return tuple(Thinking(provider, clean_json(_without_nulls(block))) for block in blocks)
+
+
+def _origin(part: ThinkingPart | ToolCallPart) -> dict[str, Any]:
+    return {
+        "id": part.id,
+        "provider_name": part.provider_name,
+        "provider_details": to_jsonable_python(part.provider_details, fallback=str),
+    }
+
+
+def _arguments(call: ToolCallPart) -> str:
+    """Return the arguments as they were received: ``args_as_json_str`` would rewrite them."""
+    return call.args if isinstance(call.args, str) else json.dumps(call.args or {})
+
+
+def _without_nulls(block: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in block.items() if value is not None}
+
+
+def _usage(response: ModelResponse) -> Usage:
+    """Normalise; ``input_tokens`` includes cached ones for every provider of pydantic-ai."""
+    usage = response.usage
+    counts = {name: getattr(usage, name) for name in _COUNTS} | dict(usage.details)
+    raw: dict[str, Any] = {name: count for name, count in counts.items() if count}
+    if response.model_name:
+        raw["model"] = response.model_name
+    return Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_input_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        raw=clean_json(raw),
+    )

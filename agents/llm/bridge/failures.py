@@ -1,0 +1,116 @@
+"""Whatever pydantic-ai or an SDK under it raises, as one error of our tree."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import aiohttp
+import httpx
+import httpx2
+from pydantic_ai import exceptions as theirs
+
+from agents.llm.adapters.failures import event_error, status_error
+from agents.llm.errors import (
+    ModelConnectionError,
+    ModelError,
+    ModelTimeoutError,
+    RequestRejectedError,
+    StreamTruncatedError,
+)
+from agents.llm.text import clean_text
+
+if TYPE_CHECKING:
+    from agents.llm.adapters.endpoint import Endpoint
+
+_DETAIL_LENGTH = 300
+_BROKEN = (httpx.HTTPError, httpx2.HTTPError, aiohttp.ClientError, OSError)
+
+# The status of an error that came without one, as from gRPC or inside a stream; order matters.
+_STATUS_OF_CATEGORY: tuple[tuple[type[theirs.ModelAPIError], int], ...] = (
+    (theirs.ModelQuotaExceededError, 402),
+    (theirs.ModelRateLimitError, 429),
+    (theirs.ModelUnavailableError, 503),
+    (theirs.ModelServerError, 500),
+    (theirs.ModelAuthenticationError, 401),
+    (theirs.ModelNotFoundError, 404),
+    (theirs.ModelRequestRejectedError, 400),
+)
+
+
+def bridged_error(endpoint: Endpoint, error: Exception, *, begun: bool) -> ModelError:
+    """Return the error of our tree; ``begun`` says whether the answer had started."""
+    match error:
+        case ModelError():
+            return error
+        case theirs.ModelTimeoutError() | theirs.ModelRequestTimeout() if not _lost(error):
+            return ModelTimeoutError(f"{endpoint.label} did not answer in time; try again.")
+        case theirs.ModelConnectionError():
+            return _broken(endpoint, error, begun=begun)
+        case theirs.ModelAPIError() if status := _status(error):
+            return _refused(endpoint, error, status=status)
+        case theirs.ModelAPIError(body=dict(body), in_stream=True):
+            return event_error(endpoint, body.get("error", body))
+        case theirs.ModelAPIError() | theirs.UnexpectedModelBehavior():
+            return StreamTruncatedError(
+                f"{endpoint.label} sent something that is no answer{_said(endpoint, error)}; try "
+                "again, and if it stays so check the base URL and the model's name."
+            )
+        case _ if isinstance(error, _BROKEN):
+            return _broken(endpoint, error, begun=begun)
+        case _:
+            return RequestRejectedError(
+                f"{endpoint.label} could not be asked{_said(endpoint, error)}; check the "
+                "provider's settings and the model's name."
+            )
+
+
+def _lost(error: BaseException | None) -> bool:
+    """Whether a lost connection is behind an error; httpx-aiohttp calls it a timeout."""
+    while error is not None:
+        if isinstance(error, aiohttp.ClientConnectionError):
+            return not isinstance(error, aiohttp.ServerTimeoutError)
+        error = error.__cause__
+    return False
+
+
+def _broken(endpoint: Endpoint, error: Exception, *, begun: bool) -> ModelError:
+    if begun:
+        return StreamTruncatedError(
+            f"{endpoint.label} broke the connection in the middle of its answer; try again."
+        )
+    return ModelConnectionError(
+        f"{endpoint.label} could not be reached{_said(endpoint, error)}; check that the server "
+        "runs and that the base URL is right."
+    )
+
+
+def _status(error: theirs.ModelAPIError) -> int:
+    """Return the HTTP status that says what the error is, 0 when there is none."""
+    category = next((s for kind, s in _STATUS_OF_CATEGORY if isinstance(error, kind)), 0)
+    if isinstance(error, theirs.ModelHTTPError) and category != 402:
+        return error.status_code
+    return category
+
+
+def _refused(endpoint: Endpoint, error: theirs.ModelAPIError, *, status: int) -> ModelError:
+    headers: dict[str, str] = {}
+    if isinstance(error, theirs.ModelHTTPError) and error.headers:
+        headers.update(error.headers)
+    if error.retry_after is not None and not headers.keys() & {"retry-after", "retry-after-ms"}:
+        headers["retry-after"] = str(error.retry_after)
+    body = error.body
+    if isinstance(body, bytes):
+        text = body.decode("utf-8", "replace")
+    else:
+        text = body if isinstance(body, str) else json.dumps(body or error.message, default=str)
+    return status_error(endpoint, status, headers=headers, body=text.encode("utf-8", "replace"))
+
+
+def _said(endpoint: Endpoint, error: Exception) -> str:
+    """Return the first line of the error's own words in brackets, short and without the key."""
+    text = next(iter(str(error).splitlines()), "") or type(error).__name__
+    if endpoint.secret:
+        text = text.replace(endpoint.secret, "***")
+    text = " ".join(clean_text(text).split()).rstrip(".")
+    return f" ({text[:_DETAIL_LENGTH]}{'...' if len(text) > _DETAIL_LENGTH else ''})"

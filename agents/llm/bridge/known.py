@@ -1,0 +1,114 @@
+"""The providers the bridge reaches: data only, readable without the extra ``providers``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - dataclasses read annotations of their defaults
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from typing import Literal
+
+INSTALL = 'pip install "heartbit[providers]"'
+
+Transport = Literal["shared", "httpx2", "own"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """One provider of pydantic-ai.
+
+    Attributes:
+        package: The distribution that must be installed beside pydantic-ai.
+        key_env: Environment variables of the key; the first is the one that sentences name.
+        key_required: Whether it answers only with a key; AWS and Google Cloud have other ways.
+        transport: What carries requests: the process's client, one of ``httpx2``, or the SDK's own.
+        base_url: The constructor's argument for another base URL; ``client`` where it is set on the
+            SDK's client instead, empty where there can be no other.
+        settings: Further constructor arguments and the environment variables they come from, the
+            first that is set.
+        required: Those of ``settings`` without which no model can be made.
+    """
+
+    package: str
+    key_env: tuple[str, ...]
+    key_required: bool = True
+    transport: Transport = "httpx2"
+    base_url: str = ""
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+
+
+def _openai(*key_env: str) -> Known:
+    """Return a provider that pydantic-ai reaches with the SDK of OpenAI."""
+    return Known(package="openai", key_env=key_env, base_url="client")
+
+
+KNOWN: dict[str, Known] = {
+    "alibaba": _openai("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
+    "azure": Known(
+        package="openai",
+        key_env=("AZURE_OPENAI_API_KEY",),
+        base_url="azure_endpoint",
+        settings={
+            "azure_endpoint": ("AZURE_OPENAI_ENDPOINT",),
+            "api_version": ("OPENAI_API_VERSION",),
+        },
+        required=("azure_endpoint",),
+    ),
+    "bedrock": Known(
+        package="boto3",
+        key_env=("AWS_BEARER_TOKEN_BEDROCK",),
+        key_required=False,
+        transport="own",
+        base_url="base_url",
+        settings={
+            "aws_access_key_id": ("AWS_ACCESS_KEY_ID",),
+            "aws_secret_access_key": ("AWS_SECRET_ACCESS_KEY",),
+            "aws_session_token": ("AWS_SESSION_TOKEN",),
+            "region_name": ("AWS_REGION", "AWS_DEFAULT_REGION"),
+        },
+        required=("region_name",),
+    ),
+    "cerebras": _openai("CEREBRAS_API_KEY"),
+    "cohere": Known(package="cohere", key_env=("CO_API_KEY",), transport="shared"),
+    "deepseek": _openai("DEEPSEEK_API_KEY"),
+    "fireworks": _openai("FIREWORKS_API_KEY"),
+    "google": Known(
+        package="google-genai",
+        key_env=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        base_url="base_url",
+    ),
+    "google-cloud": Known(
+        package="google-genai",
+        key_env=(),
+        key_required=False,
+        base_url="base_url",
+        settings={
+            "project": ("GOOGLE_CLOUD_PROJECT",),
+            "location": ("GOOGLE_CLOUD_LOCATION",),
+        },
+        required=("project",),
+    ),
+    "groq": Known(package="groq", key_env=("GROQ_API_KEY",), transport="shared", base_url="client"),
+    "huggingface": Known(
+        package="huggingface-hub", key_env=("HF_TOKEN",), transport="own", base_url="base_url"
+    ),
+    "mistral": Known(package="mistralai", key_env=("MISTRAL_API_KEY",), base_url="base_url"),
+    "moonshotai": _openai("MOONSHOTAI_API_KEY"),
+    "nebius": _openai("NEBIUS_API_KEY"),
+    "sambanova": _openai("SAMBANOVA_API_KEY"),
+    "together": _openai("TOGETHER_API_KEY"),
+    "vercel": _openai("VERCEL_AI_GATEWAY_API_KEY"),
+    "zai": _openai("ZAI_API_KEY"),
+}
+
+
+def installed(known: Known) -> bool:
+    """Whether pydantic-ai and the provider's package are here; imports neither."""
+    if find_spec("pydantic_ai") is None:
+        return False
+    try:
+        distribution(known.package)
+    except PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,75 @@
+"""A ``ChatModel`` over pydantic-ai, which is imported with the first request and not before.
+
+The import costs about a second of CPU and sixty megabytes, so nothing outside this package's
+other modules may import pydantic-ai, and this module reaches them only by name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Timeouts
+from agents.llm.profiles import COMPATIBLE, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
+    import httpx
+
+    from agents.llm.bridge.account import Account
+    from agents.llm.messages import ChatRequest, StreamEvent
+
+
+class Session(Protocol):
+    """A connected model, see ``session``."""
+
+    def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Yield what ``ChatModel.stream`` yields."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class BridgedModel:
+    """A model of a provider without an adapter of ours.
+
+    Attributes:
+        account: Which model, and how it is reached.
+        client: The process's client; providers whose SDK takes one send their requests over it.
+        profile: Its caps and refusals are honoured; tools are always native.
+        timeouts: How long the provider may be silent.
+    """
+
+    account: Account
+    client: httpx.AsyncClient = field(repr=False)
+    profile: Profile = COMPATIBLE
+    timeouts: Timeouts = DEFAULT_TIMEOUTS
+    _session: Session | None = field(default=None, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """``provider:model``, as journaled."""
+        return f"{self.account.provider}:{self.account.model}"
+
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """See ``ChatModel.stream``."""
+        return self._stream(request)
+
+    async def _stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
+        if self._session is None:
+            # In a thread: the import would else hold up every other run of this process. Two first
+            # requests at once connect twice, which is harmless: a session holds no connection.
+            self._session = await asyncio.to_thread(self._open)
+        async with aclosing(self._session.stream(request)) as events:
+            async for event in events:
+                yield event
+
+    def _open(self) -> Session:
+        module: Any = importlib.import_module("agents.llm.bridge.session")
+        session: Session = module.open_session(
+            self.account, client=self.client, profile=self.profile, timeouts=self.timeouts
+        )
+        return session

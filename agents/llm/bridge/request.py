@@ -1,0 +1,155 @@
+"""A ``ChatRequest`` in pydantic-ai's terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition as BridgedTool
+
+from agents.llm.adapters.openai_request import ASK_FOR_A_CALL
+from agents.llm.adapters.shapes import as_dict
+from agents.llm.adapters.wire_names import wire_arguments_text, wire_id, wire_name
+from agents.llm.messages import AssistantMessage, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from pydantic_ai.settings import ModelSettings
+
+    from agents.llm.messages import ChatRequest
+    from agents.llm.profiles import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedRequest:
+    """The three arguments of a request to pydantic-ai."""
+
+    messages: list[ModelMessage]
+    settings: ModelSettings
+    parameters: ModelRequestParameters
+
+
+def bridged_request(
+    request: ChatRequest, *, model: Model[Any], profile: Profile, provider: str
+) -> BridgedRequest:
+    """Translate ``request``; the same request always gives the same bytes (prompt caches)."""
+    forced = profile.forced_tool_choice and _can_force(model)
+    messages = _messages(request, provider=provider)
+    if request.tools and request.tool_choice == "required" and not forced:
+        messages.append(
+            ModelRequest([UserPromptPart(ASK_FOR_A_CALL)], instructions=request.system or None)
+        )
+    tools = [
+        # strict=False: a schema goes out as it is, never rewritten to a provider's strict form.
+        BridgedTool(
+            name=tool.name,
+            parameters_json_schema=tool.parameters,
+            description=tool.description,
+            strict=False,
+        )
+        for tool in request.tools
+    ]
+    return BridgedRequest(
+        messages,
+        _settings(request, model=model, profile=profile, forced=forced),
+        ModelRequestParameters(function_tools=tools),
+    )
+
+
+def _can_force(model: Model[Any]) -> bool:
+    """Whether ``tool_choice="required"`` may be sent; some models refuse it while they think."""
+    known = model.profile
+    thinks = known.get("thinking_always_enabled") or known.get("thinking_enabled_by_default")
+    with_thinking = known.get("supports_forced_tool_choice_with_thinking", True) or not thinks
+    return bool(known.get("supports_forced_tool_choice", True) and with_thinking)
+
+
+def _settings(
+    request: ChatRequest, *, model: Model[Any], profile: Profile, forced: bool
+) -> ModelSettings:
+    settings: ModelSettings = {
+        "max_tokens": min(request.max_tokens, profile.max_output_tokens or request.max_tokens),
+        "timeout": request.timeout_seconds,
+        "max_retries": 0,  # a wrapper on the model retries, with the run's policy
+    }
+    if profile.sampling and request.temperature is not None:
+        settings["temperature"] = request.temperature
+    if profile.sampling and request.stop:
+        settings["stop_sequences"] = list(request.stop)
+    if request.tools:
+        settings["parallel_tool_calls"] = True
+        if request.tool_choice == "none" or (request.tool_choice == "required" and forced):
+            settings["tool_choice"] = request.tool_choice
+    # What a provider does not know it would warn about and ignore.
+    for name in model.unsupported_settings & settings.keys():
+        settings.pop(name)
+    return settings
+
+
+def _messages(request: ChatRequest, *, provider: str) -> list[ModelMessage]:
+    """Translate the conversation; what follows an answer up to the next is one request."""
+    messages: list[ModelMessage] = []
+    parts: list[ModelRequestPart] = []
+    instructions = request.system or None
+    for message in request.messages:
+        match message:
+            case UserMessage(text):
+                parts.append(UserPromptPart(text))
+            case ToolMessage(call_id, name, content, is_error):
+                outcome: Any = "failed" if is_error else "success"
+                parts.append(
+                    ToolReturnPart(wire_name(name), content, wire_id(call_id), outcome=outcome)
+                )
+            case AssistantMessage():
+                if parts:
+                    messages.append(ModelRequest(parts, instructions=instructions))
+                    parts = []
+                messages.append(_response(message, provider=provider))
+    if parts:
+        messages.append(ModelRequest(parts, instructions=instructions))
+    return messages
+
+
+def _response(message: AssistantMessage, *, provider: str) -> ModelResponse:
+    """Translate an answer; reasoning goes back only where it came from."""
+    own = [
+        as_dict(thinking.block) for thinking in message.thinking if thinking.provider == provider
+    ]
+    parts: list[ModelResponsePart] = [
+        ThinkingPart(
+            str(block.get("content", "")), **_origin(block), signature=block.get("signature")
+        )
+        for block in own
+        if block.get("type") == "thinking"
+    ]
+    origins = {block.get("index"): _origin(block) for block in own if block.get("type") == "call"}
+    if message.text or not message.tool_calls:
+        parts.append(TextPart(message.text))
+    parts += [
+        ToolCallPart(
+            wire_name(call.name),
+            wire_arguments_text(call.arguments),
+            wire_id(call.id),
+            **origins.get(index, {}),
+        )
+        for index, call in enumerate(message.tool_calls)
+    ]
+    return ModelResponse(parts, provider_name=provider if own else None)
+
+
+def _origin(block: dict[str, Any]) -> dict[str, Any]:
+    """Return what pydantic-ai needs to recognise a part as the provider's own."""
+    return {name: block.get(name) for name in ("id", "provider_name", "provider_details")}

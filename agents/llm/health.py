@@ -1,0 +1,228 @@
+"""Ask a provider whether it answers and takes the key; no model is called, so nothing is paid.
+
+Usage::
+
+    health = await check(Subject("openai", key="sk-...", models=("gpt-6-sol",)), client=client)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import httpx
+
+from agents.llm.adapters.anthropic import anthropic_headers
+from agents.llm.adapters.endpoint import Endpoint
+from agents.llm.adapters.failures import body_error, status_error
+from agents.llm.adapters.openai import openai_headers
+from agents.llm.errors import ModelNotFoundError
+from agents.llm.providers import PROVIDERS
+from heartbit_site.base.errors import HeartbitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SECONDS = 10.0
+MAX_BYTES = 8 * 1024 * 1024  # OpenRouter describes hundreds of models at length
+
+# Anybody may list OpenRouter's models; this path answers only to a good key.
+_KEY_PATH = {"openrouter": "/key"}
+_QUERY = {"anthropic": "?limit=1000"}  # its pages are short otherwise
+_HEADERS = {
+    "accept": "application/json",
+    # Plain bytes keep the size limit honest; a connection is not worth keeping for ten minutes.
+    "accept-encoding": "identity",
+    "connection": "close",
+    "user-agent": "heartbit",
+}
+_BROKEN = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is checked.
+
+    Attributes:
+        provider: A name of ``PROVIDERS``.
+        key: Empty for a server without keys.
+        base_url: Empty: the provider's own place.
+        models: The models that are meant to be used there, without the provider's name.
+    """
+
+    provider: str
+    key: str = field(default="", repr=False)
+    base_url: str = ""
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What was found.
+
+    Attributes:
+        ok: The provider answered and took the key.
+        message: One sentence for a person, without the key; also says which models are missing.
+    """
+
+    ok: bool
+    message: str
+
+
+class _Account(Endpoint):
+    """An endpoint that is an account and not one model."""
+
+    __slots__ = ()
+
+    @property
+    def label(self) -> str:
+        """How sentences name it."""
+        return f"{self.provider} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
+
+
+async def check(
+    subject: Subject, *, client: httpx.AsyncClient, timeout_seconds: float = SECONDS
+) -> Health:
+    """Check one account; every failure is an answer, so this raises nothing of its own.
+
+    Args:
+        subject: The account.
+        client: The process's own client, or the guarded one for a base URL that somebody typed.
+        timeout_seconds: Limit of the whole check.
+    """
+    provider = PROVIDERS.get(subject.provider)
+    if provider is None:
+        known = ", ".join(PROVIDERS)
+        return Health(ok=False, message=f"No provider is named {subject.provider}; use {known}.")
+    if provider.key_required and not subject.key:
+        return Health(ok=False, message="The account has no key; enter one.")
+    base = models_url(subject.provider, subject.base_url).removesuffix("/models")
+    if not base.startswith(("http://", "https://")):
+        return Health(ok=False, message="The account has no base URL; enter one.")
+    account = _Account(
+        provider=subject.provider,
+        model="",
+        url=f"{base}/models{_QUERY.get(subject.provider, '')}",
+        key_env="the account's key",
+        secret=subject.key,
+    )
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            listed = await _list(account, base, client)
+        health = Health(ok=True, message=_found(listed, subject.models))
+    except TimeoutError:
+        health = Health(
+            ok=False,
+            message=f"{account.label} did not answer within {timeout_seconds:g} seconds; check "
+            "that the host and port are right and reachable from here.",
+        )
+    except HeartbitError as error:
+        health = Health(ok=False, message=str(error))
+    except _BROKEN as error:
+        health = Health(ok=False, message=_unreachable(account, error))
+    message = health.message.replace(subject.key, "***") if subject.key else health.message
+    return Health(ok=health.ok, message=message)
+
+
+def models_url(provider: str, base_url: str = "") -> str:
+    """Where a provider lists its models; ``/v1`` is added as ``factory.create`` does."""
+    known = PROVIDERS[provider]
+    base = (base_url or known.base_url).rstrip("/")
+    bare = not urlsplit(base).path.rstrip("/")
+    if bare or (known.wire == "anthropic" and not base.endswith("/v1")):
+        base += "/v1"
+    return f"{base}/models"
+
+
+async def _list(account: Endpoint, base: str, client: httpx.AsyncClient) -> tuple[str, ...]:
+    """The names of the models; also proves the key where the list itself does not."""
+    key_path = _KEY_PATH.get(account.provider)
+    if key_path:
+        with suppress(ModelNotFoundError):  # a gateway in front of it need not know this path
+            await _get(account, base + key_path, client)
+    return _names(account, await _get(account, account.url, client))
+
+
+async def _get(account: Endpoint, url: str, client: httpx.AsyncClient) -> bytes:
+    wire = PROVIDERS[account.provider].wire
+    key = anthropic_headers if wire == "anthropic" else openai_headers
+    request = client.build_request("GET", url, headers={**_HEADERS, **key(account.secret)})
+    response = await client.send(request, stream=True, follow_redirects=False)
+    try:
+        body = await _body(account, response)
+    finally:
+        await response.aclose()
+    if response.status_code != httpx.codes.OK:
+        raise status_error(
+            account, response.status_code, headers=response.headers, body=body[:65_536]
+        )
+    return body
+
+
+async def _body(account: Endpoint, response: httpx.Response) -> bytes:
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding != "identity":
+        if response.status_code != httpx.codes.OK:
+            return b""  # the status alone says enough
+        raise HeartbitError(
+            f"{account.label} compressed its answer with {encoding} although plain bytes were "
+            "asked for; turn compression off in the proxy in front of it."
+        )
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            raise HeartbitError(
+                f"{account.label} answered with more than {MAX_BYTES} bytes instead of a list of "
+                "models; check the base URL."
+            )
+    return bytes(body)
+
+
+def _names(account: Endpoint, body: bytes) -> tuple[str, ...]:
+    """The names in a list of models.
+
+    Raises:
+        HeartbitError: The answer is something else.
+    """
+    try:
+        answer: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        answer = None
+    listed = answer.get("data") if isinstance(answer, dict) else None
+    # Ollama without a model says null.
+    if listed is None and isinstance(answer, dict) and answer.get("object") == "list":
+        listed = []
+    if not isinstance(listed, list):
+        raise body_error(account, body) or HeartbitError(
+            f"{account.label} answered with something else than a list of models; check that the "
+            "base URL is the API's and not a web page's."
+        )
+    names = (entry.get("id") for entry in listed if isinstance(entry, dict))
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def _found(listed: tuple[str, ...], wanted: Iterable[str]) -> str:
+    said = f"It takes the key and lists {len(listed)} model{'s' if len(listed) != 1 else ''}"
+    missing = [model for model in wanted if not any(_same(model, name) for name in listed)]
+    return f"{said}, but not {', '.join(missing)}." if missing else f"{said}."
+
+
+def _same(model: str, listed: str) -> bool:
+    """Whether a model is listed by this name: in full, or without its date, tag or variant."""
+    model, listed = model.lower(), listed.lower().removeprefix("models/")  # Gemini's prefix
+    tagged = listed.startswith((f"{model}-", f"{model}:")) or model.startswith(f"{listed}:")
+    return listed == model or tagged
+
+
+def _unreachable(account: Endpoint, error: Exception) -> str:
+    reason = str(error) or type(error.__cause__ or error).__name__
+    return (
+        f"{account.label} could not be reached ({reason}); check that the server runs and that the "
+        "base URL is right."
+    )

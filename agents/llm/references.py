@@ -1,0 +1,30 @@
+"""Whether a ``provider:model`` can be meant at all, whoever's keys are going to be used."""
+
+from __future__ import annotations
+
+import difflib
+
+from agents.llm.bridge.known import KNOWN
+from agents.llm.providers import PROVIDERS
+from heartbit_site.base.errors import ConfigurationError
+
+
+def check_reference(reference: str) -> None:
+    """Refuse a name that no worker could know.
+
+    Raises:
+        ConfigurationError: The provider is unknown, or no model is named.
+    """
+    provider, _, model = reference.strip().partition(":")
+    names = (*PROVIDERS, *KNOWN)
+    if provider not in names:
+        near = difflib.get_close_matches(provider.lower(), names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(PROVIDERS)}."
+        raise ConfigurationError(
+            f'The provider "{provider}" in the model "{reference}" is unknown; {hint}'
+        )
+    if not model.strip():
+        raise ConfigurationError(
+            f'The model "{reference}" names no model; write provider:model, such as '
+            f"{provider}:NAME."
+        )

@@ -1,0 +1,7 @@
+"""Cross-cutting behaviour of models, one wrapper a file; each is a ``ChatModel`` around another.
+
+They compose, here from the inside out::
+
+    limited = LimitedModel(adapter, limiter, account="openai:main", limits=Limits(500, 200_000))
+    model = FallbackModel((RetryingModel(limited, RetryPolicy()), other))
+"""

@@ -1,0 +1,37 @@
+"""How many tokens a request will cost, guessed before it is sent."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from agents.llm.messages import AssistantMessage, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from agents.llm.messages import ChatRequest, Message
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+def estimate_tokens(request: ChatRequest) -> int:
+    """Return a guess of what ``request`` and its answer count towards a limit of tokens.
+
+    A token for every four characters of prompt, tools and conversation, and ``max_tokens`` for the
+    answer. Four is right within a quarter or so for English prose; other scripts and code cost
+    more. It only has to be near: the real figure replaces it once the answer is there. Thinking is
+    not counted, for few providers take it back.
+    """
+    characters = len(request.system) + sum(map(_length, request.messages))
+    for tool in request.tools:
+        characters += len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters))
+    return -(-characters // _CHARACTERS_PER_TOKEN) + request.max_tokens
+
+
+def _length(message: Message) -> int:
+    match message:
+        case UserMessage(text):
+            return len(text)
+        case AssistantMessage(text, calls):
+            return len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+        case ToolMessage(content=content):
+            return len(content)

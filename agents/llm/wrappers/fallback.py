@@ -1,0 +1,62 @@
+"""Ask the next model of a list when one cannot answer."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from agents.llm.errors import ModelError, RequestRejectedError
+from agents.llm.messages import Restarted
+from agents.llm.wrappers.closing import closing
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agents.llm.messages import ChatRequest, StreamEvent
+    from agents.llm.protocol import ChatModel
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackModel:
+    """A ``ChatModel`` that is several, in order of preference.
+
+    Any error but ``RequestRejectedError`` may be another model's luck: no connection, silence, a
+    limit, a missing key. A request that one provider finds wrong is not shown to the next, who
+    might do something else with it. ``Completion.model`` says who answered;
+    ``ChatRequest.timeout_seconds`` counts over all of them.
+    """
+
+    models: tuple[ChatModel, ...]
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise ConfigurationError(
+                "The list of models to fall back on is empty; name at least one provider:model."
+            )
+
+    @property
+    def name(self) -> str:
+        """``provider:model`` of the first, the one that is meant to answer."""
+        return self.models[0].name
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """See ``ChatModel.stream``; raises the error of the last model that was asked."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + request.timeout_seconds
+        last = len(self.models) - 1
+        for number, model in enumerate(self.models):
+            left = max(0.0, deadline - loop.time())
+            try:
+                async with closing(model.stream(replace(request, timeout_seconds=left))) as events:
+                    async for event in events:
+                        yield event
+                return
+            except RequestRejectedError:
+                raise
+            except ModelError as error:
+                if number == last or loop.time() >= deadline:
+                    raise
+                reason = str(error)
+            yield Restarted(reason, 0.0)

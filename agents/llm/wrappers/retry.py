@@ -1,0 +1,97 @@
+"""Ask again when a model fails in a way that may pass: backoff with full jitter, Retry-After."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from agents.llm.errors import ModelError, ThrottledError
+from agents.llm.messages import Restarted
+from agents.llm.wrappers.closing import closing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from agents.llm.messages import ChatRequest, StreamEvent
+    from agents.llm.protocol import ChatModel
+
+_LATEST = 1.1  # times the wait a server named: no two clients come back at the same moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often a call is made again, and after how long.
+
+    Attributes:
+        max_retries: Attempts after the first.
+        base_delay_ms: The longest wait before the first retry; it doubles with each.
+        max_delay_ms: Where the doubling ends.
+        hold_seconds: The longest wait made here. A server that names a longer one is not waited
+            for: the error is raised, and who holds the run can suspend it until then.
+    """
+
+    max_retries: int = 3
+    base_delay_ms: int = 500
+    max_delay_ms: int = 30_000
+    hold_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryingModel:
+    """A ``ChatModel`` that tries again after errors that are ``retryable``.
+
+    Every new attempt is announced with ``Restarted``, so it is safe also after tokens were
+    streamed. ``ChatRequest.timeout_seconds`` counts over all attempts and waits. An attempt that
+    Heartbit's own limiter refused was none: ``ThrottledError`` passes through.
+
+    Attributes:
+        sleep: Waits so many seconds.
+        uniform: Draws a number between two others.
+    """
+
+    model: ChatModel
+    policy: RetryPolicy
+    sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, kw_only=True)
+    uniform: Callable[[float, float], float] = field(default=random.uniform, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """``provider:model``, as journaled."""
+        return self.model.name
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """See ``ChatModel.stream``; raises the last attempt's error."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + request.timeout_seconds
+        retries = 0
+        while True:
+            attempt = replace(request, timeout_seconds=max(0.0, deadline - loop.time()))
+            try:
+                async with closing(self.model.stream(attempt)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except ModelError as error:
+                delay = self._delay(error, retries=retries)
+                if delay is None or loop.time() + delay >= deadline:
+                    raise
+                reason = str(error)
+            retries += 1
+            yield Restarted(reason, delay)
+            await self.sleep(delay)
+
+    def _delay(self, error: ModelError, *, retries: int) -> float | None:
+        """Return how long to wait before the next attempt; None when there is to be none."""
+        policy = self.policy
+        throttled = isinstance(error, ThrottledError)
+        if throttled or not error.retryable or retries >= policy.max_retries:
+            return None
+        # A wait of 0, or a date that has passed, names no time: clocks differ.
+        if error.retry_after:
+            if error.retry_after > policy.hold_seconds:
+                return None
+            return self.uniform(error.retry_after, error.retry_after * _LATEST)
+        longest = min(policy.max_delay_ms, policy.base_delay_ms * 2**retries) / 1000
+        return self.uniform(0.0, min(longest, policy.hold_seconds))

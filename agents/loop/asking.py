@@ -1,0 +1,168 @@
+"""The model calls of one slice: what is sent, what streams, and what the answer cost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from agents.context import summary
+from agents.context.apply import fit
+from agents.context.strategy import Summarize
+from agents.events import ContextSummarized, ModelAnswered
+from agents.llm.errors import StreamTruncatedError
+from agents.llm.messages import (
+    AssistantMessage,
+    ChatRequest,
+    Completion,
+    Message,
+    Restarted,
+    TextDelta,
+    UserMessage,
+)
+from agents.output import respond
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
+    from agents.loop.journaled import JournaledState
+    from agents.loop.limits import Limits
+    from agents.loop.ports import Ports
+
+SUMMARY_TOKENS = 2048
+ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."
+
+
+class Asking:
+    """Asks the model of one run."""
+
+    def __init__(
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        ports: Ports,
+        limits: Limits,
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._definition = definition
+        self._ports = ports
+        self._limits = limits
+        schema = definition.response_schema
+        self._respond = None if schema is None else respond.definition(schema)
+
+    async def next_answer(self) -> ModelAnswered:
+        """Shorten the conversation if it is due, and ask for the next turn.
+
+        Raises:
+            ModelError: The model did not answer.
+            TimeoutError: The run may not work any longer.
+            LeaseLostError: Another worker has the run.
+        """
+        async with asyncio.timeout(self._limits.seconds_left()):
+            await self._summarize()
+            state = self._state
+            turn, seen, began = state.turn + 1, state.folded_seq, time.monotonic()
+            completion = await self._stream(turn, self._request())
+            return ModelAnswered(
+                turn=turn,
+                message=completion.message,
+                usage=completion.usage,
+                finish_reason=completion.finish_reason,
+                model=completion.model,
+                duration_ms=round((time.monotonic() - began) * 1000),
+                cost_usd=self._cost(completion),
+                seen=seen,
+            )
+
+    async def _stream(self, turn: int, request: ChatRequest) -> Completion:
+        self._restart(turn)
+        completion: Completion | None = None
+        async for event in self._ports.model.stream(request):
+            match event:
+                case Completion():
+                    completion = event
+                case Restarted():
+                    self._restart(turn)
+                case _:
+                    if isinstance(event, TextDelta):
+                        self._state.streamed += event.text
+                    self._ports.live.delta(turn, event)
+        return self._whole(completion)
+
+    def _restart(self, turn: int) -> None:
+        self._state.streamed = ""
+        self._ports.live.restarted(turn)
+
+    def _whole(self, completion: Completion | None) -> Completion:
+        if completion is None:
+            raise StreamTruncatedError(
+                f"{self._ports.model.name} ended its answer without finishing it: try again."
+            )
+        return completion
+
+    def _request(self) -> ChatRequest:
+        definition, toolbox = self._definition, self._ports.toolbox
+        messages = fit(self._state.messages, definition.context)
+        tools = toolbox.definitions()
+        if self._respond is None:
+            return self._chat(definition.system_prompt, messages).with_tools(
+                tools, examples=toolbox.examples()
+            )
+        request = self._chat(definition.system_prompt, self._prompted(messages))
+        if tools and not self._state.answers:
+            return request.with_tools((*tools, self._respond), examples=toolbox.examples())
+        return request.with_tools((self._respond,), choice="required")
+
+    def _prompted(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The conversation, asked on: an answer in free text was not what the schema wants."""
+        last = messages[-1]
+        if isinstance(last, AssistantMessage):
+            return (*messages, UserMessage(ANSWER_NOW))
+        return messages
+
+    def _chat(self, system: str, messages: tuple[Message, ...]) -> ChatRequest:
+        definition = self._definition
+        return ChatRequest(
+            system=system,
+            messages=messages,
+            max_tokens=definition.max_tokens,
+            temperature=definition.temperature,
+            stop=definition.stop,
+            reasoning_effort=definition.reasoning_effort,
+            timeout_seconds=max(1.0, self._limits.seconds_left()),
+        )
+
+    async def _summarize(self) -> None:
+        """Let the model write down what came before, and go on from there."""
+        strategy, state = self._definition.context, self._state
+        conversation = tuple(state.conversation)
+        upto = summary.due(conversation, strategy) if isinstance(strategy, Summarize) else None
+        if upto is None:
+            return
+        system, messages = summary.prompt(conversation, upto)
+        request = ChatRequest(
+            system=system,
+            messages=messages,
+            max_tokens=SUMMARY_TOKENS,
+            timeout_seconds=max(1.0, self._limits.seconds_left()),
+        )
+        began = time.monotonic()
+        completion: Completion | None = None
+        async for event in self._ports.model.stream(request):
+            completion = event if isinstance(event, Completion) else completion
+        whole = self._whole(completion)
+        await self._journaled.record(
+            ContextSummarized(
+                turn=state.turn + 1,
+                upto=upto,
+                text=whole.message.text,
+                usage=whole.usage,
+                model=whole.model,
+                duration_ms=round((time.monotonic() - began) * 1000),
+                cost_usd=self._cost(whole),
+            )
+        )
+
+    def _cost(self, completion: Completion) -> str | None:
+        cost = self._ports.cost(completion.model, completion.usage)
+        return None if cost is None else str(cost)

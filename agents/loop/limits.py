@@ -1,0 +1,61 @@
+"""The limits of one run, as one slice sees them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from agents.events import RunFailed
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
+    from agents.loop.state import RunState
+
+MAX_ANSWERS = 4  # tries at an answer that fits the response schema
+
+
+class Limits:
+    """What stops a run; make it when the slice begins."""
+
+    def __init__(self, definition: AgentDefinition, state: RunState) -> None:
+        self._definition = definition
+        self._state = state
+        self._began = time.monotonic()
+
+    def seconds_left(self) -> float:
+        """How long the run may still work; time spent waiting or queued does not count."""
+        used = self._state.worked_seconds + time.monotonic() - self._began
+        return self._definition.timeout_seconds - used
+
+    def reached(self) -> RunFailed | None:
+        """The limit that forbids another model call, if one does."""
+        definition, state = self._definition, self._state
+        if state.turn >= definition.max_turns:
+            return self._limit(
+                "max_turns",
+                f"Stopped after {definition.max_turns} turns (max_turns of {definition.name}).",
+            )
+        if self.seconds_left() <= 0:
+            return self.out_of_time()
+        if definition.response_schema is not None and state.answers >= MAX_ANSWERS:
+            return RunFailed(
+                kind="output",
+                message=(
+                    f"{definition.name} gave no answer that fits its response schema in "
+                    f"{MAX_ANSWERS} tries."
+                ),
+                partial=state.partial,
+            )
+        return None
+
+    def out_of_time(self) -> RunFailed:
+        """The end of a run that has worked for too long."""
+        definition = self._definition
+        return self._limit(
+            "timeout_seconds",
+            f"Stopped after working {definition.timeout_seconds:g} s "
+            f"(timeout_seconds of {definition.name}).",
+        )
+
+    def _limit(self, limit: str, message: str) -> RunFailed:
+        return RunFailed(kind="limit", limit=limit, message=message, partial=self._state.partial)

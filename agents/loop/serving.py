@@ -1,0 +1,187 @@
+"""Serve the open tool calls of one turn: together, each decided by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from agents.errors import JournalAwayError, LeaseLostError
+from agents.events import ApprovalRequested, ToolFinished, ToolStarted
+from agents.loop import answering
+from agents.loop.ports import Approved, Pending, PendingApproval, PendingSuspension, Ready
+from heartbit_site.base.toolspec import Effect
+from tools.pipeline import Done, Waiting
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
+    from agents.loop.journaled import JournaledState
+    from agents.loop.ports import Ports
+    from agents.loop.state import CallState
+    from heartbit_site.base.toolspec import WaitOutcome
+
+MAX_CALLS = 64  # tool calls of one answer that are served; a model that asks for more is told
+UNCERTAIN = (
+    "It is unknown whether this call took effect: the worker died while it ran. It was not "
+    "repeated. Check before you call the tool again."
+)
+
+Served = ToolFinished | PendingSuspension | PendingApproval | None
+
+
+class Serving:
+    """Serves the tool calls of one run."""
+
+    def __init__(
+        self, journaled: JournaledState, definition: AgentDefinition, ports: Ports
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._definition = definition
+        self._toolbox = ports.toolbox
+
+    async def serve(self) -> bool:
+        """Serve every open call; True when the run is suspended now.
+
+        Raises:
+            LeaseLostError: Another worker has the run; nothing more may be written.
+            JournalAwayError: The journal could not be written.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._serve(call))
+                    if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
+                    else group.create_task(_too_many(call))
+                    for call in self._state.open_calls()
+                ]
+        except BaseExceptionGroup as errors:
+            raise _one_of(errors) from errors
+        served = [task.result() for task in tasks]
+        finished = [event for event in served if isinstance(event, ToolFinished)]
+        pending: list[Pending] = [
+            event for event in served if isinstance(event, PendingSuspension | PendingApproval)
+        ]
+        excess = self._beyond_parallel(pending)
+        if finished or excess:
+            await self._journaled.record(*finished, *excess)
+        refused = {event.call_id for event in excess}
+        pending = [
+            call
+            for call in pending
+            if not (isinstance(call, PendingSuspension) and call.call_id in refused)
+        ]
+        if not pending:
+            return False
+        while self._state.cancel_reason is None:
+            if await self._journaled.suspend(*pending):
+                return True
+        return False
+
+    def _beyond_parallel(self, pending: list[Pending]) -> list[ToolFinished]:
+        """Answers for the calls whose sub-agents would be more than may work at once."""
+        limit, asked, excess = self._definition.max_parallel, 0, []
+        for call in pending:
+            if not isinstance(call, PendingSuspension):
+                continue
+            asked += len(call.suspension.children)
+            if asked > limit:
+                text = f"At most {limit} sub-agents may work at once: ask again for these."
+                excess.append(ToolFinished(call.call_id, "refused", text, Effect.PURE))
+        return excess
+
+    async def _serve(self, call: CallState) -> Served:
+        """Serve one call. None: its result is journaled already (its effect may not wait)."""
+        if call.started:
+            # Served at most once a slice, so the intent is an earlier slice's, and that one died.
+            effect = self._toolbox.effect(call.call.name)
+            return ToolFinished(call.call_id, "uncertain", UNCERTAIN, effect)
+        refusal = answering.refusal(self._definition, self._state, call)
+        if refusal is not None:
+            return refusal
+        if call.keys:
+            return self._resumed(call)
+        return await self._begin(call)
+
+    def _resumed(self, call: CallState) -> ToolFinished:
+        outcomes = self._state.outcomes(call)
+        if outcomes is None:
+            raise ValueError(f"call {call.call_id} was resumed with open waits")
+        done = self._toolbox.resume(call.call, outcomes)
+        effect = self._toolbox.effect(call.call.name)
+        return ToolFinished(call.call_id, done.status, done.content, effect)
+
+    async def _begin(self, call: CallState) -> Served:
+        approved: Approved | None = None
+        if call.asked is not None:
+            decision = self._state.decision(call)
+            if decision is None:
+                raise ValueError(f"call {call.call_id} was resumed without a decision")
+            if decision.value["status"] not in ("approved", "edited"):
+                return _denied(call, decision)
+            approved = Approved(decision.value["digest"], decision.value["arguments"])
+        ready = await self._toolbox.prepare(call.call_id, call.call, approved)
+        effect = self._toolbox.effect(call.call.name)
+        match ready:
+            case Done():
+                return ToolFinished(call.call_id, ready.status, ready.content, effect)
+            case ApprovalRequested():
+                return PendingApproval(ready)
+            case Ready() if effect == Effect.TRANSACTIONAL:
+                return await self._transact(call, ready)
+        return await self._execute(call, ready, effect)
+
+    async def _execute(self, call: CallState, ready: Ready, effect: str) -> Served:
+        async def intent() -> None:
+            await self._journaled.record(ToolStarted(call.call_id, effect))
+
+        began = time.monotonic()
+        done = await self._toolbox.execute(ready, intent)
+        if isinstance(done, Waiting):
+            return PendingSuspension(call.call_id, done.suspension)
+        took = round((time.monotonic() - began) * 1000)
+        event = ToolFinished(call.call_id, done.status, done.content, effect, took, ready.grant)
+        if effect == Effect.PURE:
+            return event  # journaled with its turn's other results
+        await self._journaled.record(event)
+        return None
+
+    async def _transact(self, call: CallState, ready: Ready) -> ToolFinished | None:
+        limit = self._definition.tool_timeout_seconds
+        body = self._toolbox.transaction(call.call_id, ready)
+        await self._journaled.transact(body, timeout_seconds=limit)
+        if call.finished is not None or call.call_id not in self._state.calls:
+            return None
+        return ToolFinished(
+            call.call_id,
+            "timeout",
+            f"{call.call.name} did not finish within {limit:g} s; nothing it did was kept.",
+            Effect.TRANSACTIONAL,
+        )
+
+
+def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
+    if decision.value["status"] == "denied":
+        reason = decision.value.get("reason") or "no reason given"
+        text = f"A person denied this call ({reason}). It was not run; do not repeat it unchanged."
+    else:
+        text = "Nobody approved this call in time. It was not run."
+    effect = call.asked.effect if call.asked is not None else ""
+    return ToolFinished(call.call_id, "refused", text, effect)
+
+
+def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error of parallel calls that says what becomes of the slice."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        return asyncio.CancelledError()  # it is being stopped, whatever else went wrong meanwhile
+    for kind in (LeaseLostError, JournalAwayError):
+        found = errors.subgroup(kind)
+        if found is not None:
+            return kind(str(found))
+    return errors
+
+
+async def _too_many(call: CallState) -> ToolFinished:
+    text = f"At most {MAX_CALLS} tool calls are served in one turn: ask again for the rest."
+    return ToolFinished(call.call_id, "refused", text)

@@ -1,0 +1,38 @@
+"""A conversation: many runs on one thread, each answering one message."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from agents.choices import SecondMessage
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.models import Workspace
+
+
+class Conversation(models.Model):
+    """A thread with one agent. Its messages are its runs: their tasks and their answers."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="conversations")
+    agent = models.CharField(max_length=64, help_text="Who answers.")
+    title = models.CharField(max_length=200, blank=True)
+    second_message = models.CharField(
+        max_length=9,
+        choices=SecondMessage.choices,
+        default=SecondMessage.QUEUE,
+        help_text="What becomes of a message while the last one is still worked on.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.CheckConstraint(
+                name="conversation_policy_known",
+                condition=Q(second_message__in=SecondMessage.values),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.title or str(self.pk)

@@ -1,0 +1,126 @@
+"""Read a structured answer: it fits its schema, or the model is told what to mend.
+
+Usage::
+
+    check_response_schema(schema)                  # when the agent is saved
+    match read(schema, call.arguments):
+        case Valid(value): ...
+        case Invalid(problem): ...                 # goes back to the model as the call's result
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agents.output.references import subschemas
+from agents.output.repair import document, readings
+from agents.output.respond import NAME, VALUE, wrapped
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import check_schema, validate
+from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
+
+if TYPE_CHECKING:
+    from heartbit_site.base.untrusted import JSONValue
+
+MAX_SCHEMA_DEPTH = 32  # objects and arrays inside each other; providers take less rather than more
+MAX_SCHEMA_CHARACTERS = 65_536  # it is sent with every model call
+_UNMOVABLE = ("$dynamicRef", "$id", "$recursiveRef")
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """The answer: a JSON value that fits the response schema."""
+
+    value: JSONValue
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Why there is no answer, in words for the model."""
+
+    problem: str
+
+
+def read(schema: Mapping[str, Any], arguments_text: str) -> Valid | Invalid:
+    """The answer in the arguments of a call of ``respond.NAME``.
+
+    An answer that fits is taken as it is. Otherwise the first of the readings of
+    ``agents.output.repair`` that fits is.
+
+    Args:
+        schema: The response schema, checked earlier with ``check_response_schema``.
+        arguments_text: As the model wrote it; an answer in plain text may be tried as well.
+    """
+    parameters, is_wrapped = wrapped(schema)
+    try:
+        plain = document(arguments_text)
+    except UntrustedJSONError as error:
+        text = f"The arguments of {NAME} could not be read. {error} Send one JSON object."
+        return Invalid(text)
+    problems = validate(parameters, plain)
+    if not problems:
+        return Valid(_answer(plain, is_wrapped=is_wrapped))
+    for value in readings(parameters, plain, is_wrapped=is_wrapped):
+        if not validate(parameters, value):
+            return Valid(_answer(value, is_wrapped=is_wrapped))
+    lines = "\n".join(f"- {problem}" for problem in problems)
+    return Invalid(f"The arguments of {NAME} do not fit its schema.\n{lines}")
+
+
+def check_response_schema(schema: object) -> None:
+    """Refuse a schema that cannot be a response schema.
+
+    Raises:
+        ConfigurationError: It is no JSON object, too large or too deep, no valid JSON Schema, or
+            uses what cannot be part of a tool's parameters.
+    """
+    if not isinstance(schema, Mapping):
+        raise ConfigurationError(
+            "A response schema is a JSON Schema as an object, such as "
+            f'{{"type": "string"}}, not a {type(schema).__name__}.'
+        )
+    try:
+        plain = clean_json(schema)
+    except UntrustedJSONError as error:
+        raise ConfigurationError(f"The response schema is not plain JSON: {error}") from error
+    _check_size(plain)
+    check_schema(schema)
+    parameters, is_wrapped = wrapped(schema)
+    if is_wrapped:
+        for part in subschemas(schema):
+            for name in _UNMOVABLE:
+                if name in part:
+                    raise ConfigurationError(
+                        f"The response schema cannot use {name}: use $defs and $ref instead, or "
+                        "make it a plain object."
+                    )
+        check_schema(parameters)
+
+
+def _check_size(schema: JSONValue) -> None:
+    size = len(json.dumps(schema))
+    if size > MAX_SCHEMA_CHARACTERS:
+        raise ConfigurationError(
+            f"The response schema is too large: {size} characters, at most {MAX_SCHEMA_CHARACTERS}."
+        )
+    level: list[JSONValue] = [schema]
+    for _ in range(MAX_SCHEMA_DEPTH):
+        level = [item for value in level for item in _items(value)]
+        if not level:
+            return
+    raise ConfigurationError(
+        f"The response schema is nested too deeply: at most {MAX_SCHEMA_DEPTH} levels; use $defs."
+    )
+
+
+def _items(value: JSONValue) -> list[JSONValue]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _answer(value: JSONValue, *, is_wrapped: bool) -> JSONValue:
+    return value[VALUE] if is_wrapped and isinstance(value, dict) else value

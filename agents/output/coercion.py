@@ -1,0 +1,131 @@
+"""Texts that stand for numbers, booleans, arrays or objects, where a schema wants those."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,18})(?:\.\d{1,32})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_BOOLEANS: dict[str, JSONValue] = {"true": True, "false": False}
+_ALTERNATIVES = ("anyOf", "oneOf")
+_MAX_VISITS = 20_000  # of schemas with a value: alternatives may repeat without end
+
+
+def coerced(schema: Mapping[str, Any], value: JSONValue) -> JSONValue:
+    """The value with texts replaced by what the schema wants in their place.
+
+    A text stays where the schema takes texts too, and where it does not say what is wanted. The
+    result may still not fit: the caller validates it. Equal to the value when nothing was to do.
+    """
+    return _Coercion(schema).at(schema, value)
+
+
+class _Coercion:
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._visits = 0
+
+    def at(self, schema: object, value: JSONValue) -> JSONValue:
+        """The value, as this part of the schema wants it."""
+        self._visits += 1
+        schema = self._target(schema)
+        if not isinstance(schema, dict) or self._visits > _MAX_VISITS:
+            return value
+        if isinstance(value, str) and "type" in schema:
+            value = _meant(_types(schema), value)
+        for name in _ALTERNATIVES:
+            if isinstance(schema.get(name), list):
+                value = self._by_alternative(schema[name], value)
+        for part in schema.get("allOf", ()):
+            value = self.at(part, value)
+        if isinstance(value, dict):
+            return self._object(schema, value)
+        return self._array(schema, value) if isinstance(value, list) else value
+
+    def _by_alternative(self, schemas: list[object], value: JSONValue) -> JSONValue:
+        """The value as one alternative wants it; as it is where one may take it so."""
+        targets = [self._target(schema) for schema in schemas]
+        found = [self.at(target, value) for target in targets]
+        if any(
+            result == value and _may_take(target, value)
+            for target, result in zip(targets, found, strict=True)
+        ):
+            return value
+        return next((result for result in found if result != value), value)
+
+    def _object(self, schema: dict[str, Any], value: dict[str, JSONValue]) -> JSONValue:
+        named = schema.get("properties")
+        known = named if isinstance(named, dict) else {}
+        others = schema.get("additionalProperties")
+        return {name: self.at(known.get(name, others), item) for name, item in value.items()}
+
+    def _array(self, schema: dict[str, Any], value: list[JSONValue]) -> JSONValue:
+        first = schema.get("prefixItems")
+        places = first if isinstance(first, list) else []
+        items = schema.get("items")
+        return [
+            self.at(places[index] if index < len(places) else items, item)
+            for index, item in enumerate(value)
+        ]
+
+    def _target(self, schema: object) -> object:
+        """The schema, or what it refers to in this document."""
+        for _ in range(8):
+            reference = schema.get("$ref") if isinstance(schema, dict) else None
+            if not isinstance(reference, str) or not reference.startswith("#"):
+                break
+            schema = self._root
+            for escaped in reference.split("/")[1:]:
+                step = unquote(escaped).replace("~1", "/").replace("~0", "~")
+                schema = schema.get(step) if isinstance(schema, dict) else None
+        return schema
+
+
+def _types(schema: dict[str, Any]) -> tuple[str, ...]:
+    named = schema["type"]
+    return tuple(named) if isinstance(named, list) else (str(named),)
+
+
+def _may_take(schema: object, value: JSONValue) -> bool:
+    """Whether a schema takes values of this type, as far as it says itself."""
+    if not isinstance(schema, dict):
+        return schema is not False
+    choices = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(choices, list):
+        return value in choices
+    return "type" not in schema or _type_of(value) in _types(schema)
+
+
+def _type_of(value: JSONValue) -> str:
+    """The type of a value that is or may hold texts; others are never replaced."""
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
+
+
+def _meant(types: tuple[str, ...], text: str) -> JSONValue:
+    """What a text stands for where these types are wanted; the text itself when nothing."""
+    if "string" in types:
+        return text
+    stripped = text.strip()
+    if "boolean" in types and stripped.lower() in _BOOLEANS:
+        return _BOOLEANS[stripped.lower()]
+    if {"integer", "number"} & set(types) and _NUMBER.fullmatch(stripped):
+        return _parsed(stripped, text)
+    opening = stripped[:1]
+    if ("array" in types and opening == "[") or ("object" in types and opening == "{"):
+        return _parsed(stripped, text)
+    return text
+
+
+def _parsed(source: str, otherwise: str) -> JSONValue:
+    try:
+        return parse_untrusted_json(source)
+    except UntrustedJSONError:
+        return otherwise

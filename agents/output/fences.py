@@ -1,0 +1,59 @@
+"""Fenced code blocks in a text: CommonMark 0.31, section 4.5, at any indentation.
+
+Models indent fences under list items, so the depth of an opening fence is not limited; a closing
+one may stand at most three columns deeper than its opening, so fences quoted in code stay in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_OPENING = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_LANGUAGE_CHARACTERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """One block.
+
+    Attributes:
+        language: The first word after the fence, lower-case; empty when there is none.
+        content: The lines between the fences; the last one ends with a line break.
+        closed: False when the text ends first.
+    """
+
+    language: str
+    content: str
+    closed: bool
+
+
+def fenced(text: str) -> tuple[Fenced, ...]:
+    """The fenced blocks of a text, in order; a longer fence may hold shorter ones."""
+    blocks: list[Fenced] = []
+    lines = iter(text.replace("\r\n", "\n").split("\n"))
+    for line in lines:
+        opening = _OPENING.fullmatch(line)
+        if opening is None:
+            continue
+        indent, fence, information = opening.groups()
+        closing = re.compile(rf" {{0,{len(indent) + 3}}}{fence[0]}{{{len(fence)},}}[ \t]*")
+        content: list[str] = []
+        closed = False
+        for inner in lines:
+            closed = closing.fullmatch(inner) is not None
+            if closed:
+                break
+            content.append(_outdented(inner, len(indent)))
+        if not closed and content and not content[-1]:
+            content.pop()  # what follows the text's last line break is no line
+        words = information.split()
+        language = words[0].lower()[:_LANGUAGE_CHARACTERS] if words else ""
+        blocks.append(Fenced(language, "".join(f"{inner}\n" for inner in content), closed))
+    return tuple(blocks)
+
+
+def _outdented(line: str, columns: int) -> str:
+    """The line without as much indentation as its fence has."""
+    blank = len(line) - len(line.lstrip(" \t"))
+    return line[min(columns, blank) :]

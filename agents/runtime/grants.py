@@ -1,0 +1,32 @@
+"""Standing permissions ("always allow"), looked up when a call would else wait for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.runs.pool import Pool, call
+
+if TYPE_CHECKING:
+    from agents.runs.claims import Claimed
+    from agents.runtime.toolbox import Granted
+
+# Who asked for approval of every call meant the agent's standing permissions as well: then only
+# those count that were given for this very tree.
+_QUERY = """
+    SELECT id FROM agents_grant
+    WHERE agent_id = %s AND tool = %s AND definition_hash = %s AND revoked_at IS NULL
+          AND (expires_at IS NULL OR expires_at > clock_timestamp())
+          AND (root_id = %s OR (root_id IS NULL AND NOT %s))
+    ORDER BY id LIMIT 1
+"""
+
+
+def granted(pool: Pool, agent_id: int, claimed: Claimed) -> Granted:
+    """The lookup for one run."""
+
+    async def look(tool: str, definition_hash: str) -> int | None:
+        parameters = (agent_id, tool, definition_hash, claimed.root_id, claimed.approve)
+        row = await call(pool, _QUERY, parameters)
+        return None if row is None else int(row["id"])
+
+    return look

@@ -1,0 +1,194 @@
+"""The limits of provider accounts, shared by all workers through Valkey.
+
+One hash an account, ``heartbit:limit:{account}``, holds three moments of the server's clock: when
+its bucket of requests is full again, the same of its tokens, and the end of a pause. It expires
+when all three have passed. ``agents.llm.wrappers.bucket`` explains the arithmetic.
+
+* An account with limits costs one round trip a reservation and one a settlement.
+* An account without limits is looked at for a pause at most once a second a process, whatever the
+  number of calls; so another worker's pause is learnt of up to a second late. A pause that this
+  process asked for holds here at once.
+* Availability over precision: while Valkey is away calls go unlimited, but for the pauses this
+  process knows of. A call waits for Valkey at most one second; then it is left alone for five.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redis.exceptions import RedisError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redis.asyncio import Redis
+    from redis.commands.core import AsyncScript
+
+    from agents.llm.wrappers.bucket import Bucket
+    from agents.llm.wrappers.limit import Limits
+
+logger = logging.getLogger(__name__)
+
+CALLS_AT_ONCE = 16
+LOOK_SECONDS = 1.0
+TIMEOUT_SECONDS = 1.0
+LEAVE_ALONE_SECONDS = 5.0
+WARN_SECONDS = 60.0
+
+_NOW = """
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+local function moment(value) return tonumber(value or 0) end
+local function text(value) return string.format('%.6f', value) end
+local function keep_until(last)
+  local wanted = math.ceil((last - now) * 1000) + 1
+  if wanted > redis.call('PTTL', KEYS[1]) then redis.call('PEXPIRE', KEYS[1], wanted) end
+end
+"""
+
+# ARGV: requests a second, size of that bucket, tokens a second, size, tokens, longest wait. A rate
+# of 0 is no limit; a longest wait below 0 only looks.
+_RESERVE = (
+    _NOW
+    + """
+local saved = redis.call('HMGET', KEYS[1], 'requests', 'tokens', 'paused')
+local begin = math.max(now, moment(saved[3]))
+local start = begin
+local function take(due, rate, size, cost)
+  if rate == 0 then return due end
+  local full = math.max(due, begin)
+  start = math.max(start, full + (math.min(cost, size) - size) / rate)
+  return full + cost / rate
+end
+local requests = take(moment(saved[1]), tonumber(ARGV[1]), tonumber(ARGV[2]), 1)
+local tokens = take(moment(saved[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]))
+if start - now <= tonumber(ARGV[6]) then
+  redis.call('HSET', KEYS[1], 'requests', text(requests), 'tokens', text(tokens))
+  keep_until(math.max(requests, tokens, begin))
+end
+return text(start - now)
+"""
+)
+
+# ARGV: seconds by which the bucket of tokens is full later, negative for a refund.
+_SETTLE = (
+    _NOW
+    + """
+local due = moment(redis.call('HGET', KEYS[1], 'tokens'))
+local later = tonumber(ARGV[1])
+if later > 0 then due = math.max(due, now) end
+if due + later > now then
+  redis.call('HSET', KEYS[1], 'tokens', text(due + later))
+  keep_until(due + later)
+elseif due > 0 then
+  redis.call('HSET', KEYS[1], 'tokens', text(now))
+end
+return '0'
+"""
+)
+
+# ARGV: seconds.
+_PAUSE = (
+    _NOW
+    + """
+local paused = math.max(moment(redis.call('HGET', KEYS[1], 'paused')), now + tonumber(ARGV[1]))
+redis.call('HSET', KEYS[1], 'paused', text(paused))
+keep_until(paused)
+return text(paused - now)
+"""
+)
+
+
+def limit_key(account: str) -> str:
+    """The account's hash in Valkey."""
+    return f"heartbit:limit:{account}"
+
+
+@dataclass(slots=True)
+class _Pause:
+    """What this process knows of an account's pause, by its own clock."""
+
+    until: float = 0.0
+    look_again: float = 0.0
+
+
+class ValkeyLimiter:
+    """The ``Limiter`` of a fleet; see the module for what it costs and what it leaves."""
+
+    def __init__(self, client: Redis, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take the loop's client (strings out, as ``agents.live.valkey.connect`` makes it).
+
+        ``clock`` is only for this process's own waits; limits go by the server's clock.
+        """
+        self._clock = clock
+        self._reserve = client.register_script(_RESERVE)
+        self._settle = client.register_script(_SETTLE)
+        self._pause = client.register_script(_PAUSE)
+        # The client has a limited number of connections, and more runs than that may begin at once.
+        self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
+        self._pauses: dict[str, _Pause] = {}
+        self._away_until = 0.0
+        self._warn_again = 0.0
+
+    async def reserve(self, account: str, limits: Limits, tokens: int, *, max_wait: float) -> float:
+        """See ``Limiter.reserve``; 0 while Valkey is away."""
+        known = self._pauses.setdefault(account, _Pause())
+        left = known.until - self._clock()
+        if left > max_wait:
+            return left
+        if limits.requests is None and limits.tokens is None:
+            return await self._look(account, known)
+        rates = (*_rate(limits.requests), *_rate(limits.tokens))
+        wait = await self._call(self._reserve, account, *rates, tokens, max_wait)
+        return max(0.0, left) if wait is None else wait
+
+    async def settle(self, account: str, limits: Limits, *, reserved: int, used: int) -> None:
+        """See ``Limiter.settle``."""
+        if limits.tokens is not None:
+            later = (used - reserved) / limits.tokens.per_second
+            await self._call(self._settle, account, later)
+
+    async def pause(self, account: str, seconds: float) -> None:
+        """See ``Limiter.pause``."""
+        known = self._pauses.setdefault(account, _Pause())
+        known.until = max(known.until, self._clock() + seconds)
+        await self._call(self._pause, account, seconds)
+
+    async def _look(self, account: str, known: _Pause) -> float:
+        """Return the seconds left of a pause; asks Valkey at most once a second."""
+        now = self._clock()
+        if now >= max(known.look_again, known.until):
+            known.look_again = now + LOOK_SECONDS  # first, so that one call of many asks
+            left = await self._call(self._reserve, account, 0, 0, 0, 0, 0, -1)
+            known.until = max(known.until, now + (left or 0.0))
+        return max(0.0, known.until - self._clock())
+
+    async def _call(self, script: AsyncScript, account: str, *arguments: float) -> float | None:
+        """Run a script; None when Valkey is away."""
+        async with self._turns:
+            if self._clock() < self._away_until:
+                return None
+            try:
+                async with asyncio.timeout(TIMEOUT_SECONDS):
+                    return float(await script(keys=[limit_key(account)], args=arguments))
+            except (RedisError, OSError) as error:  # OSError: TimeoutError is one
+                self._lost(error)
+                return None
+
+    def _lost(self, error: Exception) -> None:
+        now = self._clock()
+        self._away_until = now + LEAVE_ALONE_SECONDS
+        if now >= self._warn_again:
+            self._warn_again = now + WARN_SECONDS
+            logger.warning(
+                "Valkey is away, so the limits of provider accounts are not kept: %s",
+                str(error) or type(error).__name__,
+            )
+
+
+def _rate(bucket: Bucket | None) -> tuple[float, float]:
+    return (0.0, 0.0) if bucket is None else (bucket.per_second, bucket.size)

@@ -1,0 +1,107 @@
+"""Make an API key, and recognise one."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+from django.utils import timezone
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import ApiKey
+from heartbit_site.base.models.api_key import SCOPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.models import Workspace
+
+SECRET_BYTES = 32
+PREFIX_BYTES = 5
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+def create_api_key(
+    workspace: Workspace,
+    name: str,
+    *,
+    scopes: Iterable[str],
+    user: User | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """Make a key.
+
+    Args:
+        workspace: What it opens.
+        name: What it is for.
+        scopes: Names of ``SCOPES``, at least one.
+        user: Who makes it; the key ends with the person's account.
+        expires_at: From then on it is refused.
+
+    Returns:
+        The row, and the key in plain text: show it now, it cannot be read again.
+
+    Raises:
+        ConfigurationError: A scope is unknown, or there is none.
+    """
+    wanted = sorted(set(scopes))
+    unknown = [scope for scope in wanted if scope not in SCOPES]
+    if unknown or not wanted:
+        asked = f"{', '.join(unknown)} is no scope" if unknown else "an API key needs a scope"
+        raise ConfigurationError(f"Of an API key: {asked}; choose from {', '.join(SCOPES)}.")
+    prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)
+    row = ApiKey.objects.create(
+        workspace=workspace,
+        user=user,
+        name=name,
+        prefix=prefix,
+        hash=_digest(secret),
+        scopes=wanted,
+        expires_at=expires_at,
+    )
+    return row, f"hb_{prefix}_{secret}"
+
+
+def authenticate_api_key(text: str) -> ApiKey | None:
+    """The key that ``text`` is, with its workspace and user; None when it opens nothing (any more).
+
+    Its last use is noted at most once a minute, so a busy key costs no write a request.
+    """
+    text = text.strip()
+    parts = text.split("_", 2)
+    if len(parts) != 3 or parts[0] != "hb" or not text.isascii() or not text.isprintable():
+        return None
+    _, prefix, secret = parts
+    row = ApiKey.objects.select_related("workspace", "user").filter(prefix=prefix).first()
+    known = row.hash if row else ""
+    if not hmac.compare_digest(_digest(secret), known) or row is None or not _usable(row):
+        return None
+    _note_use(row)
+    return row
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _usable(row: ApiKey) -> bool:
+    left = row.user is not None and not row.user.is_active
+    return row.revoked_at is None and not row.expired and not left
+
+
+def _note_use(row: ApiKey) -> None:
+    now = timezone.now()
+    stale = now - USE_NOTED_EVERY
+    if row.last_used_at is not None and row.last_used_at > stale:
+        return
+    # Of many requests at once one writes.
+    due = Q(last_used_at__isnull=True) | Q(last_used_at__lte=stale)
+    if ApiKey.objects.filter(due, pk=row.pk).update(last_used_at=now):
+        row.last_used_at = now

@@ -1,0 +1,81 @@
+"""Encrypt every stored secret with the newest key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.apps import apps
+from django.db import transaction
+
+from heartbit_site.base import secrets
+from heartbit_site.base.models.secret_text import SecretTextField
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import Model
+
+BATCH = 200
+
+
+@dataclass(slots=True)
+class Rotation:
+    """What a rotation did.
+
+    Attributes:
+        changed: Secrets that have the newest key now and had another before.
+        failures: One sentence for each secret that could not be read; these rows are unchanged.
+    """
+
+    changed: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def rotate_secrets(*, batch: int = BATCH) -> Rotation:
+    """Move every secret to the newest key; what has it already is not read again.
+
+    Each batch is a transaction of its own, so a rotation that was stopped goes on where it was.
+
+    Raises:
+        ConfigurationError: The installation's keys cannot be used.
+    """
+    rotation = Rotation()
+    for model, column in secret_columns():
+        last: Any = None
+        while (last := _rotate_batch(model, column, last, batch, rotation)) is not None:
+            pass
+    return rotation
+
+
+def secret_columns() -> Iterator[tuple[type[Model], str]]:
+    """Every column of every installed app that holds secrets."""
+    for model in apps.get_models():
+        for column in model._meta.local_concrete_fields:
+            if isinstance(column, SecretTextField):
+                yield model, column.name
+
+
+@transaction.atomic
+def _rotate_batch(
+    model: type[Model], column: str, after: Any, batch: int, rotation: Rotation
+) -> Any:
+    """Rotate the rows that follow ``after``; the last one's id, or None when there are no more."""
+    newest = secrets.newest_prefix()
+    rows = model._default_manager.select_for_update(of=("self",)).order_by("pk")
+    rows = rows.exclude(**{column: ""}).exclude(**{f"{column}__startswith": newest})
+    if after is not None:
+        rows = rows.filter(pk__gt=after)
+    last = None
+    for row in rows[:batch]:
+        last = row.pk
+        try:
+            text = secrets.reveal(row, column)
+        except secrets.SecretError as error:
+            rotation.failures.append(str(error))
+            continue
+        # Only this column, and past save(): nothing else of the row has changed.
+        sealed = secrets.seal(row, column, text)
+        model._default_manager.filter(pk=row.pk).update(**{column: sealed})
+        rotation.changed += 1
+    return last

@@ -1,0 +1,147 @@
+"""API keys in the admin: make one, see it once, revoke it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
+from heartbit_site.base.models import ApiKey
+from heartbit_site.base.models.api_key import SCOPES
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.contrib.auth.models import User
+    from django.utils.safestring import SafeString
+
+REVOKE = dialog(
+    DialogForm,
+    label="Revoke",
+    explanation="It is refused from the next request on. This cannot be undone.",
+    submit="Revoke",
+    icon="key_off",
+    permissions=["revoke"],
+    variant="DANGER",
+)
+
+
+class ApiKeyForm(forms.ModelForm[ApiKey]):
+    """What a new key opens, and how long."""
+
+    scopes = forms.MultipleChoiceField(
+        choices=[(name, f"{name}: {meaning}") for name, meaning in SCOPES.items()],
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        error_messages={"required": "Choose at least one."},
+        help_text="What the key may do.",
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ("workspace", "name", "scopes", "expires_at")
+
+    def clean_expires_at(self) -> datetime | None:
+        """A key that has expired already is a mistake."""
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if expires_at is not None and expires_at <= timezone.now():
+            raise forms.ValidationError("This time is over; choose a later one.")
+        return expires_at
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ModelAdmin[ApiKey]):
+    """Keys of programs. A key is made and revoked, never changed or deleted."""
+
+    form = ApiKeyForm
+    list_display = ("name", "shown", "workspace", "allowed", "state", "last_used_at", "user")
+    list_select_related = ("workspace", "user")
+    list_filter = ("workspace",)
+    search_fields = ("name", "prefix")
+    actions = ()
+    actions_row = ("revoke",)
+    actions_detail = ("revoke",)
+    actions_detail_hide_default = True
+    page_fields = (
+        *("name", "shown", "workspace", "allowed", "state", "user"),
+        *("created_at", "expires_at", "last_used_at", "revoked_at"),
+    )
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        """A key that exists is only to look at."""
+        return self.page_fields if obj else ("workspace", "name", "scopes", "expires_at")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        """See ``get_fields``."""
+        return self.page_fields if obj else ()
+
+    def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        """What a program was given stays as it is."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        """Revoked keys stay, to tell who once had access."""
+        return False
+
+    def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may change keys, if they could be changed, may revoke them."""
+        return request.user.has_perm("base.change_apikey")
+
+    @admin.display(description="key", ordering="prefix")
+    def shown(self, key: ApiKey) -> str:
+        """Its public part."""
+        return f"hb_{key.prefix}_..."
+
+    @admin.display(description="scopes")
+    def allowed(self, key: ApiKey) -> str:
+        """What it may do."""
+        return ", ".join(key.scopes)
+
+    @admin.display(description="state")
+    def state(self, key: ApiKey) -> SafeString:
+        """Whether it opens anything."""
+        if key.revoked_at is not None:
+            return pill("Revoked", tone="danger")
+        return pill("Expired", tone="warning") if key.expired else pill("Valid", tone="success")
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: ApiKey,
+        form: Any,
+        change: bool,  # noqa: FBT001  Django's signature
+    ) -> None:
+        """Make the key and show it, this once."""
+        row, text = create_api_key(
+            obj.workspace,
+            obj.name,
+            scopes=obj.scopes,
+            user=cast("User", request.user),
+            expires_at=obj.expires_at,
+        )
+        obj.pk, obj.prefix = row.pk, row.prefix
+        messages.warning(
+            request,
+            format_html("Copy the key now, it is not shown again: <code>{}</code>", text),
+        )
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """A key is revoked once."""
+        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        key = self.get_object(request, object_id)
+        return offered if key is not None and key.revoked_at is None else []
+
+    @REVOKE
+    def revoke(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """End the key, and show the same page again."""
+        key = self.get_object(request, object_id)
+        if key is not None and revoke_api_keys([key.pk]):
+            messages.success(request, f"{key} is revoked.")
+        return HttpResponse(headers={"HX-Refresh": "true"})

@@ -1,0 +1,62 @@
+"""The keys that encrypt secrets: read from text, told apart by short ids."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One AES-256 key.
+
+    Attributes:
+        id: Stands in every ciphertext; a digest, so it is the same on every machine and tells
+            nothing about the key.
+        raw: The key itself.
+    """
+
+    id: str
+    raw: bytes = field(repr=False)
+
+
+def parse_keys(texts: Iterable[str]) -> tuple[Key, ...]:
+    """Read keys written in base64 (either alphabet), in the given order and each once.
+
+    Raises:
+        ConfigurationError: One is no key, or there is none. The text itself is not repeated.
+    """
+    keys: dict[str, Key] = {}
+    for number, text in enumerate(texts, start=1):
+        raw = _decode(text)
+        if len(raw) != KEY_BYTES:
+            raise ConfigurationError(
+                f"Key {number} of HEARTBIT_ENCRYPTION_KEYS is not {KEY_BYTES} bytes in base64; "
+                f"make one with: openssl rand -base64 {KEY_BYTES}"
+            )
+        key_id = hashlib.sha256(b"heartbit key id\0" + raw).hexdigest()[:8]
+        keys.setdefault(key_id, Key(key_id, raw))
+    if not keys:
+        raise ConfigurationError(
+            "HEARTBIT_ENCRYPTION_KEYS holds no key; unset it, or make one with: "
+            f"openssl rand -base64 {KEY_BYTES}"
+        )
+    return tuple(keys.values())
+
+
+def _decode(text: str) -> bytes:
+    standard = text.strip().replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return b""

@@ -1,0 +1,70 @@
+"""A key that programs use instead of a person's login."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from heartbit_site.base.models.workspace import Workspace
+
+SCOPES = {
+    "runs:read": "See runs and their results",
+    "runs:write": "Start and cancel runs",
+    "approvals:decide": "Approve and refuse tool calls",
+    "agents:read": "See agents",
+}
+
+
+class ApiKey(models.Model):
+    """Access to one workspace, within scopes; made by ``actions.create_api_key``.
+
+    The key itself is shown once and kept nowhere: only the digest of its random part is.
+
+    Attributes:
+        user: Who made it; it ends with the person's account. Null when a command made it.
+        prefix: The key's public part, by which it is found.
+        hash: SHA-256 of the secret part, in hex. The secret has 256 random bits, so there is
+            nothing to guess and nothing to slow down.
+        scopes: Names of ``SCOPES``.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="api_keys")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.CASCADE,
+        related_name="api_keys",
+        verbose_name="made by",
+    )
+    name = models.CharField(max_length=100, help_text="What it is for, e.g. nightly import.")
+    prefix = models.CharField(max_length=16, unique=True, editable=False)
+    hash = models.CharField(max_length=64, editable=False)
+    scopes = models.JSONField(default=list, help_text="What the key may do.")
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="From then on it is refused. Empty: never."
+    )
+    revoked_at = models.DateTimeField(null=True, editable=False)
+    last_used_at = models.DateTimeField(
+        null=True, editable=False, help_text="To the minute; empty: never used."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"
+
+    def __str__(self) -> str:
+        return f"{self.name} (hb_{self.prefix})"
+
+    @property
+    def expired(self) -> bool:
+        """Whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    def allows(self, scope: str) -> bool:
+        """Whether the key may do what ``scope`` names."""
+        return scope in self.scopes

@@ -1,0 +1,101 @@
+"""A workspace's own account with a provider of language models."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from heartbit_site.base.models.secret_text import SecretTextField
+from heartbit_site.base.models.workspace import Workspace
+
+
+def check_base_url(url: str) -> None:
+    """Refuse what is no plain web address; unlike Django's own check, ``http://gateway:4000`` is.
+
+    Raises:
+        ValidationError: It is none, or holds a password, a query or a fragment.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+        raise ValidationError("Write it like https://host/v1.")
+    if "@" in parts.netloc:
+        raise ValidationError("Leave name and password out; the key has a field of its own.")
+    if parts.query or parts.fragment:
+        raise ValidationError("Leave out what begins with ? or #; the path is enough.")
+
+
+class ProviderAccount(models.Model):
+    """A key, where it is used and how much; written through ``actions.save_provider_account``.
+
+    Attributes:
+        provider: A name of the provider table, which belongs to the agents app.
+        secret: The encrypted key. Only ``heartbit_site.base.secrets`` reads it.
+        healthy: What the last check found; null before the first one.
+    """
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="provider_accounts"
+    )
+    provider = models.CharField(max_length=40)
+    label = models.CharField(
+        max_length=100, blank=True, help_text="Tells several accounts apart, e.g. production."
+    )
+    secret = SecretTextField()
+    key_hint = models.CharField(
+        "key", max_length=4, blank=True, editable=False, help_text="The key's last characters."
+    )
+    base_url = models.CharField(
+        "base URL",
+        max_length=300,
+        blank=True,
+        validators=[check_base_url],
+        help_text=(
+            "Where the API is, e.g. https://gateway.example/v1. Empty: the provider's own place. "
+            "A host that is not public has to be in HEARTBIT_HTTP_ALLOW."
+        ),
+    )
+    requests_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Model calls a minute, all workers together. Empty: no limit.",
+    )
+    tokens_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Tokens a minute, read and written, all workers together. Empty: no limit.",
+    )
+    enabled = models.BooleanField(
+        default=True, help_text="Its key is used instead of the environment's."
+    )
+    healthy = models.BooleanField(null=True, editable=False)
+    health_message = models.TextField(blank=True, editable=False)
+    checked_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["workspace", "provider", "-enabled", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "provider"],
+                condition=Q(enabled=True),
+                name="account_one_enabled",
+                violation_error_message=(
+                    "The workspace already has an enabled account with this provider; disable "
+                    "that one first."
+                ),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} ({self.label})" if self.label else self.provider

@@ -1,0 +1,160 @@
+"""Secrets at rest: AES-256-GCM, bound to the one column of the one row that they were written for.
+
+A stored secret is text, ``v1:<key id>:<base64 of nonce and ciphertext>``. The table, the column,
+the workspace and the row are authenticated with it, so a ciphertext that is copied to another row
+or tenant cannot be read there. The first key of ``settings.HEARTBIT_ENCRYPTION_KEYS`` encrypts and
+all of them decrypt; ``manage.py rotate_secrets`` moves every row to the first.
+
+Usage, with a model that has a ``workspace`` and a ``SecretTextField``::
+
+    account.save()                                     # the row needs its id first
+    account.secret = secrets.seal(account, "secret", key)
+    account.save(update_fields=["secret"])
+    key = secrets.reveal(account, "secret")
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.keyring import Key, parse_keys
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from django.db.models import Model
+
+VERSION = "v1"
+NONCE_BYTES = 12
+
+
+class SecretError(HeartbitError):
+    """A stored secret cannot be read; the sentence says why and names the row, never the secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a secret is kept; its ciphertext is of no use anywhere else."""
+
+    table: str
+    column: str
+    workspace_id: int
+    row_id: int | UUID
+
+    @property
+    def associated_data(self) -> bytes:
+        """What is authenticated with the ciphertext; JSON, so that no two places look alike."""
+        parts = [VERSION, self.table, self.column, str(self.workspace_id), str(self.row_id)]
+        return json.dumps(parts).encode()
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column} of row {self.row_id}"
+
+
+def place_of(row: Model, column: str) -> Place:
+    """The place of a saved row's column.
+
+    Raises:
+        ValueError: The row has no id yet.
+    """
+    owned: Any = row
+    if owned.pk is None or owned.workspace_id is None:
+        raise ValueError("a row needs its id and its workspace before it can keep a secret")
+    return Place(owned._meta.db_table, column, owned.workspace_id, owned.pk)
+
+
+def seal(row: Model, column: str, text: str) -> str:
+    """What to store in ``column`` of ``row`` for this secret."""
+    return encrypt(text, place_of(row, column))
+
+
+def reveal(row: Model, column: str) -> str:
+    """The secret stored in ``column`` of ``row``; empty when there is none.
+
+    Raises:
+        SecretError: See ``decrypt``.
+    """
+    stored: str = getattr(row, column)
+    return decrypt(stored, place_of(row, column)) if stored else ""
+
+
+def encrypt(text: str, place: Place) -> str:
+    """The stored form of a secret, with the newest key and a fresh nonce.
+
+    Raises:
+        ConfigurationError: The installation's keys cannot be used.
+    """
+    key = keyring()[0]
+    nonce = os.urandom(NONCE_BYTES)
+    sealed = _cipher(key).encrypt(nonce, text.encode(), place.associated_data)
+    return f"{VERSION}:{key.id}:{base64.b64encode(nonce + sealed).decode()}"
+
+
+def decrypt(stored: str, place: Place) -> str:
+    """The secret behind a stored form.
+
+    Raises:
+        SecretError: Its key is not among the installation's, it was written for another place, or
+            it is no stored secret at all.
+        ConfigurationError: The installation's keys cannot be used.
+    """
+    version, _, rest = stored.partition(":")
+    wanted, _, body = rest.partition(":")
+    try:
+        raw = base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if version != VERSION or len(raw) <= NONCE_BYTES:
+        raise SecretError(
+            f"The secret in {place} has no form that this Heartbit knows; enter it again."
+        )
+    key = next((key for key in keyring() if key.id == wanted), None)
+    if key is None:
+        raise SecretError(
+            f"The secret in {place} was encrypted with key {wanted[:8]}, which is not here; every "
+            "machine needs the same HEARTBIT_ENCRYPTION_KEYS. Add that key, or enter the secret "
+            "again."
+        )
+    return _open(key, raw, place)
+
+
+def newest_prefix() -> str:
+    """What every stored form begins with that the newest key made."""
+    return f"{VERSION}:{keyring()[0].id}:"
+
+
+def keyring() -> tuple[Key, ...]:
+    """The installation's keys, newest first; read anew, so that a rotation needs no restart.
+
+    Raises:
+        ConfigurationError: They cannot be used.
+    """
+    return parse_keys(settings.HEARTBIT_ENCRYPTION_KEYS())
+
+
+def _open(key: Key, raw: bytes, place: Place) -> str:
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415  see _cipher
+
+    try:
+        text = _cipher(key).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place.associated_data)
+    except InvalidTag:
+        raise SecretError(
+            f"The secret in {place} was changed, or was written for another row; enter it again."
+        ) from None
+    return text.decode()
+
+
+def _cipher(key: Key) -> AESGCM:
+    # Imported when first needed: it costs 50 ms, and most processes never meet a secret.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+    return AESGCM(key.raw)

@@ -1,0 +1,55 @@
+"""`heartbit config`: check, import and export a configuration file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003  typer reads the annotations
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.begin import begin, set_up_django
+from heartbit_site.cli.load import load
+from heartbit_site.environment import read
+
+FILE = typer.Argument(
+    None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."
+)
+TARGET = typer.Argument("-", metavar="FILE", help="Where to; - is standard output.")
+PRUNE = typer.Option(options.OFF, "--prune", help="Also stop the agents it does not name.")
+FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
+
+config = typer.Typer(name="config", rich_markup_mode=None, help="Check, import or export a file.")
+
+
+@config.callback(invoke_without_command=True)
+def of_config(context: typer.Context) -> None:
+    """Show help when nothing else is asked for."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(f"{context.get_help()}\n")
+
+
+@config.command()
+def check(file: Path | None = FILE, *, as_json: bool = options.JSON) -> None:
+    """Say everything that is wrong with a file; no service is needed."""
+    set_up_django(read())
+    raise typer.Exit(load("configure").check(file, as_json=as_json))
+
+
+@config.command(name="import")
+def import_(file: Path | None = FILE, *, prune: bool = PRUNE, as_json: bool = options.JSON) -> None:
+    """Make the agents of the installation what a file says, and publish them."""
+    set_up_django(read())
+    configure = load("configure")
+    configuration = configure.configuration_of(file)
+    if configuration is None:
+        raise typer.Exit(configure.check(file, as_json=as_json))
+    begin()
+    raise typer.Exit(configure.import_(configuration, prune=prune, as_json=as_json))
+
+
+@config.command()
+def export(file: Path = TARGET, *, force: bool = FORCE) -> None:
+    """Write the agents of the installation as a file."""
+    begin("heartbit_site.cli.configure")
+    raise typer.Exit(load("configure").export(file, force=force))

@@ -1,0 +1,178 @@
+"""Make a workspace, or one run, what a configuration file says.
+
+Usage::
+
+    changes = import_config(workspace, load(path))      # what the admin shows
+    agent = ephemeral_agent(workspace, load(path))      # for `run --config` only
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
+from agents.actions.publish_agent import publish_agent
+from agents.models import Agent
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
+from heartbit_site.config import rows
+from heartbit_site.config.definition import DEFAULTS, AgentSetting, Configuration, ToolSetting
+from heartbit_site.config.sections import OrchestratorSection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What an import did, by the agents' names, in the file's order.
+
+    Attributes:
+        created: New agents.
+        updated: Agents that were different, or had other tools or another team.
+        unchanged: Agents that were like this already.
+        disabled: Agents the file does not have; only when pruning.
+        default_model: The workspace's new ``provider:model``; empty if it stayed.
+        notes: Sentences about what the import could not do.
+    """
+
+    created: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+    default_model: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@transaction.atomic
+def import_config(
+    workspace: Workspace, configuration: Configuration, *, prune: bool = False
+) -> Changes:
+    """Create, update and publish the file's agents; agents it does not name stay as they are.
+
+    Args:
+        workspace: Where.
+        configuration: What the file says.
+        prune: Also stop the agents that the file does not name. They keep their rows, versions and
+            runs.
+
+    Raises:
+        ConfigurationError: An agent cannot be published; nothing has changed.
+    """
+    locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    default_model = ""
+    if configuration.default_model not in ("", locked.default_model):
+        default_model = configuration.default_model
+        Workspace.objects.filter(pk=locked.pk).update(default_model=default_model)
+        workspace.default_model = default_model
+    outcome = rows.write(locked, configuration, origin="")
+    disabled = _prune(locked, configuration) if prune else ()
+    notes = _publish_other_leaders(locked, outcome)
+    if configuration.base_urls:
+        notes.append(
+            "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "
+            "provider account as well."
+        )
+    return Changes(
+        created=_those(outcome, "created"),
+        updated=_those(outcome, "updated"),
+        unchanged=_those(outcome, "unchanged"),
+        disabled=disabled,
+        default_model=default_model,
+        notes=tuple(notes),
+    )
+
+
+@transaction.atomic
+def ephemeral_agent(
+    workspace: Workspace,
+    configuration: Configuration,
+    *,
+    environ: Mapping[str, str] | None = None,
+) -> Agent:
+    """The agent to ask for a run with this file, with a team that belongs to the file alone.
+
+    The same content gives the same rows; what people edit in the admin is neither read nor changed.
+    A file without agents gives the default team. The file's model is for agents that name none,
+    unless the environment chooses one (HEARTBIT_PROVIDER, HEARTBIT_MODEL).
+
+    Args:
+        workspace: Where.
+        configuration: What the file says.
+        environ: The process's environment if None.
+
+    Raises:
+        ConfigurationError: An agent cannot be published.
+    """
+    environ = os.environ if environ is None else environ
+    chosen = any(environ.get(name, "").strip() for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
+    complete = configuration if configuration.agents else _default_team(configuration)
+    complete = complete if chosen else complete.with_model(complete.default_model)
+    origin = complete.digest()
+    agents = Agent.objects.filter(workspace=workspace, origin=origin)
+    if not agents.exists():
+        Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+        rows.write(workspace, complete, origin=origin)  # finds what another process has made
+    return agents.select_related("current_version").get(name=complete.entry)
+
+
+def _default_team(configuration: Configuration) -> Configuration:
+    members = [
+        _plain(member.name, member.description, member.system_prompt, tools=member.tools)
+        for member in MEMBERS
+    ]
+    description = OrchestratorSection.model_fields["description"].default
+    team = tuple(sorted(member.name for member in members))
+    orchestrator = _plain(ORCHESTRATOR, description, PROMPT, team=team)
+    return Configuration(
+        agents=(orchestrator, *members),
+        entry=ORCHESTRATOR,
+        default_model=configuration.default_model,
+    )
+
+
+def _plain(
+    name: str,
+    description: str,
+    prompt: str,
+    *,
+    tools: tuple[str, ...] = (),
+    team: tuple[str, ...] = (),
+) -> AgentSetting:
+    return AgentSetting(
+        name=name,
+        columns={**DEFAULTS, "description": description, "system_prompt": prompt},
+        tools=tuple(ToolSetting(tool=tool) for tool in tools),
+        team=team,
+    )
+
+
+def _prune(workspace: Workspace, configuration: Configuration) -> tuple[str, ...]:
+    names = [agent.name for agent in configuration.agents]
+    others = Agent.objects.filter(workspace=workspace, origin="", enabled=True)
+    others = others.exclude(name__in=names)
+    disabled = tuple(others.order_by("name").values_list("name", flat=True))
+    others.update(enabled=False, updated_at=timezone.now())
+    return disabled
+
+
+def _publish_other_leaders(workspace: Workspace, outcome: dict[str, str]) -> list[str]:
+    """What an orchestrator is told of its team is part of its own version."""
+    leaders = Agent.objects.filter(workspace=workspace, origin="", team__name__in=outcome)
+    notes = []
+    for leader in leaders.exclude(name__in=outcome).distinct():
+        try:
+            with transaction.atomic():
+                publish_agent(leader)
+        except ConfigurationError as error:  # its own affair: the file's agents are published
+            notes.append(f"{leader.name} was not published again: {error}")
+    return notes
+
+
+def _those(outcome: dict[str, str], what: str) -> tuple[str, ...]:
+    return tuple(name for name, became in outcome.items() if became == what)

@@ -1,0 +1,91 @@
+"""From a file's tables, all of them valid, to the configuration they mean: defaults filled in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.actions.create_default_team import PROMPT
+from agents.llm.providers import PROVIDERS
+from heartbit_site.config.definition import FIELDS, AgentSetting, Configuration, ToolSetting
+from heartbit_site.config.sections import (
+    AgentSection,
+    OrchestratorSection,
+    ProviderSection,
+    RetrySection,
+    ServerSection,
+    ToolSection,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
+    """The configuration that valid tables mean.
+
+    Args:
+        content: The file, as ``tomllib`` reads it.
+        files: The texts of the prompt files it names.
+    """
+    provider = ProviderSection.model_validate(content.get("provider", {}))
+    agents = [AgentSection.model_validate(table) for table in content.get("agents", ())]
+    model = _default_model(provider)
+    orchestrator = _orchestrator(content, agents)
+    sections = [orchestrator, *agents] if orchestrator else agents
+    return Configuration(
+        agents=tuple(_agent(section, provider.retry, files) for section in sections),
+        entry=sections[0].name if sections else "",
+        default_model=model,
+        base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
+        server_url=ServerSection.model_validate(content.get("server", {})).url,
+    )
+
+
+def _default_model(provider: ProviderSection) -> str:
+    if not provider.name:
+        return provider.model  # with its provider, or empty
+    model = provider.model.removeprefix(f"{provider.name}:")
+    return f"{provider.name}:{model or PROVIDERS[provider.name].default_model}"
+
+
+def _orchestrator(
+    content: dict[str, Any], agents: list[AgentSection]
+) -> OrchestratorSection | None:
+    """The one of the file; several agents without one get Heartbit's own."""
+    table = content.get("orchestrator")
+    if table is None and len(agents) < 2:
+        return None
+    team = [agent.name for agent in agents if agent.enabled and not agent.team]
+    return OrchestratorSection.model_validate({"team": team, **(table or {})})
+
+
+def _agent(section: AgentSection, retry: RetrySection, files: Mapping[str, str]) -> AgentSetting:
+    given = section.model_fields_set
+    columns = {name: getattr(section, name) for name in FIELDS}
+    columns["system_prompt"] = section.system_prompt or (
+        files[section.system_prompt_file] if section.system_prompt_file is not None else PROMPT
+    )
+    for name, fallback in (
+        ("max_retries", retry.max_retries),
+        ("retry_base_delay_ms", retry.base_delay_ms),
+        ("retry_max_delay_ms", retry.max_delay_ms),
+    ):
+        if name not in given:
+            columns[name] = fallback
+    tools = sorted(section.tools, key=lambda tool: tool.name)
+    return AgentSetting(
+        name=section.name,
+        columns=columns,
+        tools=tuple(map(_tool, tools)),
+        team=tuple(sorted(section.team)),
+    )
+
+
+def _tool(section: ToolSection) -> ToolSetting:
+    return ToolSetting(
+        tool=section.name,
+        enabled=section.enabled,
+        approval=section.approval,
+        approval_when=section.approval_when,
+        defaults=section.defaults,
+    )

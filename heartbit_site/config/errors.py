@@ -1,0 +1,51 @@
+"""What is wrong with a configuration file: every problem with its place, all of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heartbit_site.base.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing to mend.
+
+    Attributes:
+        line: From 1; 0 when it belongs to no line of the file.
+        column: In characters, from 1.
+        message: One sentence that begins with the setting it is about.
+    """
+
+    line: int
+    column: int
+    message: str
+
+
+class ConfigFileError(ConfigurationError):
+    """A configuration file cannot be used.
+
+    As a string it is one sentence, the first problem; ``lines`` has one line for each.
+
+    Attributes:
+        file: The file's name as a person gave it.
+        problems: What is wrong, from the top of the file down.
+    """
+
+    def __init__(self, file: str, problems: list[Problem]) -> None:
+        self.file = file
+        self.problems = tuple(sorted(set(problems)))
+        lines = self.lines
+        more = len(lines) - 1
+        rest = f" (and {more} more: `heartbit config check {file}` lists them)" if more else ""
+        super().__init__(f"{lines[0]}{rest}")
+
+    @property
+    def lines(self) -> list[str]:
+        """Each problem as ``file:line:column: sentence``."""
+        return [
+            f"{self.file}:{problem.line}:{problem.column}: {problem.message}"
+            if problem.line
+            else f"{self.file}: {problem.message}"
+            for problem in self.problems
+        ]

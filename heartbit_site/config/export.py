@@ -1,0 +1,133 @@
+"""A workspace's agents as the text of a configuration file that imports to the same agents."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from agents.actions.create_default_team import ORCHESTRATOR
+from agents.models import Agent
+from heartbit_site.config import toml_text
+from heartbit_site.config.definition import DEFAULTS, FIELDS
+
+if TYPE_CHECKING:
+    from agents.models import ToolBinding
+    from heartbit_site.base.models import Workspace
+
+_HEAD: Final = "# Heartbit. `heartbit config check` and `heartbit config import` read this file.\n"
+_WIDTH: Final = 88
+
+
+def export(workspace: Workspace) -> str:
+    """The agents that people edit, sorted by name, with every value that is not the default.
+
+    The agent called orchestrator is the section of that name; without one, the first with a team.
+    """
+    agents = list(
+        Agent.objects.filter(workspace=workspace, origin="")
+        .order_by("name")
+        .prefetch_related("bindings", "team")
+    )
+    entry = _entry(agents)
+    others = [agent for agent in agents if agent is not entry]
+    default_team = [agent.name for agent in others if agent.enabled and not agent.team.all()]
+    parts = [_HEAD]
+    if workspace.default_model:
+        provider, _, model = workspace.default_model.partition(":")
+        parts.append(_section("[provider]", {"name": provider, "model": model}))
+    if entry is not None:
+        name = {} if entry.name == ORCHESTRATOR else {"name": entry.name}
+        parts.append(_section("[orchestrator]", name | _content(entry, default_team)))
+    parts += [
+        _section("[[agents]]", {"name": agent.name} | _content(agent, [])) for agent in others
+    ]
+    return "\n".join(parts)
+
+
+def _entry(agents: list[Agent]) -> Agent | None:
+    """The agent for `[orchestrator]`: reading adds one wherever several agents have none."""
+    for agent in agents:
+        if agent.name == ORCHESTRATOR:
+            return agent
+    if len(agents) < 2:
+        return None
+    return next((agent for agent in agents if agent.team.all()), agents[0])
+
+
+def _content(agent: Agent, default_team: list[str]) -> dict[str, Any]:
+    columns = {name: getattr(agent, name) for name in FIELDS}
+    content = {
+        name: value
+        for name, value in columns.items()
+        if name not in DEFAULTS or value != DEFAULTS[name]
+    }
+    bindings = sorted(agent.bindings.all(), key=lambda binding: binding.tool)
+    if bindings:
+        content["tools"] = [_tool(binding) for binding in bindings]
+    team = sorted(member.name for member in agent.team.all())
+    if team != sorted(default_team):
+        content["team"] = team
+    return content
+
+
+def _tool(binding: ToolBinding) -> str | dict[str, Any]:
+    table: dict[str, Any] = {"name": binding.tool}
+    if not binding.enabled:
+        table["enabled"] = False
+    if binding.approval:
+        table["approval"] = binding.approval
+    if binding.approval_when is not None:
+        table["approval_when"] = binding.approval_when
+    if binding.defaults:
+        table["defaults"] = binding.defaults
+    return table if len(table) > 1 else binding.tool
+
+
+def _section(header: str, content: dict[str, Any]) -> str:
+    return "\n".join([header, *(_pair(key, value) for key, value in content.items()), ""])
+
+
+def _pair(key: str, value: Any) -> str:
+    if key == "tools":
+        return f"tools = {_array([_table(tool) for tool in value])}"
+    if isinstance(value, dict):
+        return f"{key} = {_json(value, _WIDTH - len(key), indent=2)}"
+    return f"{key} = {toml_text.value(value)}"
+
+
+def _array(elements: list[str]) -> str:
+    line = f"[{', '.join(elements)}]"
+    if len(line) <= _WIDTH and "\n" not in line:
+        return line
+    return "[\n" + "".join(f"  {element},\n" for element in elements) + "]"
+
+
+def _table(tool: str | dict[str, Any]) -> str:
+    """On one line: an inline table has no line breaks outside of its strings."""
+    if isinstance(tool, str):
+        return toml_text.value(tool)
+    pairs = [
+        f"{key} = {_json(value, 0) if isinstance(value, dict) else toml_text.value(value)}"
+        for key, value in tool.items()
+    ]
+    return f"{{ {', '.join(pairs)} }}"
+
+
+def _json(value: dict[str, Any], width: int, *, indent: int | None = None) -> str:
+    """A short table as one, a long one, or one with null in it, as JSON in a string."""
+    if not _has_null(value):
+        line = toml_text.value(value)
+        if indent is None or (len(line) <= width and "\n" not in line):
+            return line
+    return toml_text.string(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def _has_null(value: object) -> bool:
+    match value:
+        case None:
+            return True
+        case dict():
+            return any(map(_has_null, value.values()))
+        case list():
+            return any(map(_has_null, value))
+    return False

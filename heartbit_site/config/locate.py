@@ -1,0 +1,84 @@
+"""Which configuration file counts: the one named, HEARTBIT_CONFIG, or ./heartbit.toml. No Django.
+
+Usage::
+
+    file = find(option)           # None: there is none, and none was asked for
+    url = server_url(file)        # without checking the rest
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME: Final = "heartbit.toml"
+MAX_BYTES: Final = 1_000_000
+
+
+def find(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Path | None:
+    """The configuration file, or None.
+
+    Args:
+        path: What ``--config`` names; it wins.
+        environ: Where HEARTBIT_CONFIG is looked up; the process's environment if None.
+
+    Raises:
+        ConfigurationError: The file that was asked for is not there.
+    """
+    variable = (os.environ if environ is None else environ).get("HEARTBIT_CONFIG", "").strip()
+    if path is None and not variable:
+        here = Path(NAME)
+        return here if here.is_file() else None
+    asked, source = (path, "The file") if path else (Path(variable), "HEARTBIT_CONFIG names")
+    if not asked.is_file():
+        problem = "is no file" if asked.exists() else "does not exist"
+        linking = " " if path else ", which "
+        raise ConfigurationError(f"{source} {asked}{linking}{problem}: name your {NAME}.")
+    return asked
+
+
+def read_text(path: Path) -> str:
+    """The file's text.
+
+    Raises:
+        ConfigurationError: It cannot be read, is larger than 1 MB, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(content) > MAX_BYTES:
+        raise ConfigurationError(f"{path} is larger than 1 MB: no configuration is that long.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigurationError(
+            f"{path}:{line} is not UTF-8: save the file with that encoding."
+        ) from error
+    return text.replace("\r\n", "\n")
+
+
+def server_url(path: Path) -> str:
+    """`[server] url` of a file, empty if it has none; nothing else in it is looked at.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or is no TOML.
+    """
+    try:
+        content = tomllib.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"{path} is no TOML ({error}): `heartbit config check {path}` says more."
+        ) from error
+    server = content.get("server")
+    url = server.get("url") if isinstance(server, dict) else None
+    return url.strip() if isinstance(url, str) else ""

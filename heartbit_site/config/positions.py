@@ -1,0 +1,153 @@
+r"""Where each key of a TOML text is written: ``tomllib`` gives values, and no positions.
+
+Usage::
+
+    places = positions('[[agents]]\nname = "a"\n')
+    places["agents", 0, "name"]     # (2, 1)
+    places["agents", 0]             # (1, 3), the header's last key
+
+The text must be TOML that ``tomllib`` has accepted: this walks over it and checks nothing. A table
+is where it was first named; an element of an array is where its value begins.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_right
+from typing import Final, TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+Position: TypeAlias = tuple[int, int]
+
+# No possessive quantifiers: Python 3.11's early releases lose matches with them.
+_BLANK: Final = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
+_SPACE: Final = re.compile(r"[ \t]*")
+_KEY: Final = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
+_STRING: Final = re.compile(
+    r"""\"{3}(?:[^"\\]+|\\[\s\S]|"{1,2}(?!"))*"{3,5}"""  # up to two quotes before the closing ones
+    r"""|'{3}(?:[^']+|'{1,2}(?!'))*'{3,5}"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'"""
+)
+_SCALAR: Final = re.compile(r"[^,\]}#\n]+")
+
+
+def positions(text: str) -> dict[Path, Position]:
+    """Line and column (both from 1, in characters) of every key path of a TOML text.
+
+    Raises:
+        RecursionError: Arrays or inline tables are nested deeper than Python's stack.
+    """
+    return _Walk(text.replace("\r\n", "\n")).document()
+
+
+class _Walk:
+    """One pass over the text; ``_at`` is always the next character to read."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._newlines = [match.start() for match in re.finditer("\n", text)]
+        self._found: dict[Path, Position] = {}
+        self._elements: dict[Path, int] = {}  # arrays of tables: how many there are so far
+
+    def document(self) -> dict[Path, Position]:
+        table: Path = ()
+        while self._skip(_BLANK) and self._at < len(self._text):
+            if self._text[self._at] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+        return self._found
+
+    def _header(self) -> Path:
+        """`[a.b]` or `[[a.b]]`; a part that is an array of tables means its newest element."""
+        is_element = self._text.startswith("[[", self._at)
+        brackets = 2 if is_element else 1
+        self._at += brackets
+        keys = self._dotted()
+        self._at += brackets
+        path: Path = ()
+        for number, (key, start) in enumerate(keys, start=1):
+            path = (*path, key)
+            self._note(path, start)
+            if is_element and number == len(keys):
+                self._elements[path] = self._elements.get(path, 0) + 1
+            if path in self._elements:
+                path = (*path, self._elements[path] - 1)
+                self._note(path, start)
+        return path
+
+    def _pair(self, table: Path) -> None:
+        """`a.b = value`."""
+        path = table
+        for key, start in self._dotted():
+            path = (*path, key)
+            self._note(path, start)
+        self._at += 1  # the equals sign
+        self._skip(_SPACE)
+        self._value(path)
+
+    def _dotted(self) -> list[tuple[str, int]]:
+        """The keys of a dotted key with their offsets; stops behind it and its white space."""
+        keys = []
+        while True:
+            self._skip(_SPACE)
+            start = self._at
+            self._skip(_KEY)
+            keys.append((_plain(self._text[start : self._at]), start))
+            self._skip(_SPACE)
+            if self._text[self._at] != ".":
+                return keys
+            self._at += 1
+
+    def _value(self, path: Path) -> None:
+        match self._text[self._at]:
+            case "[":
+                self._array(path)
+            case "{":
+                self._inline_table(path)
+            case '"' | "'":
+                self._skip(_STRING)
+            case _:
+                self._skip(_SCALAR)
+
+    def _array(self, path: Path) -> None:
+        self._at += 1
+        index = 0
+        while self._skip(_BLANK) and self._text[self._at] != "]":
+            element = (*path, index)
+            self._note(element, self._at)
+            self._value(element)
+            self._skip(_BLANK)
+            if self._text[self._at] == ",":
+                self._at += 1
+            index += 1
+        self._at += 1
+
+    def _inline_table(self, path: Path) -> None:
+        self._at += 1
+        while self._skip(_BLANK) and self._text[self._at] != "}":
+            self._pair(path)
+            self._skip(_BLANK)
+            if self._text[self._at] == ",":
+                self._at += 1
+        self._at += 1
+
+    def _skip(self, pattern: re.Pattern[str]) -> bool:
+        match = pattern.match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return True
+
+    def _note(self, path: Path, offset: int) -> None:
+        if path not in self._found:
+            line = bisect_right(self._newlines, offset - 1)
+            before = self._newlines[line - 1] if line else -1
+            self._found[path] = (line + 1, offset - before)
+
+
+def _plain(key: str) -> str:
+    if key[0] == "'" or (key[0] == '"' and "\\" not in key):
+        return key[1:-1]
+    return next(iter(tomllib.loads(f"{key} = 0"))) if key[0] == '"' else key

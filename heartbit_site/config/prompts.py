@@ -1,0 +1,60 @@
+"""An agent's prompt in a file of its own, next to the configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.config import rules
+from heartbit_site.config.locate import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heartbit_site.config.complaints import Complaint
+
+
+class Files:
+    """The prompt files that a configuration names.
+
+    Attributes:
+        texts: Their content by the name the configuration gives them, once ``check`` has run.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self.texts: dict[str, str] = {}
+
+    def check(self, content: dict[str, Any]) -> Iterator[Complaint]:
+        """Read every file that is named; what is wrong with them."""
+        agents = content.get("agents")
+        tables = [(("orchestrator",), content.get("orchestrator"))]
+        if isinstance(agents, list):
+            tables += [(("agents", index), agent) for index, agent in enumerate(agents)]
+        for path, table in tables:
+            name = table.get("system_prompt_file") if isinstance(table, dict) else None
+            if isinstance(name, str):
+                try:
+                    self.texts[name] = self._read(name)
+                except ValueError as error:
+                    yield (*path, "system_prompt_file"), str(error)
+
+    def _read(self, name: str) -> str:
+        if self._folder is None:
+            raise ValueError("needs a configuration that is a file itself: use system_prompt")
+        if "\x00" in name:
+            raise ValueError("holds a NUL character, which no file name has")
+        folder = self._folder.resolve()
+        file = (folder / name).resolve()
+        if Path(name).is_absolute() or not file.is_relative_to(folder):
+            raise ValueError(f'is "{name}", which leads out of the folder of this file')
+        try:
+            text = rules.storable(read_text(file))
+        except ConfigurationError as error:
+            raise ValueError(
+                f"names a file that cannot be used: {str(error).rstrip('.')}"
+            ) from error
+        if not text.strip():
+            raise ValueError(f'names "{name}", which is empty')
+        return text

@@ -1,0 +1,136 @@
+"""Read a configuration file: everything that is wrong with it is said at once, with its place.
+
+Usage::
+
+    configuration = load(Path("heartbit.toml"))     # ConfigFileError: .lines has every problem
+
+The names of tools are checked too, so Django has to be set up; nothing asks the database.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, Final
+
+from heartbit_site.config import agreement, complaints, prompts
+from heartbit_site.config.build import build
+from heartbit_site.config.errors import ConfigFileError, Problem
+from heartbit_site.config.locate import NAME, read_text
+from heartbit_site.config.positions import positions
+from heartbit_site.config.sections import (
+    AgentSection,
+    OrchestratorSection,
+    ProviderSection,
+    ServerSection,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path as File
+
+    from heartbit_site.config.complaints import Complaint
+    from heartbit_site.config.definition import Configuration
+    from heartbit_site.config.positions import Path, Position
+
+_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_TABLES: Final = {
+    "provider": ProviderSection,
+    "orchestrator": OrchestratorSection,
+    "server": ServerSection,
+}
+
+
+def load(path: File) -> Configuration:
+    """What a file says.
+
+    Raises:
+        ConfigFileError: What it says cannot be used.
+        ConfigurationError: It cannot be read, is larger than 1 MB, or is not UTF-8.
+    """
+    return parse(read_text(path), name=str(path), folder=path.parent)
+
+
+def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configuration:
+    """What a text says.
+
+    Args:
+        text: TOML.
+        name: What problems call the file.
+        folder: Where a ``system_prompt_file`` is looked for; None: it is refused.
+
+    Raises:
+        ConfigFileError: It cannot be used.
+    """
+    try:
+        content = tomllib.loads(text)
+        places = positions(text)
+    except ValueError as error:  # tomllib's own, or a number of thousands of digits
+        raise ConfigFileError(name, [_malformed(str(error), text)]) from None
+    except RecursionError:
+        raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
+    files = prompts.Files(folder)
+    found = [*_table_complaints(content), *agreement.check(content), *files.check(content)]
+    if found:
+        raise ConfigFileError(
+            name,
+            [
+                Problem(*_nearest(path, places), f"{_label(path, content)} {_sentence(message)}")
+                for path, message in found
+            ],
+        )
+    return build(content, files.texts)
+
+
+def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
+    for key, table in content.items():
+        if key in _TABLES:
+            yield from complaints.check(_TABLES[key], table, (key,))
+        elif key != "agents":
+            yield (key,), complaints.unknown(key, complaints.SECTIONS, path=(key,))
+        elif not isinstance(table, list):
+            yield (key,), "must be an array of tables: write [[agents]] for each agent"
+        else:
+            for index, agent in enumerate(table):
+                yield from complaints.check(AgentSection, agent, (key, index))
+
+
+def _malformed(message: str, text: str) -> Problem:
+    place = _PLACE.search(message)
+    line, column = 0, 0
+    if place is not None:
+        lines = text.split("\n")
+        line, column = len(lines), len(lines[-1]) + 1
+        if place[1]:
+            line, column = int(place[1]), int(place[2])
+    reason = _PLACE.sub("", message)
+    return Problem(line, column, f"This is not TOML: {reason[:1].lower()}{reason[1:]}.")
+
+
+def _nearest(path: Path, places: dict[Path, Position]) -> Position:
+    """Where a path, or at least what holds it, is written."""
+    while path and path not in places:
+        path = path[:-1]
+    return places.get(path, (0, 0))
+
+
+def _label(path: Path, content: dict[str, Any]) -> str:
+    """A path for people: `agents.writer.tools[1].name`, or `agents[0].name` without its name."""
+    label = ""
+    for depth, part in enumerate(path):
+        if isinstance(part, str):
+            label += f".{part}" if label else part
+            continue
+        name = _name(content, part) if path[0] == "agents" and depth == 1 else ""
+        label += f".{name}" if name and path[2:] != ("name",) else f"[{part}]"
+    return label
+
+
+def _name(content: dict[str, Any], index: int) -> str:
+    agent = content["agents"][index]
+    name = agent.get("name") if isinstance(agent, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _sentence(message: str) -> str:
+    return message if message.endswith("?") else f"{message}."

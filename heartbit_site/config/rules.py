@@ -1,0 +1,178 @@
+"""What a single value of ``heartbit.toml`` has to be, beyond its type.
+
+Each rule takes the value and returns it, or raises ``ValueError`` with the end of a sentence that
+begins with the setting's name: ``agents.writer.model`` *names the unknown provider "opnai"; ...*
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from agents.context import strategy as context_strategy
+from agents.llm.bridge.known import KNOWN
+from agents.llm.providers import PROVIDERS
+from agents.output.check import check_response_schema
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import check_schema
+from heartbit_site.base.untrusted import (
+    JSONValue,
+    UntrustedJSONError,
+    clean_json,
+    clean_text,
+    parse_untrusted_json,
+)
+from tools.registry import closest, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PROVIDER_NAMES: Final = (*PROVIDERS, *KNOWN)
+KEYS_BELONG: Final = (
+    "keys never belong in this file: set them in the environment (OPENAI_API_KEY, ...) or in the "
+    "admin's provider accounts"
+)
+_AGENT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
+_QUEUE: Final = re.compile(r"[a-z][a-z0-9_.-]*")
+
+
+def storable(text: str) -> str:
+    """Text that the database can keep."""
+    if clean_text(text) != text:
+        raise ValueError("holds a NUL character, which cannot be stored")
+    return text
+
+
+def agent_name(name: str) -> str:
+    """An agent's name."""
+    if not _AGENT_NAME.fullmatch(name):
+        raise ValueError(
+            f'is "{name}"; use lower-case letters, digits, - and _, and begin with a letter'
+        )
+    return name
+
+
+def queue(name: str) -> str:
+    """A worker queue's name."""
+    if not _QUEUE.fullmatch(name):
+        raise ValueError(f'is "{name}"; use lower-case letters, digits, . - and _')
+    return name
+
+
+def installed_tool(name: str) -> str:
+    """A tool that is there; Django has to be set up."""
+    if name not in registry:
+        raise ValueError(f'names the unknown tool "{name}"; {hint(name, registry)}')
+    return name
+
+
+def provider(name: str) -> str:
+    """A provider, or nothing."""
+    if name and name not in PROVIDER_NAMES:
+        raise ValueError(f'names the unknown provider "{name}"; {_provider_hint(name)}')
+    return name
+
+
+def reference(name: str) -> str:
+    """A ``provider:model``, or nothing."""
+    prefix, _, model = name.partition(":")
+    if not name:
+        return name
+    if prefix not in PROVIDER_NAMES and not model:
+        raise ValueError(f'is "{name}"; write provider:model, such as openai:{name}')
+    provider(prefix)
+    if not model.strip():
+        raise ValueError(f'is "{name}", which names no model; write provider:model')
+    return name
+
+
+def one_word(text: str) -> str:
+    """Text without white space."""
+    if storable(text).split() not in ([], [text]):
+        raise ValueError(f'is "{text}"; a model\'s name has no spaces')
+    return text
+
+
+def url(text: str) -> str:
+    """A web address without a password in it, or nothing."""
+    if not text:
+        return text
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = None
+    if not usable:
+        raise ValueError(f'is "{text}", no http or https URL; write it like https://host/v1')
+    if "@" in parts.netloc:
+        raise ValueError(f"holds a name or password; {KEYS_BELONG}")
+    return text
+
+
+def named(entry: object) -> object:
+    """A tool's table; its name alone stands for one."""
+    return {"name": entry} if isinstance(entry, str) else entry
+
+
+def json_table(content: object) -> object:
+    """A table, or JSON in a string, which can also say null."""
+    if not isinstance(content, str):
+        return storable_json(content)
+    try:
+        return parse_untrusted_json(content)
+    except UntrustedJSONError as error:
+        raise ValueError(f"holds no usable JSON: {_end(str(error))}") from error
+
+
+def storable_json(content: Any) -> Any:
+    """What JSON can say: no dates, no infinite numbers, no NUL."""
+    try:
+        clean: JSONValue = clean_json(content)
+    except UntrustedJSONError as error:
+        raise ValueError(f"holds what JSON cannot say: {_end(str(error))}") from error
+    if clean != content:  # nan and inf are null there
+        raise ValueError("holds what JSON cannot say: nan, inf or a NUL character")
+    return content
+
+
+def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """A JSON Schema."""
+    try:
+        check_schema(schema)
+    except ConfigurationError as error:
+        raise ValueError(f"cannot be used: {_end(str(error))}") from error
+    return schema
+
+
+def response_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """A JSON Schema that a model's final answer can be held to."""
+    try:
+        check_response_schema(schema)
+    except ConfigurationError as error:
+        raise ValueError(f"cannot be used: {_end(str(error))}") from error
+    return schema
+
+
+def strategy(content: dict[str, Any]) -> dict[str, Any]:
+    """What of a long conversation the model is sent."""
+    try:
+        context_strategy.parse(content)
+    except ConfigurationError as error:
+        raise ValueError(f"cannot be used: {_end(str(error))}") from error
+    return content
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """What was meant, or what there is."""
+    near = closest(name, names)
+    return f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(names))}"
+
+
+def _provider_hint(name: str) -> str:
+    near = closest(name, PROVIDER_NAMES)
+    return f"did you mean {near[0]}?" if near else f"known are {', '.join(PROVIDERS)}"
+
+
+def _end(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")

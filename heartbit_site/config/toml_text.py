@@ -1,0 +1,77 @@
+r"""TOML text for a value: what ``tomllib`` reads back is the same value, character for character.
+
+Usage::
+
+    string("You are\na poet.")      # a multi-line string
+    value([1, {"a": True}])         # [1, { a = true }]
+
+Made here because the writers there are turn ``\r\n`` into ``\n`` or escape every quote: a prompt
+must come back exactly, and be pleasant to edit.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Control characters, and those that reorder or hide text on a screen: always written as escapes.
+_UNSEEN: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
+)
+_NEEDS_ESCAPE: Final = re.compile(f"[{_UNSEEN}]")
+_SINGLE: Final = re.compile(f'[{_UNSEEN}\n"\\\\]')
+_MULTI: Final = re.compile(f'[{_UNSEEN}\\\\]|"(?="")|"\\Z')
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\", "\x08": "\\b"}
+
+
+def key(name: str) -> str:
+    """A key, quoted if it must be."""
+    return name if _BARE.fullmatch(name) else f'"{_SINGLE.sub(_escape, name)}"'
+
+
+def string(text: str) -> str:
+    """A string in the form that needs the fewest escapes; several lines stay several lines."""
+    return _several_lines(text) if "\n" in text else _one_line(text)
+
+
+def value(content: object) -> str:
+    """Any value on one line, but for strings of several lines.
+
+    Raises:
+        TypeError: TOML cannot say it (None), or nobody needs it (dates).
+    """
+    match content:
+        case bool():
+            return "true" if content else "false"
+        case int() | float():
+            return repr(content)
+        case str():
+            return string(content)
+        case list() | tuple():
+            return f"[{', '.join(map(value, content))}]"
+        case dict():
+            pairs = [f"{key(str(name))} = {value(inner)}" for name, inner in content.items()]
+            return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
+    raise TypeError(f"{type(content).__name__} has no TOML form")
+
+
+def _one_line(text: str) -> str:
+    escapes = _SINGLE.search(text) is not None
+    if escapes and "'" not in text and not _NEEDS_ESCAPE.search(text):
+        return f"'{text}'"
+    return f'"{_SINGLE.sub(_escape, text)}"'
+
+
+def _several_lines(text: str) -> str:
+    """The line break behind the opening quotes is no part of the string."""
+    awkward = "\\" in text or '"""' in text
+    literal = "'''" not in text and not text.endswith("'") and not _NEEDS_ESCAPE.search(text)
+    if awkward and literal:
+        return f"'''\n{text}'''"
+    return f'"""\n{_MULTI.sub(_escape, text)}"""'
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"

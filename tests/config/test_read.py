@@ -1,0 +1,373 @@
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.actions.create_default_team import PROMPT
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.config.definition import ToolSetting
+from heartbit_site.config.errors import ConfigFileError
+from heartbit_site.config.locate import find, read_text, server_url
+from heartbit_site.config.read import load, parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A = '[[agents]]\nname = "a"\ndescription = "d"\nsystem_prompt = "p"\n'
+B = A.replace('"a"', '"b"')
+
+
+def problems(text: str, folder: Path | None = None) -> list[str]:
+    """The lines of the error that reading a text gives."""
+    with pytest.raises(ConfigFileError) as caught:
+        parse(textwrap.dedent(text), folder=folder)
+    return caught.value.lines
+
+
+def test_given_a_complete_file_then_every_value_arrives() -> None:
+    configuration = parse(
+        textwrap.dedent(
+            """
+            [provider]
+            name = "anthropic"
+            model = "claude-x"
+            [provider.retry]
+            max_retries = 5
+            [orchestrator]
+            name = "lead"
+            max_parallel = 3
+            team = ["b", "a"]
+            [[agents]]
+            name = "a"
+            description = "d"
+            system_prompt = "p"
+            temperature = 1
+            max_retries = 2
+            response_schema = '{"type": "object", "properties": {"x": {"enum": [null, 1]}}}'
+            context_strategy = { type = "sliding_window", max_tokens = 1000 }
+            tools = [
+              "http_get",
+              { name = "calculate", approval = "when", approval_when.required = ["x"], defaults.x = "1" },
+            ]
+            [[agents]]
+            name = "b"
+            description = ""
+            system_prompt = "q"
+            stop = ["END"]
+            [server]
+            url = "https://heartbit.example"
+            """
+        )
+    )
+    lead, a, b = configuration.agents
+    assert (configuration.entry, configuration.default_model) == ("lead", "anthropic:claude-x")
+    assert configuration.server_url == "https://heartbit.example"
+    assert lead.team == ("a", "b")
+    assert (lead.columns["max_parallel"], lead.columns["max_retries"]) == (3, 5)
+    assert lead.columns["system_prompt"] == PROMPT
+    assert a.columns["max_retries"] == 2
+    assert repr(a.columns["temperature"]) == "1.0"
+    assert a.columns["response_schema"]["properties"]["x"]["enum"] == [None, 1]
+    assert a.columns["context_strategy"] == {"type": "sliding_window", "max_tokens": 1000}
+    assert a.tools == (
+        ToolSetting(
+            tool="calculate",
+            approval="when",
+            approval_when={"required": ["x"]},
+            defaults={"x": "1"},
+        ),
+        ToolSetting(tool="http_get"),
+    )
+    assert (b.columns["stop"], b.columns["max_turns"], b.columns["queue"]) == (
+        ["END"],
+        10,
+        "agents",
+    )
+
+
+def test_given_several_agents_without_an_orchestrator_then_heartbits_own_leads_them() -> None:
+    configuration = parse(A + B + 'team = ["a"]\n' + A.replace('"a"', '"c"') + "enabled = false")
+    lead = configuration.agents[0]
+    assert (configuration.entry, lead.name) == ("orchestrator", "orchestrator")
+    assert lead.team == ("a",)  # b leads itself, c is stopped
+    assert lead.columns["system_prompt"] == PROMPT
+
+
+def test_given_one_agent_then_it_is_asked() -> None:
+    assert [agent.name for agent in parse(A).agents] == ["a"]
+    assert parse(A).entry == "a"
+
+
+def test_given_nothing_then_nothing_is_configured() -> None:
+    assert parse("").agents == ()
+    assert parse("").entry == ""
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ('name = "openai"', "openai:gpt-6-sol"),
+        ('name = "openai"\nmodel = "x"', "openai:x"),
+        ('name = "openai"\nmodel = "openai:x"', "openai:x"),
+        ('model = "openai:x"', "openai:x"),
+        ('name = "ollama"\nmodel = "qwen3:8b"', "ollama:qwen3:8b"),
+        ("", ""),
+    ],
+)
+def test_the_provider_names_the_default_model(provider: str, model: str) -> None:
+    assert parse(f"[provider]\n{provider}").default_model == model
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[agents", "1:8: This is not TOML: expected ']' at the end of a table declaration."),
+        ('x = "\n', "1:6: This is not TOML: illegal character '\\n'."),
+        ("a = 1\na = 2\n", "2:6: This is not TOML: cannot overwrite a value."),
+        ("x = " + "[" * 5000, " Values are nested too deeply."),
+        ("x = " + "1" * 5000, " This is not TOML: exceeds the limit"),
+        ("agents = 1", "1:1: agents must be an array of tables: write [[agents]] for each agent."),
+        ("[agents]", "1:2: agents must be an array of tables: write [[agents]] for each agent."),
+        ("agents = [1]", "1:11: agents[0] must be a table, not 1."),
+        ("provider = 1", "1:1: provider must be a table, not 1."),
+        ("[memory]\ntype = 1", "1:2: memory is not available yet: the section memory comes with"),
+        ("[mcp_servers]", "1:2: mcp_servers is not available yet: mcp_servers comes with a later"),
+        ("[orchestator]", "1:2: orchestator is not a section; did you mean orchestrator?"),
+        (
+            "[zzz]",
+            "1:2: zzz is not a section; there are: provider, orchestrator, agents, server.",
+        ),
+        ('[provider]\nname = "opnai"', '2:1: provider.name names the unknown provider "opnai"; '),
+        ('[provider]\nname = "compatible"', "1:2: provider.model is missing: compatible has no"),
+        ('[provider]\nmodel = "gpt"', "1:2: provider.name is missing: one of anthropic, openrou"),
+        (
+            '[provider]\nname = "openai"\nbase_url = "https://evil.example"',
+            "3:1: provider.base_url is not accepted for openai: where a key is sent is no file's "
+            "affair, so set OPENAI_BASE_URL or the admin's provider account.",
+        ),
+        (
+            '[provider]\nname = "ollama"\nbase_url = "ftp://x"',
+            '3:1: provider.base_url is "ftp://x", no http or https URL; write it like https://',
+        ),
+        (
+            '[server]\nurl = "https://me:pass@x"',
+            "2:1: server.url holds a name or password; keys never belong in this file",
+        ),
+        (
+            '[provider]\nname = "openai"\napi_key = "sk-1"',
+            "3:1: provider.api_key is not a setting; keys never belong in this file: set them in",
+        ),
+        (
+            "[provider.retry]\nmax_retry = 1",
+            "2:1: provider.retry.max_retry is not a setting; did you mean max_retries?",
+        ),
+        (A + "max_turn = 1", "5:1: agents.a.max_turn is not a setting; did you mean max_turns?"),
+        (A + "max_turns = 0", "5:1: agents.a.max_turns must be at least 1, not 0."),
+        (A + 'max_turns = "9"', '5:1: agents.a.max_turns must be a whole number, not "9".'),
+        (A + "enabled = 1", "5:1: agents.a.enabled must be true or false, not 1."),
+        (A + "temperature = nan", "5:1: agents.a.temperature must be a number, not NaN."),
+        (A + 'approval = "x"', '5:1: agents.a.approval must be "never", "effects" or "always", no'),
+        (A + 'stop = ["", "x"]', "5:9: agents.a.stop[0] must not be empty."),
+        (A + 'stop = ["1", "2", "3", "4", "5"]', "5:1: agents.a.stop must have at most 4 entries"),
+        (
+            A.replace('"d"', f'"{"d" * 301}"'),
+            "3:1: agents.a.description must have at most 300 characters, not 301 characters.",
+        ),
+        (A.replace('"p"', '""'), "4:1: agents.a.system_prompt must not be empty."),
+        (A + 'tools = ["http_gt"]', '5:10: agents.a.tools[0].name names the unknown tool "http_gt'),
+        (A + 'tools = ["http_gt"]', "did you mean http_get?"),
+        (A + 'tools = ["calculate", "calculate"]', '5:23: agents.a.tools[1] names "calculate" tw'),
+        (A + "tools = [1]", "5:10: agents.a.tools[0] must be a table, not 1."),
+        (
+            A + 'tools = [{ name = "calculate", approval = "when" }]',
+            '5:10: agents.a.tools[0] needs both approval = "when" and approval_when, or neither.',
+        ),
+        (
+            A + 'tools = [{ name = "http_get", defaults.headers.api_key = "x" }]',
+            "5:48: agents.a.tools[0].defaults.headers.api_key looks like a secret; keys never",
+        ),
+        (A + 'model = "gpt-5"', '5:1: agents.a.model is "gpt-5"; write provider:model, such as op'),
+        (A + 'model = "opnai:x"', '5:1: agents.a.model names the unknown provider "opnai"; did yo'),
+        (A + 'model = "openai:"', '5:1: agents.a.model is "openai:", which names no model; write'),
+        (
+            A + 'fallback_models = ["x"]',
+            '5:20: agents.a.fallback_models[0] is "x"; write provider:model, such as openai:x.',
+        ),
+        (
+            A + 'context_strategy = { type = "sliding" }',
+            "5:1: agents.a.context_strategy cannot be used: a context strategy cannot be of type",
+        ),
+        (
+            A + 'response_schema = { type = "objekt" }',
+            "5:1: agents.a.response_schema cannot be used: ",
+        ),
+        (
+            A + "response_schema = '{'",
+            "5:1: agents.a.response_schema holds no usable JSON: the JSON is malformed at line 1",
+        ),
+        (
+            A + "response_schema.default = 1979-05-27",
+            "5:1: agents.a.response_schema holds what JSON cannot say",
+        ),
+        (A + "response_schema.default = inf", "response_schema holds what JSON cannot say: nan"),
+        (A + 'queue = "\\u0000"', "5:1: agents.a.queue holds a NUL character, which cannot be"),
+        (A + A, '6:1: agents[1].name is "a", which another agent is called already.'),
+        (A.replace('"a"', '"A b"'), '2:1: agents[0].name is "A b"; use lower-case letters'),
+        ('[[agents]]\nname = "x"', "1:3: agents.x.description is missing."),
+        ('[[agents]]\nname = "x"', "1:3: agents.x.system_prompt is missing (or system_prompt_f"),
+        ("[orchestrator]", "1:2: orchestrator.system_prompt is missing (or system_prompt_file)."),
+        (A + B + 'team = ["c"]', '9:9: agents.b.team[0] names "c", no agent of this file; there a'),
+        (A + B + 'team = ["b"]', '9:9: agents.b.team[0] names "b": an agent cannot be in its own '),
+        (A + B + 'team = ["a", "a"]', '9:14: agents.b.team[1] names "a" twice.'),
+        (
+            A.replace('"a"', '"orchestrator"') + B,
+            '2:1: agents[0].name is "orchestrator": write that agent as [orchestrator].',
+        ),
+        (A + "mcp_servers = []", "5:1: agents.a.mcp_servers is not available yet: mcp_servers com"),
+        (A + 'system_prompt_file = "x"', "5:1: agents.a.system_prompt_file is given beside syst"),
+    ],
+)
+def test_given_a_mistake_then_one_line_says_where_and_what(text: str, line: str) -> None:
+    found = problems(text)
+    assert any(line in one for one in found), found
+    assert all(one.startswith("heartbit.toml:") for one in found)
+    assert all("\n" not in one for one in found)
+
+
+def test_given_several_mistakes_then_all_are_told_from_the_top_down() -> None:
+    found = problems(
+        """\
+        [provider]
+        name = "opnai"
+        [[agents]]
+        name = "researcher"
+        system_prompt = "p"
+        max_turn = 3
+        max_tokens = -1
+        tools = ["nothing_like_it"]
+        [workflows]
+        """
+    )
+    places = [tuple(map(int, line.split(":")[1:3])) for line in found]
+    assert places == [(2, 1), (3, 3), (6, 1), (7, 1), (8, 10), (9, 2)]
+
+
+def test_the_error_itself_is_one_sentence_that_says_how_many_more_there_are() -> None:
+    with pytest.raises(ConfigFileError) as caught:
+        parse("a = 1\nb = 2\n")
+    assert str(caught.value).endswith(
+        "(and 1 more: `heartbit config check heartbit.toml` lists them)"
+    )
+
+
+def test_a_key_is_never_repeated_in_the_complaint() -> None:
+    assert "hunter2" not in " ".join(problems('[provider]\nname = "openai"\ntoken = "hunter2"\n'))
+
+
+def test_max_tokens_is_no_token() -> None:
+    assert parse(A + "max_tokens = 7").agents[0].columns["max_tokens"] == 7
+
+
+# ------------------------------------------------------------------------------------ prompt files
+
+
+def test_given_a_prompt_file_then_its_text_is_the_prompt(tmp_path: Path) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/a.md").write_bytes("Été\r\nline 2\n".encode())
+    (tmp_path / "heartbit.toml").write_text(
+        A.replace('system_prompt = "p"', 'system_prompt_file = "prompts/a.md"')
+    )
+    [agent] = load(tmp_path / "heartbit.toml").agents
+    assert agent.columns["system_prompt"] == "Été\nline 2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("../secret", "which leads out of the folder of this file"),
+        ("/etc/passwd", "which leads out of the folder of this file"),
+        ("link", "which leads out of the folder of this file"),
+        ("missing", "names a file that cannot be used"),
+        (".", "names a file that cannot be used"),
+        ("empty", "which is empty"),
+        ("latin1", "is not UTF-8"),
+        ("x\\u0000", "holds a NUL character"),
+    ],
+)
+def test_given_a_prompt_file_that_cannot_be_used_then_it_is_refused(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "secret").write_text("s")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    (folder / "empty").write_text(" \n")
+    (folder / "latin1").write_bytes(b"\xe9")
+    text = A.replace('system_prompt = "p"', f'system_prompt_file = "{name}"')
+    [line] = problems(text, folder)
+    assert "agents.a.system_prompt_file" in line
+    assert reason in line
+
+
+def test_given_text_without_a_folder_then_a_prompt_file_is_refused() -> None:
+    [line] = problems(A.replace("system_prompt =", "system_prompt_file ="))
+    assert "needs a configuration that is a file itself" in line
+
+
+# ---------------------------------------------------------------------------------- where the file is
+
+
+def test_the_file_named_wins_over_the_variable_and_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("option.toml", "variable.toml", "heartbit.toml"):
+        (tmp_path / name).write_text("")
+    monkeypatch.chdir(tmp_path)
+    variable = {"HEARTBIT_CONFIG": str(tmp_path / "variable.toml")}
+    assert find(tmp_path / "option.toml", variable) == tmp_path / "option.toml"
+    assert find(None, variable) == tmp_path / "variable.toml"
+    found = find(None, {})
+    assert found is not None
+    assert found.name == "heartbit.toml"
+    (tmp_path / "heartbit.toml").unlink()
+    assert find(None, {}) is None
+
+
+def test_given_a_file_that_is_not_there_then_who_named_it_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"^The file .*nope does not exist: name your"):
+        find(tmp_path / "nope", {})
+    with pytest.raises(ConfigurationError, match=r"^HEARTBIT_CONFIG names .*, which is no file"):
+        find(None, {"HEARTBIT_CONFIG": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"# " + b"x" * 1_000_000, "is larger than 1 MB"),
+        (b"a = 1\nb = '\xff'", ":2 is not UTF-8"),
+    ],
+)
+def test_given_a_file_that_cannot_be_read_then_it_says_why(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
+    (tmp_path / "f").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=reason):
+        load(tmp_path / "f")
+
+
+def test_a_byte_order_mark_and_windows_line_endings_do_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbf[server]\r\nurl = 'http://x'\r\n")
+    assert read_text(tmp_path / "f") == "[server]\nurl = 'http://x'\n"
+    assert load(tmp_path / "f").server_url == "http://x"
+
+
+def test_the_server_is_known_without_looking_at_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("[server]\nurl = ' http://x '\n[nonsense]\n")
+    assert server_url(tmp_path / "f") == "http://x"
+    (tmp_path / "f").write_text("server = 1")
+    assert server_url(tmp_path / "f") == ""
+    (tmp_path / "f").write_text("server")
+    with pytest.raises(ConfigurationError, match=r"is no TOML .*config check"):
+        server_url(tmp_path / "f")

@@ -1,0 +1,33 @@
+"""What a person approves: a digest that ties a decision to exactly one call as it was shown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+_FORMAT = "heartbit/approval/1"
+
+
+def digest(
+    run_id: UUID, call_id: str, *, definition_hash: str, arguments: Mapping[str, Any]
+) -> str:
+    """SHA-256 (hexadecimal) of a call as it is shown.
+
+    It covers the run and the call (no replay elsewhere), the tool's definition (name, description,
+    schema, effect) and the arguments as read, in canonical JSON: another order of keys or another
+    spelling of the same text is the same call, anything else is another one.
+
+    Args:
+        run_id: The run.
+        call_id: ``turn.index``.
+        definition_hash: ``tools.registry.definition_hash`` of the tool.
+        arguments: The parsed arguments, defaults included.
+    """
+    shown = [_FORMAT, str(run_id), call_id, definition_hash, arguments]
+    text = json.dumps(shown, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
