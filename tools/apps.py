@@ -14,9 +14,12 @@ class ToolsConfig(AppConfig):
     name = "tools"
 
     def ready(self) -> None:
-        """Import every app's ``agent_tools`` and register what is marked there."""
+        """Register what every app's ``agent_tools`` marks, then what packages bring."""
+        from tools.packages import packaged_tools
         from tools.registry import registry
 
         autodiscover_modules("agent_tools")
         names = (f"{app.name}.agent_tools" for app in apps.get_app_configs())
         registry.discover(sys.modules[name] for name in names if name in sys.modules)
+        for spec in packaged_tools():
+            registry.register(spec)

@@ -2,7 +2,7 @@
 
 Usage::
 
-    from tools.registry import registry     # filled when Django starts, from every agent_tools
+    from tools.registry import registry     # filled when Django starts: agent_tools, packages
     spec = registry["current_time"]
     spec = resolve(registry, "functions.Current-Time")   # the same
 
@@ -16,6 +16,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from heartbit_site.base.errors import ConfigurationError
@@ -50,16 +51,16 @@ class Registry(Mapping[str, ToolSpec]):
         return len(self._specs)
 
     def register(self, spec: ToolSpec) -> None:
-        """Add a tool; adding the very same one again changes nothing.
+        """Add a tool; adding the very same one again, wherever found, changes nothing.
 
         Raises:
             ConfigurationError: The name is taken or malformed, the schema cannot be used, or the
                 effect class does not fit the function.
         """
         known = self._specs.get(spec.name)
-        if known is spec:
-            return
         if known is not None:
+            if known is spec or replace(known, source=spec.source) == spec:
+                return
             raise ConfigurationError(
                 f"Two tools are called {spec.name!r} ({_place(known)} and {_place(spec)}): "
                 "rename one of them."
@@ -68,19 +69,27 @@ class Registry(Mapping[str, ToolSpec]):
         self._specs[spec.name] = spec
 
     def discover(self, modules: Iterable[ModuleType]) -> None:
-        """Register every function in these modules that ``@tool`` marked, imported ones too.
+        """Register what ``@tool`` marked in these modules, imported functions and classes too.
 
         Raises:
             ConfigurationError: As ``register``.
         """
         for module in modules:
-            for value in vars(module).values():
-                spec = getattr(value, "__tool__", None) if callable(value) else None
-                if isinstance(spec, ToolSpec):
-                    self.register(spec)
+            for spec in marked(vars(module).values()):
+                self.register(spec)
 
 
 registry = Registry()
+
+
+def marked(values: Iterable[object]) -> Iterator[ToolSpec]:
+    """The specs of those values that ``@tool`` marked: functions and classes."""
+    for value in values:
+        # Of a class its own mark only: a subclass of a tool is another class.
+        place = vars(value) if isinstance(value, type) else getattr(value, "__dict__", {})
+        spec = place.get("__tool__") if callable(value) else None
+        if isinstance(spec, ToolSpec):
+            yield spec
 
 
 def definition_hash(spec: ToolSpec) -> str:
@@ -148,4 +157,4 @@ def _check(spec: ToolSpec) -> None:
 
 
 def _place(spec: ToolSpec) -> str:
-    return str(getattr(spec.function, "__module__", "an object"))
+    return spec.source or str(getattr(spec.function, "__module__", "an object"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from django.db import DatabaseError, connection, transaction
 
 from agents import dispatch, snapshot
-from agents.choices import RunStatus, Verdict
+from agents.choices import Home, Verdict
 from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.models import Grant, Run
 from agents.querysets import calls_waiting, shown_tool
@@ -213,6 +213,6 @@ def _decide(
 
 
 def _ring(rings: list[UUID | None]) -> None:
-    due = Run.objects.filter(pk__in=[ring for ring in rings if ring], status=RunStatus.QUEUED)
+    due = Run.objects.filter(pk__in=[ring for ring in rings if ring], home=Home.FLEET)
     for run_id, queue in due.values_list("pk", "queue"):
         transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))

@@ -45,15 +45,20 @@ def start_conversation(
     agent: str,
     title: str = "",
     second_message: SecondMessage = SecondMessage.QUEUE,
+    origin: str = "",
 ) -> Conversation:
-    """Begin a thread with an agent.
+    """Begin a thread with an agent; for ``origin`` see ``start_run``.
 
     Raises:
         AgentNotFoundError: No published agent has that name.
     """
-    find_agent(workspace, agent)
+    find_agent(workspace, agent, origin=origin)
     return Conversation.objects.create(
-        workspace=workspace, agent=agent, title=title, second_message=second_message
+        workspace=workspace,
+        agent=agent,
+        origin=origin,
+        title=title,
+        second_message=second_message,
     )
 
 
@@ -99,7 +104,7 @@ def post_message(
         0,
         model,
         idempotency_key,
-        "",
+        conversation.origin,
         approve,
         None,
         by,
@@ -108,7 +113,7 @@ def post_message(
         cursor.execute(_CONVERSE, parameters)
         row: tuple[UUID, str, bool, str] | None = cursor.fetchone()
     if row is None:
-        find_agent(conversation.workspace, conversation.agent)
+        find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
         raise ConversationBusyError("The agent was published this very moment: try again.")
     accepted, queue, is_new, outcome = row
     if outcome == "refused":

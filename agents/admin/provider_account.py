@@ -77,7 +77,8 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
         name = self.cleaned_data.get("provider") or self.instance.provider
         provider = HOSTED.get(name)
         if provider is None:
-            self.add_error(None, f'Nobody knows the provider "{name}"; use {", ".join(HOSTED)}.')
+            field = "provider" if "provider" in self.fields else None
+            self._missing(field, f'Nobody knows the provider "{name}"; use {", ".join(HOSTED)}.')
             return cleaned
         key, kept = self.cleaned_data.get("key"), bool(self.instance.secret)
         if "key" not in self.errors and not key:
@@ -94,7 +95,8 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
             )
         return cleaned
 
-    def _missing(self, name: str, sentence: str) -> None:
+    def _missing(self, name: str | None, sentence: str) -> None:
+        """Add an error where there is none yet."""
         if name not in self.errors:
             self.add_error(name, sentence)
 
@@ -118,6 +120,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     list_select_related = ("workspace",)
     list_filter = ("workspace", "provider", "enabled")
     search_fields = ("provider", "label")
+    sortable_by = ()
     actions = ()
     actions_row = ("check_now",)
     actions_detail = ("check_now",)
@@ -160,7 +163,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
 
     # ------------------------------------------------------------------------------------- columns
 
-    @admin.display(description="account", ordering="provider")
+    @admin.display(description="account")
     def who(self, account: ProviderAccount) -> SafeString:
         """Provider and label."""
         return format_html(
@@ -189,19 +192,21 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         ]
         return ", ".join(said) or "none"
 
-    @admin.display(description="health", ordering="healthy")
+    @admin.display(description="health")
     def health(self, account: ProviderAccount) -> SafeString:
         """What the last check found, in colour."""
         if account.healthy is None:
             return pill("Not checked")
-        return pill("Healthy", tone="success") if account.healthy else pill("Ill", tone="danger")
+        if account.healthy:
+            return pill("Healthy", tone="success")
+        return pill("Unhealthy", tone="danger")
 
     @admin.display(description="finding")
     def finding(self, account: ProviderAccount) -> str:
         """The last check's sentence."""
         return account.health_message or "It is checked every ten minutes while it is enabled."
 
-    @admin.display(description="checked", ordering="checked_at")
+    @admin.display(description="checked")
     def checked(self, account: ProviderAccount) -> str:
         """How long ago."""
         if account.checked_at is None:

@@ -11,7 +11,7 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -24,9 +24,6 @@ from agents.llm.adapters.openai import openai_headers
 from agents.llm.errors import ModelNotFoundError
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SECONDS = 10.0
 MAX_BYTES = 8 * 1024 * 1024  # OpenRouter describes hundreds of models at length
@@ -95,15 +92,10 @@ async def check(
         client: The process's own client, or the guarded one for a base URL that somebody typed.
         timeout_seconds: Limit of the whole check.
     """
-    provider = PROVIDERS.get(subject.provider)
-    if provider is None:
-        known = ", ".join(PROVIDERS)
-        return Health(ok=False, message=f"No provider is named {subject.provider}; use {known}.")
-    if provider.key_required and not subject.key:
-        return Health(ok=False, message="The account has no key; enter one.")
+    problem = _problem(subject)
+    if problem:
+        return Health(ok=False, message=problem)
     base = models_url(subject.provider, subject.base_url).removesuffix("/models")
-    if not base.startswith(("http://", "https://")):
-        return Health(ok=False, message="The account has no base URL; enter one.")
     account = _Account(
         provider=subject.provider,
         model="",
@@ -114,7 +106,7 @@ async def check(
     try:
         async with asyncio.timeout(timeout_seconds):
             listed = await _list(account, base, client)
-        health = Health(ok=True, message=_found(listed, subject.models))
+        health = Health(ok=True, message=_found(listed, subject))
     except TimeoutError:
         health = Health(
             ok=False,
@@ -127,6 +119,24 @@ async def check(
         health = Health(ok=False, message=_unreachable(account, error))
     message = health.message.replace(subject.key, "***") if subject.key else health.message
     return Health(ok=health.ok, message=message)
+
+
+def _problem(subject: Subject) -> str:
+    """Why nobody can be asked; empty when somebody can."""
+    provider = PROVIDERS.get(subject.provider)
+    if provider is None:
+        return f"No provider is named {subject.provider}; use {', '.join(PROVIDERS)}."
+    if provider.key_required and not subject.key:
+        return "The account has no key; enter one."
+    base = subject.base_url or provider.base_url
+    if not base:
+        return "The account has no base URL; enter one."
+    try:
+        parts = urlsplit(base)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    return "" if usable else "The account's base URL is none; write it like https://host/v1."
 
 
 def models_url(provider: str, base_url: str = "") -> str:
@@ -207,9 +217,10 @@ def _names(account: Endpoint, body: bytes) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
-def _found(listed: tuple[str, ...], wanted: Iterable[str]) -> str:
-    said = f"It takes the key and lists {len(listed)} model{'s' if len(listed) != 1 else ''}"
-    missing = [model for model in wanted if not any(_same(model, name) for name in listed)]
+def _found(listed: tuple[str, ...], subject: Subject) -> str:
+    does = "takes the key" if subject.key else "answers"
+    said = f"It {does} and lists {len(listed)} model{'s' if len(listed) != 1 else ''}"
+    missing = [model for model in subject.models if not any(_same(model, name) for name in listed)]
     return f"{said}, but not {', '.join(missing)}." if missing else f"{said}."
 
 

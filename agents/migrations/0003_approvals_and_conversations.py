@@ -23,6 +23,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=heartbit_site.base.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('agent', models.CharField(help_text='Who answers.', max_length=64)),
+                ('origin', models.CharField(blank=True, editable=False, max_length=16)),
                 ('title', models.CharField(blank=True, max_length=200)),
                 ('second_message', models.CharField(choices=[('reject', 'Refuse it'), ('queue', 'Answer it afterwards'), ('interrupt', 'Cancel the run under way and answer it'), ('steer', 'Give it to the run under way')], default='queue', help_text='What becomes of a message while the last one is still worked on.', max_length=9)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

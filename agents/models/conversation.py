@@ -16,6 +16,7 @@ class Conversation(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="conversations")
     agent = models.CharField(max_length=64, help_text="Who answers.")
+    origin = models.CharField(max_length=16, blank=True, editable=False)  # as in Agent
     title = models.CharField(max_length=200, blank=True)
     second_message = models.CharField(
         max_length=9,

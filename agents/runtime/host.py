@@ -32,7 +32,7 @@ from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from uuid import UUID
 
     from agents.live.window import Window
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 TOOL_THREADS = 16
 
 
-def _is_explicit() -> bool:
-    """Whether the environment names a model, rather than that a key lies there."""
-    return any(os.environ.get(name) for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
+def names_a_model(environ: Mapping[str, str]) -> bool:
+    """Whether the environment names a model; that a key lies there is no wish."""
+    return any(environ.get(name) for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
 
 
 class Host(ABC):
@@ -62,6 +62,7 @@ class Host(ABC):
         local_url: Callable[[], str] = import_string(settings.HEARTBIT_LOCAL_MODEL_URL)
         self._providers = create_client()
         self._guarded = guarded_client(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOW))
+        default_model = factory.default_model(os.environ)
         outside = Outside(
             registry=registry,
             window=window,
@@ -77,8 +78,8 @@ class Host(ABC):
             queues=queues,
             slots=slots,
             lease_seconds=settings.HEARTBIT_LEASE_SECONDS,
-            default_model=factory.default_model(os.environ),
-            explicit_model=factory.default_model(os.environ) if _is_explicit() else "",
+            default_model=default_model,
+            explicit_model=default_model if names_a_model(os.environ) else "",
         )
         self.process = Process(configuration, outside)
         self._sweeper = Sweeper(

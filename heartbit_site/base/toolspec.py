@@ -7,26 +7,44 @@ Usage::
         '''Add two numbers.'''
         return a + b
 
-    @tool(effect=Effect.IDEMPOTENT, timeout_seconds=10)
+    @tool(effect=Effect.IDEMPOTENT, timeout_seconds=10, credentials=("BANK_KEY",))
     async def charge(context: ToolContext, amount: int) -> str:
         '''Charge the customer (in cents).'''
         ...  # send context.idempotency_key with the request
 
-Any app offers its tools in a module ``agent_tools``; ``tools.registry`` discovers those modules.
-A parameter annotated ``ToolContext`` is filled in by the runtime and hidden from the model.
+    @tool
+    class OpenTicket:  # the tool open_ticket; one instance is made, here and now
+        '''Open a ticket.'''
+
+        def run(self, title: str) -> str: ...
+
+Any app offers its tools in a module ``agent_tools``, and any package by the entry point group
+``heartbit.tools``; ``tools`` discovers both. A parameter annotated ``ToolContext`` is filled in by
+the runtime and hidden from the model. The whole story: docs/howto/tools.md.
 """
 
 from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from heartbit_site.base import docstrings
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -35,6 +53,7 @@ if TYPE_CHECKING:
     import httpx
 
 F = TypeVar("F", bound=Callable[..., Any])
+Resume = Callable[["tuple[WaitOutcome, ...]"], Any]
 
 
 class Effect(enum.StrEnum):
@@ -117,6 +136,9 @@ class ToolSpec:
             models, defaults); raises ``ValueError`` where a type wants more than its schema can
             say. ``None``: the function takes the JSON values as they are.
         defaults: Arguments used where the model gives none; they win over the function's own.
+        credentials: Names of what the tool needs to be given, for lists; nothing is refused for
+            the lack of one.
+        source: Where it comes from, for lists: a module, or a package with its version.
     """
 
     name: str
@@ -125,11 +147,13 @@ class ToolSpec:
     function: Callable[..., Any]
     effect: Effect = Effect.AT_MOST_ONCE
     timeout_seconds: float = 60.0
-    resume: Callable[[tuple[WaitOutcome, ...]], Any] | None = None
+    resume: Resume | None = None
     context_parameter: str | None = None
     tags: tuple[str, ...] = field(default=())
     bind: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    credentials: tuple[str, ...] = field(default=())
+    source: str = ""
 
     @property
     def is_async(self) -> bool:
@@ -137,55 +161,106 @@ class ToolSpec:
         return inspect.iscoroutinefunction(self.function)
 
 
+@overload
+def tool(marked: F, /) -> F: ...
+
+
+@overload
 def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    effect: Effect = Effect.AT_MOST_ONCE,
+    effect: Effect | str = Effect.AT_MOST_ONCE,
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
-) -> Callable[[F], F]:
-    """Mark a function as a tool.
+    credentials: tuple[str, ...] = (),
+    resume: Resume | None = None,
+) -> Callable[[F], F]: ...
 
-    Its schema comes from its annotations and its text from its docstring. The function itself is
-    returned unchanged, with its ``ToolSpec`` at ``__tool__``.
+
+def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+    """Mark a function, or a class, as a tool.
+
+    Its schema comes from the annotations, its text from the docstring and its parameters' texts
+    from ``Annotated[..., Field(description=...)]`` or the docstring's ``Args:``. A class needs a
+    docstring, a constructor without arguments and a typed method ``run`` (or ``__call__``); one
+    instance is made at once, and its method ``resume``, if it has one, is the option of that name.
+    What was marked is returned unchanged, with its ``ToolSpec`` at ``__tool__``.
+
+    Args:
+        marked: The function or class, when the decorator is written without brackets.
+        options: ``name`` (else the function's own, or the class's in snake case), ``description``,
+            ``effect``, ``timeout_seconds``, ``tags``, ``credentials`` and ``resume``, as in
+            ``ToolSpec``.
 
     Raises:
-        ConfigurationError: A parameter has no annotation or cannot be given by name, or there is
-            no description.
+        ConfigurationError: A parameter has no annotation or cannot be given by name, there is no
+            description, no such effect class, or the class cannot be a tool.
     """
 
-    def decorate(function: F) -> F:
-        function.__tool__ = spec_of(  # type: ignore[attr-defined]  # the mark discovery looks for
-            function,
-            name=name,
-            description=description,
-            effect=effect,
-            timeout_seconds=timeout_seconds,
-            tags=tags,
-        )
-        return function
+    def decorate(marked: F) -> F:
+        if isinstance(marked, type):
+            spec = spec_of_class(marked, **options)
+        else:
+            spec = spec_of(marked, **options)
+        marked.__tool__ = spec  # type: ignore[attr-defined]  # the mark discovery looks for
+        return marked
 
-    return decorate
+    return decorate if marked is None else decorate(marked)
+
+
+def spec_of_class(kind: type, *, name: str | None = None, **options: Any) -> ToolSpec:
+    """Build the ``ToolSpec`` of a class and its one instance (see ``tool``)."""
+    tool_name = name or _snake_case(kind.__name__)
+    try:
+        inspect.signature(kind).bind()
+    except TypeError as error:
+        raise ConfigurationError(
+            f"Tool {tool_name!r} cannot be made: the constructor of {kind.__name__} has to work "
+            "without arguments."
+        ) from error
+    instance = kind()
+    method = getattr(instance, "run", None) or getattr(instance, "__call__", None)  # noqa: B004  the bound method is wanted
+    if not callable(method):
+        raise ConfigurationError(
+            f"Tool {tool_name!r} does nothing: give {kind.__name__} a method run."
+        )
+    options.setdefault("resume", getattr(instance, "resume", None))
+    return spec_of(method, name=tool_name, docstring=inspect.getdoc(kind), **options)
 
 
 def spec_of(
-    function: Callable[..., Any] | Callable[..., Awaitable[Any]],
+    function: Callable[..., Any],
     *,
-    name: str | None,
-    description: str | None,
-    effect: Effect,
-    timeout_seconds: float,
-    tags: tuple[str, ...],
+    name: str | None = None,
+    description: str | None = None,
+    docstring: str | None = None,
+    effect: Effect | str = Effect.AT_MOST_ONCE,
+    timeout_seconds: float = 60.0,
+    tags: tuple[str, ...] = (),
+    credentials: tuple[str, ...] = (),
+    resume: Resume | None = None,
 ) -> ToolSpec:
-    """Build the ``ToolSpec`` of a typed function (see ``tool``)."""
+    """Build the ``ToolSpec`` of a typed function (see ``tool``).
+
+    Args:
+        function: Sync or async; a bound method too.
+        name: The function's own if None.
+        description: The docstring's text if None.
+        docstring: Read before the function's own.
+        effect: The class, or its value.
+        timeout_seconds: Limit on one execution.
+        tags: Free labels.
+        credentials: Names of what it needs.
+        resume: See ``ToolSpec``.
+    """
     tool_name = name or function.__name__
-    text = description or inspect.getdoc(function)
+    text, told = docstrings.read(docstring or "")
+    own_text, own_told = docstrings.read(inspect.getdoc(function) or "")
+    text = (description or text or own_text).strip()
     if not text:
-        raise ConfigurationError(
-            f"Tool {tool_name!r} has no description: give its function a docstring."
-        )
-    context_parameter, fields = _fields(function, tool_name)
+        raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
+    context_parameter, fields = _fields(function, tool_name, {**told, **own_told})
     model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **fields)
     schema = model.model_json_schema(schema_generator=_Untitled)
     schema.pop("title", None)
@@ -200,15 +275,31 @@ def spec_of(
 
     return ToolSpec(
         name=tool_name,
-        description=text.strip(),
+        description=text,
         parameters=schema,
         function=function,
-        effect=effect,
+        effect=_effect(effect, tool_name),
         timeout_seconds=timeout_seconds,
+        resume=resume,
         context_parameter=context_parameter,
         tags=tags,
         bind=bind,
+        credentials=credentials,
+        source=str(getattr(function, "__module__", "")),
     )
+
+
+def _effect(effect: str, tool_name: str) -> Effect:
+    try:
+        return Effect(effect)
+    except ValueError:
+        raise ConfigurationError(
+            f"Tool {tool_name!r} has the effect {effect!r}: one of {', '.join(Effect)}."
+        ) from None
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 class _Untitled(GenerateJsonSchema):
@@ -226,13 +317,15 @@ def _sentences(error: ValidationError) -> str:
     )
 
 
-def _fields(function: Callable[..., Any], tool_name: str) -> tuple[str | None, dict[str, Any]]:
+def _fields(
+    function: Callable[..., Any], tool_name: str, told: Mapping[str, str]
+) -> tuple[str | None, dict[str, Any]]:
     """The context's parameter, and the others as fields of a pydantic model.
 
     Fields have neutral names and the parameters' as aliases: a parameter may be called ``json`` or
     ``schema``, which a model's attribute may not.
     """
-    hints = get_type_hints(function, include_extras=True)
+    hints = _hints(function, tool_name)
     context_parameter: str | None = None
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -249,5 +342,22 @@ def _fields(function: Callable[..., Any], tool_name: str) -> tuple[str | None, d
             context_parameter = name
             continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[f"field_{len(fields)}"] = (hints[name], Field(default, alias=name))
+        kind = _told(hints[name], told[name]) if told.get(name) else hints[name]
+        fields[f"field_{len(fields)}"] = (kind, Field(default, alias=name))
     return context_parameter, fields
+
+
+def _hints(function: Callable[..., Any], tool_name: str) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise ConfigurationError(
+            f"Tool {tool_name!r}: the type {error.name} of a parameter is not there when the "
+            "program runs; import or define it at the module's top, outside TYPE_CHECKING."
+        ) from None
+
+
+def _told(hint: Any, text: str) -> Any:
+    """The type with a description; one of its own comes later, and so it wins."""
+    kind, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    return Annotated[(kind, Field(description=text), *extras)]

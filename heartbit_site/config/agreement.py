@@ -14,7 +14,7 @@ from heartbit_site.config.rules import PROVIDER_NAMES, hint
 from heartbit_site.config.sections import OrchestratorSection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from heartbit_site.config.complaints import Complaint
     from heartbit_site.config.positions import Path
@@ -28,16 +28,17 @@ def check(content: Table) -> Iterator[Complaint]:
     """What does not fit together."""
     yield from _provider(content.get("provider"))
     tables = list(_agents(content))
-    names = [table.get("name") for _, table in tables]
-    if "orchestrator" not in content and len(tables) > 1 and ORCHESTRATOR in names:
-        where = tables[names.index(ORCHESTRATOR)][0]
-        yield (*where, "name"), f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
-    for number, (path, table) in enumerate(tables):
+    names: dict[str, Path] = {}  # in the file's order
+    for path, table in tables:
         name = table.get("name")
-        if isinstance(name, str) and name in names[:number]:
+        if isinstance(name, str) and names.setdefault(name, path) is not path:
             yield (*path, "name"), f'is "{name}", which another agent is called already'
+    if "orchestrator" not in content and len(tables) > 1 and ORCHESTRATOR in names:
+        where = (*names[ORCHESTRATOR], "name")
+        yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
+    for path, table in tables:
         yield from _prompt(path, table, alone=len(tables) == 1)
-        yield from _team(path, table, [known for known in names if isinstance(known, str)])
+        yield from _team(path, table, names)
         yield from _tools(path, table)
 
 
@@ -89,9 +90,10 @@ def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:
         yield (*path, "system_prompt"), "is missing (or system_prompt_file)"
 
 
-def _team(path: Path, table: Table, names: list[str]) -> Iterator[Complaint]:
+def _team(path: Path, table: Table, names: Mapping[str, Path]) -> Iterator[Complaint]:
     team = table.get("team")
-    for index, member in enumerate(team if isinstance(team, list) else ()):
+    members: list[Any] = team if isinstance(team, list) else []
+    for index, member in enumerate(members):
         here = (*path, "team", index)
         if not isinstance(member, str):
             continue
@@ -99,7 +101,7 @@ def _team(path: Path, table: Table, names: list[str]) -> Iterator[Complaint]:
             yield here, f'names "{member}": an agent cannot be in its own team'
         elif member not in names:
             yield here, f'names "{member}", no agent of this file; {hint(member, names)}'
-        elif member in team[:index]:
+        elif member in members[:index]:
             yield here, f'names "{member}" twice'
 
 

@@ -20,6 +20,8 @@ from typing import Final, TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 Position: TypeAlias = tuple[int, int]
 
+MAX_DEPTH: Final = 100  # dotted keys nest without recursion, what walks over the values does not
+
 # No possessive quantifiers: Python 3.11's early releases lose matches with them.
 _BLANK: Final = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
 _SPACE: Final = re.compile(r"[ \t]*")
@@ -36,7 +38,7 @@ def positions(text: str) -> dict[Path, Position]:
     """Line and column (both from 1, in characters) of every key path of a TOML text.
 
     Raises:
-        RecursionError: Arrays or inline tables are nested deeper than Python's stack.
+        RecursionError: Keys are nested deeper than ``MAX_DEPTH``.
     """
     return _Walk(text.replace("\r\n", "\n")).document()
 
@@ -141,6 +143,8 @@ class _Walk:
         return True
 
     def _note(self, path: Path, offset: int) -> None:
+        if len(path) > MAX_DEPTH:
+            raise RecursionError(f"more than {MAX_DEPTH} levels")
         if path not in self._found:
             line = bisect_right(self._newlines, offset - 1)
             before = self._newlines[line - 1] if line else -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from heartbit_site.base.errors import ConfigurationError
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heartbit_site.config.complaints import Complaint
+    from heartbit_site.config.positions import Path
 
 
 class Files:
@@ -22,14 +23,14 @@ class Files:
         texts: Their content by the name the configuration gives them, once ``check`` has run.
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: File | None) -> None:
         self._folder = folder
         self.texts: dict[str, str] = {}
 
     def check(self, content: dict[str, Any]) -> Iterator[Complaint]:
         """Read every file that is named; what is wrong with them."""
         agents = content.get("agents")
-        tables = [(("orchestrator",), content.get("orchestrator"))]
+        tables: list[tuple[Path, Any]] = [(("orchestrator",), content.get("orchestrator"))]
         if isinstance(agents, list):
             tables += [(("agents", index), agent) for index, agent in enumerate(agents)]
         for path, table in tables:
@@ -47,7 +48,7 @@ class Files:
             raise ValueError("holds a NUL character, which no file name has")
         folder = self._folder.resolve()
         file = (folder / name).resolve()
-        if Path(name).is_absolute() or not file.is_relative_to(folder):
+        if File(name).is_absolute() or not file.is_relative_to(folder):
             raise ValueError(f'is "{name}", which leads out of the folder of this file')
         try:
             text = rules.storable(read_text(file))

@@ -22,6 +22,7 @@ from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
     ProviderSection,
+    Section,
     ServerSection,
 )
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from heartbit_site.config.positions import Path, Position
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_TABLES: Final = {
+_TABLES: Final[dict[str, type[Section]]] = {
     "provider": ProviderSection,
     "orchestrator": OrchestratorSection,
     "server": ServerSection,

@@ -54,7 +54,12 @@ def test_a_wrong_text_opens_nothing(workspace: Workspace) -> None:
     mixed = f"hb_{made.prefix}_{other.split('_', 2)[2]}"
     for wrong in (
         *("", "hb_", "hb__", "hb_a_b", text[:-1], text + "x", text.upper(), text[3:], mixed),
-        *(f"hb_{made.prefix}_", f"hb_{made.prefix}_{made.hash}", f"hb_{made.prefix}\0_x", "hb_\u00e9_x"),
+        *(
+            f"hb_{made.prefix}_",
+            f"hb_{made.prefix}_{made.hash}",
+            f"hb_{made.prefix}\0_x",
+            "hb_\u00e9_x",
+        ),
     ):
         assert authenticate_api_key(wrong) is None, wrong
 

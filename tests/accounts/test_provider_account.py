@@ -87,7 +87,9 @@ def test_saving_without_a_key_keeps_it_and_an_empty_one_removes_it(workspace: Wo
 def test_a_key_with_a_line_break_or_another_alphabet_is_refused(workspace: Workspace) -> None:
     for wrong in ("sk-canary\nx: y", "sk-canary-\u0430", "sk canary"):
         with pytest.raises(ConfigurationError, match="copy it again") as caught:
-            save_provider_account(ProviderAccount(workspace=workspace, provider="openai"), key=wrong)
+            save_provider_account(
+                ProviderAccount(workspace=workspace, provider="openai"), key=wrong
+            )
         assert "canary" not in str(caught.value)
     assert not ProviderAccount.objects.filter(workspace=workspace).exists()
 
@@ -148,7 +150,14 @@ def test_one_enabled_account_for_each_provider_of_a_workspace(workspace: Workspa
 
 @pytest.mark.parametrize(
     "url",
-    ["ftp://host/v1", "host/v1", "http://", "https://me:pw@host/v1", "https://host/?k=1", "http://h:0"],
+    [
+        "ftp://host/v1",
+        "host/v1",
+        "http://",
+        "https://me:pw@host/v1",
+        "https://host/?k=1",
+        "http://h:0",
+    ],
 )
 def test_a_base_url_that_is_no_plain_web_address_is_refused(workspace: Workspace, url: str) -> None:
     with pytest.raises(ValidationError) as caught:
@@ -156,7 +165,9 @@ def test_a_base_url_that_is_no_plain_web_address_is_refused(workspace: Workspace
     assert set(caught.value.message_dict) == {"base_url"}
 
 
-@pytest.mark.parametrize("url", ["", "http://gateway:4000", "https://host/v1", "http://[::1]:8080/v1"])
+@pytest.mark.parametrize(
+    "url", ["", "http://gateway:4000", "https://host/v1", "http://[::1]:8080/v1"]
+)
 def test_a_base_url_may_have_a_bare_host_or_a_port(workspace: Workspace, url: str) -> None:
     ProviderAccount(workspace=workspace, provider="openai", base_url=url).full_clean()
 

@@ -84,7 +84,9 @@ def test_a_changed_ciphertext_cannot_be_read(keys: list[str]) -> None:
             decrypt(f"{head}:{base64.b64encode(changed).decode()}", PLACE)
 
 
-@pytest.mark.parametrize("stored", [CANARY, "v1:", "v1:abc:", "v1:abc:AAAA", "v2:abc:AAAA", "v1:a:%"])
+@pytest.mark.parametrize(
+    "stored", [CANARY, "v1:", "v1:abc:", "v1:abc:AAAA", "v2:abc:AAAA", "v1:a:%"]
+)
 def test_what_is_no_stored_secret_is_said_without_showing_it(keys: list[str], stored: str) -> None:
     with pytest.raises(SecretError, match="no form that this Heartbit knows") as caught:
         decrypt(stored, PLACE)

@@ -48,8 +48,8 @@ def test_given_a_complete_file_then_every_value_arrives() -> None:
             response_schema = '{"type": "object", "properties": {"x": {"enum": [null, 1]}}}'
             context_strategy = { type = "sliding_window", max_tokens = 1000 }
             tools = [
-              "http_get",
-              { name = "calculate", approval = "when", approval_when.required = ["x"], defaults.x = "1" },
+              { name = "http_get", defaults = { x = 1 } },
+              { name = "calculate", approval = "when", approval_when = { required = ["x"] } },
             ]
             [[agents]]
             name = "b"
@@ -76,9 +76,8 @@ def test_given_a_complete_file_then_every_value_arrives() -> None:
             tool="calculate",
             approval="when",
             approval_when={"required": ["x"]},
-            defaults={"x": "1"},
         ),
-        ToolSetting(tool="http_get"),
+        ToolSetting(tool="http_get", defaults={"x": 1}),
     )
     assert (b.columns["stop"], b.columns["max_turns"], b.columns["queue"]) == (
         ["END"],
@@ -127,6 +126,12 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ('x = "\n', "1:6: This is not TOML: illegal character '\\n'."),
         ("a = 1\na = 2\n", "2:6: This is not TOML: cannot overwrite a value."),
         ("x = " + "[" * 5000, " Values are nested too deeply."),
+        ("a." * 101 + "b = 1", " Values are nested too deeply."),
+        ("[" + "a." * 5000 + "b]", " Values are nested too deeply."),
+        (
+            A + "response_schema." + "a." * 90 + "b = 1",
+            "5:1: agents.a.response_schema holds what J",
+        ),
         ("x = " + "1" * 5000, " This is not TOML: exceeds the limit"),
         ("agents = 1", "1:1: agents must be an array of tables: write [[agents]] for each agent."),
         ("[agents]", "1:2: agents must be an array of tables: write [[agents]] for each agent."),
@@ -212,7 +217,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
             "5:1: agents.a.response_schema holds what JSON cannot say",
         ),
         (A + "response_schema.default = inf", "response_schema holds what JSON cannot say: nan"),
-        (A + 'queue = "\\u0000"', "5:1: agents.a.queue holds a NUL character, which cannot be"),
+        (A + 'stop = ["\\u0000"]', "5:9: agents.a.stop[0] holds a NUL character, which cannot be"),
         (A + A, '6:1: agents[1].name is "a", which another agent is called already.'),
         (A.replace('"a"', '"A b"'), '2:1: agents[0].name is "A b"; use lower-case letters'),
         ('[[agents]]\nname = "x"', "1:3: agents.x.description is missing."),
@@ -316,7 +321,7 @@ def test_given_text_without_a_folder_then_a_prompt_file_is_refused() -> None:
     assert "needs a configuration that is a file itself" in line
 
 
-# ---------------------------------------------------------------------------------- where the file is
+# ------------------------------------------------------------------------------- where the file is
 
 
 def test_the_file_named_wins_over_the_variable_and_the_directory(

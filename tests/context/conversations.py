@@ -40,7 +40,7 @@ def conversations(draw: st.DrawFn, *, max_turns: int = 10) -> Conversation:
 
 @st.composite
 def _called(draw: st.DrawFn, turn: int, *, last: bool) -> list[Message]:
-    names = [f"{turn}.{index}" for index in range(draw(st.integers(1, 4)))]
+    names = [f"{turn}.{index}" for index in range(draw(st.integers(1, 3)))]
     calls = tuple(ToolCall(name, "search", draw(st.just("{}") | TEXT)) for name in names)
     text = draw(st.just("") | TEXT)
     results: list[Message] = [

@@ -140,12 +140,14 @@ def test_given_the_count_of_messages_then_the_first_is_among_them() -> None:
 
 
 def test_given_important_recent_then_words_and_failures_outlive_plain_results() -> None:
-    steer = UserMessage("Only sources of this year, please.")
-    failed = turn(2, "no such index", is_error=True)
-    messages = (TASK, steer, *turn(1, BULK), *failed, *turn(3, BULK), *turn(4, BULK))
-    kept = (TASK, steer, *failed, *turn(4, BULK))
-    strategy = ImportantRecent(max_tokens=estimate_all(kept), recent=1)
-    assert fit(messages, strategy) == kept
+    steer = UserMessage("Only sources of this year, please." + BULK)
+    failed = turn(2, "no such index" + BULK, is_error=True)
+    answer = AssistantMessage("So far: nothing." + BULK)
+    older = (*turn(1, BULK), answer, steer, *failed, *turn(3, BULK, "Why."), *turn(4, BULK))
+    for kept in ((steer,), (steer, *failed), (answer, steer, *failed)):
+        sent = (TASK, *kept, *turn(5, BULK))
+        strategy = ImportantRecent(max_tokens=estimate_all(sent), recent=1)
+        assert fit((TASK, *older, *turn(5, BULK)), strategy) == sent
 
 
 def test_given_important_recent_when_all_recent_fit_then_they_come_before_what_matters() -> None:

@@ -35,7 +35,7 @@ def long_conversation(turns: int, size: int = 2_000) -> Conversation:
     return (TASK, *(message for number in range(turns) for message in turn(number, "x" * size)))
 
 
-@given(conversations(max_turns=16), STRATEGIES, st.text() | st.just("fact " * 9_000))
+@given(conversations(max_turns=10), STRATEGIES, st.text() | st.just("fact " * 9_000))
 @settings(max_examples=200, deadline=None)
 def test_given_a_summary_is_due_when_replaced_then_the_conversation_is_valid_and_smaller(
     messages: Conversation, strategy: Summarize, text: str
@@ -53,7 +53,7 @@ def test_given_a_summary_is_due_when_replaced_then_the_conversation_is_valid_and
     assert due(result, strategy) is None
 
 
-@given(conversations(max_turns=16), STRATEGIES)
+@given(conversations(max_turns=10), STRATEGIES)
 @settings(max_examples=200, deadline=None)
 def test_given_any_conversation_then_a_cut_ends_at_a_border_and_leaves_the_newest(
     messages: Conversation, strategy: Summarize

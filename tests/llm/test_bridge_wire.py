@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.llm import factory
 from agents.llm.adapters.endpoint import Timeouts
 from agents.llm.errors import (
     AuthenticationError,
@@ -250,3 +251,17 @@ async def _disconnected(wire: WireServer) -> None:
         while wire.stats.disconnected != 1:
             await asyncio.sleep(0)
     assert wire.stats.in_flight == 0
+
+
+async def test_given_settings_that_the_sdk_refuses_then_it_is_ours_at_the_first_request(
+    client: httpx.AsyncClient,
+) -> None:
+    model = factory.create(
+        "azure:model-x",
+        client=client,
+        environ={"OPENAI_API_VERSION": "2025-01-01"},  # not with an endpoint that has its own
+        key="sk-secret",
+        base_url="http://127.0.0.1:9/openai/v1",
+    )
+    with pytest.raises(RequestRejectedError, match=r"azure:model-x cannot be made: .*api_version"):
+        await collect(model, ask("Hello"))

@@ -110,6 +110,15 @@ async def test_the_wait_the_server_names_travels_with_the_error(status: int) -> 
     assert error.retry_after == 7.0
 
 
+async def test_geminis_wait_is_read_from_the_body() -> None:
+    body = b"""[{"error": {"code": 429, "message": "Quota exceeded.", "details": [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure"},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "32.5s"}]}}]"""
+    with pytest.raises(RateLimitedError) as caught:
+        await collect(canned(body, status=429, headers=JSON))
+    assert caught.value.retry_after == 32.5
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -24,7 +24,18 @@ def test_nothing_of_the_web_or_the_queue_is_imported() -> None:
     assert not modules & {"django", "celery", "channels", "redis", "psycopg", "genai_prices"}
 
 
-@pytest.mark.parametrize("module", ["testing.wire_server", "messages", "errors", "providers"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "testing.wire_server",
+        "messages",
+        "errors",
+        "providers",
+        "wrappers.retry",
+        "wrappers.limit",
+        "wrappers.fallback",
+    ],
+)
 def test_what_needs_no_network_client_imports_none(module: str) -> None:
     assert not loaded(f"agents.llm.{module}") & {"httpx", "aiohttp", "django"}
 

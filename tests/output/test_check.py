@@ -186,6 +186,15 @@ def test_given_a_part_that_one_alternative_takes_then_it_stays_though_another_is
     assert read(schema, text) == Valid({"ids": ["1"], "count": 1})
 
 
+def test_given_the_answer_in_a_wrapper_fits_then_its_texts_are_not_replaced() -> None:
+    schema = {
+        "type": "object",
+        "patternProperties": {"^x": {"type": "string"}},
+        "additionalProperties": {"type": "integer"},
+    }
+    assert read(schema, '{"arguments": {"xa": "1"}}') == Valid({"xa": "1"})
+
+
 def test_given_alternatives_and_references_then_texts_are_replaced_in_them_too() -> None:
     schema = {
         "type": "object",

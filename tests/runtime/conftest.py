@@ -30,10 +30,19 @@ class Studio:
     host: LocalHost
     workspace: Workspace
 
-    async def start(self, task: str, *, agent: str = "solo", model: str = "openai:fake") -> UUID:
+    async def start(
+        self,
+        task: str,
+        *,
+        agent: str = "solo",
+        model: str = "openai:fake",
+        approve: bool = False,
+    ) -> UUID:
         """Accept a run and start it."""
         run_id = await orm.in_thread(
-            lambda: start_run(self.workspace, task, agent=agent, model=model, home=Home.LOCAL)
+            lambda: start_run(
+                self.workspace, task, agent=agent, model=model, home=Home.LOCAL, approve=approve
+            )
         )
         self.host.execute(run_id)
         return run_id

@@ -63,7 +63,9 @@ def status_error(
         return _error(endpoint, status, detail=_page_detail(text), wait=wait)
     # Gemini's compatible endpoint wraps its error object in an array.
     payload = as_dict(next(iter(as_list(payload)), payload))
+    error = as_dict(payload.get("error", payload))
     kinds, detail = _describe(payload.get("error", payload))
+    wait = _retry_delay(error) if wait is None else wait
     if status == 429 and _STATUS_OF_KIND.get(kinds[0]) == 402:
         status = 402  # no credit left: unlike a rate limit, waiting does not help
     return _error(endpoint, status, detail=detail, wait=wait)
@@ -104,6 +106,15 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)
     return max(0.0, (when - (now or datetime.now(UTC))).total_seconds())
+
+
+def _retry_delay(error: Mapping[str, Any]) -> float | None:
+    """How long Gemini asks to wait: it says so in the body alone, such as ``"32.5s"``."""
+    for detail in as_list(error.get("details")):
+        seconds = _number(as_str(as_dict(detail).get("retryDelay")).removesuffix("s"))
+        if seconds is not None:
+            return seconds
+    return None
 
 
 def _number(value: str) -> float | None:

@@ -103,7 +103,7 @@ class AnswerReader:
         Raises:
             StreamTruncatedError: The stream ended without saying why.
         """
-        # The provider's own word: pydantic-ai takes a stream that just ends for one that said "stop".
+        # The provider's own word: pydantic-ai reads "stop" into a stream that just ends.
         said = (response.provider_details or {}).get("finish_reason")
         refused = response.finish_reason == "content_filter"
         if response.state != "complete" or not (said or refused):

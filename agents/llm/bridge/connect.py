@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import infer_model
 from pydantic_ai.providers import infer_provider_class
 
 from agents.llm.bridge.known import KNOWN
-from heartbit_site.base.errors import ConfigurationError
+from agents.llm.errors import RequestRejectedError
 
 if TYPE_CHECKING:
     import httpx
@@ -24,16 +23,16 @@ def connect(account: Account, *, client: httpx.AsyncClient) -> Model[Any]:
     """Return the model; nothing is sent yet.
 
     Raises:
-        ConfigurationError: The provider refuses its settings.
+        RequestRejectedError: The provider's SDK refuses its settings.
     """
     try:
         provider = _provider(account, client=client)
         return infer_model(
             f"{account.provider}:{account.model}", provider_factory=lambda _name: provider
         )
-    except (UserError, ImportError, ValueError) as error:
+    except Exception as error:  # each SDK has its own: no region, no profile, no credentials
         said = str(error).replace(account.secret, "***") if account.secret else str(error)
-        raise ConfigurationError(
+        raise RequestRejectedError(
             f"The model {account.provider}:{account.model} cannot be made: {said.rstrip('.')}."
         ) from error
 

@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
-from heartbit_site.base.models import ApiKey
+from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.models.api_key import SCOPES
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     """Keys of programs. A key is made and revoked, never changed or deleted."""
 
     form = ApiKeyForm
-    list_display = ("name", "shown", "workspace", "allowed", "state", "last_used_at", "user")
+    list_display = ("what", "workspace", "allowed", "state", "used", "user")
+    list_display_links = ("what",)
+    sortable_by = ()
     list_select_related = ("workspace", "user")
     list_filter = ("workspace",)
     search_fields = ("name", "prefix")
@@ -71,7 +73,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     actions_detail_hide_default = True
     page_fields = (
         *("name", "shown", "workspace", "allowed", "state", "user"),
-        *("created_at", "expires_at", "last_used_at", "revoked_at"),
+        *("created_at", "expires_at", "used", "revoked_at"),
     )
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
@@ -94,7 +96,21 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         """Who may change keys, if they could be changed, may revoke them."""
         return request.user.has_perm("base.change_apikey")
 
-    @admin.display(description="key", ordering="prefix")
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """The first workspace; the last is seldom the one meant."""
+        workspace = Workspace.objects.order_by("pk").first()
+        return {"workspace": workspace.pk if workspace else None}
+
+    @admin.display(description="key")
+    def what(self, key: ApiKey) -> SafeString:
+        """Name and public part."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            key.name,
+            self.shown(key),
+        )
+
+    @admin.display(description="key")
     def shown(self, key: ApiKey) -> str:
         """Its public part."""
         return f"hb_{key.prefix}_..."
@@ -103,6 +119,13 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     def allowed(self, key: ApiKey) -> str:
         """What it may do."""
         return ", ".join(key.scopes)
+
+    @admin.display(description="last used")
+    def used(self, key: ApiKey) -> str:
+        """To the minute."""
+        if key.last_used_at is None:
+            return "never"
+        return timezone.localtime(key.last_used_at).strftime("%d %b %Y, %H:%M")
 
     @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:

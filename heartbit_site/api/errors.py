@@ -1,0 +1,149 @@
+"""One form for everything that goes wrong: ``{"error": {"type": "...", "message": "..."}}``.
+
+The status follows the exception tree; ``type`` is the exception's name (``agent_not_found``) and
+``message`` one sentence for a person.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, JsonResponse
+from ninja.errors import HttpError, ValidationError
+from pydantic import ValidationError as PydanticError
+
+from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+    from ninja import NinjaAPI
+
+logger = logging.getLogger("django.request")
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PLACES = {"body", "query", "path", "header", "cookie"}
+_SHOWN_CHARACTERS = 80
+TOO_LARGE = "The body is too large: at most 1 MB is accepted."
+
+
+class MalformedBodyError(HeartbitError):
+    """The body is no JSON that Heartbit accepts."""
+
+
+class TooLargeError(HeartbitError):
+    """The body is larger than any request needs."""
+
+
+class UnauthorizedError(HeartbitError):
+    """No API key was sent, or one that opens nothing."""
+
+
+class ForbiddenError(HeartbitError):
+    """The API key does not have the scope."""
+
+
+#: The first that fits counts.
+STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
+    (MalformedBodyError, 400),
+    (UnauthorizedError, 401),
+    (ForbiddenError, 403),
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (TooLargeError, 413),
+    (HeartbitError, 422),
+)
+
+
+def install(api: NinjaAPI) -> None:
+    """Let the API answer every exception in the one form."""
+    api.add_exception_handler(HeartbitError, of_ours)
+    api.add_exception_handler(HttpError, _of_ninja)
+    api.add_exception_handler(ValidationError, _of_validation)
+    api.add_exception_handler(RequestDataTooBig, _of_size)
+    api.add_exception_handler(Http404, _of_absence)
+    for kind in (OperationalError, InterfaceError, psycopg.OperationalError):
+        api.add_exception_handler(kind, _of_database)
+    api.add_exception_handler(Exception, _of_defect)
+
+
+def answer(status: int, kind: str, message: str) -> JsonResponse:
+    """A response in the one form."""
+    response = JsonResponse({"error": {"type": kind, "message": message}}, status=status)
+    if status == 401:
+        response["WWW-Authenticate"] = 'Bearer realm="heartbit"'
+    return response
+
+
+def of_ours(request: HttpRequest, error: Any) -> HttpResponse:
+    """The answer to one of our own errors."""
+    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    return answer(status, name_of(type(error)), str(error))
+
+
+def name_of(kind: type[Exception]) -> str:
+    """``AgentNotFoundError`` as ``agent_not_found``."""
+    return _WORDS.sub("_", kind.__name__.removesuffix("Error")).lower()
+
+
+def _of_ninja(request: HttpRequest, error: Any) -> HttpResponse:
+    # A body that cannot be parsed arrives here, wrapped; so does a missing key.
+    if isinstance(error.__cause__, HeartbitError):
+        return of_ours(request, error.__cause__)
+    if error.status_code == 401:
+        return of_ours(request, UnauthorizedError("Send an API key: Authorization: Bearer hb_..."))
+    return answer(error.status_code, "http", str(error))
+
+
+def _of_validation(request: HttpRequest, error: Any) -> HttpResponse:
+    return answer(422, "validation", sentence(error.errors[0]))
+
+
+def _of_size(request: HttpRequest, error: Any) -> HttpResponse:
+    return of_ours(request, TooLargeError(TOO_LARGE))
+
+
+def _of_absence(request: HttpRequest, error: Any) -> HttpResponse:
+    return answer(404, "not_found", "There is nothing here: /api/v1/docs shows what there is.")
+
+
+def _of_database(request: HttpRequest, error: Any) -> HttpResponse:
+    logger.error("the database is away: %s", error)
+    return answer(503, "unavailable", "The database is away: try again in a moment.")
+
+
+def _of_defect(request: HttpRequest, error: Any) -> HttpResponse:
+    logger.error("%s %s failed", request.method, request.path, exc_info=error)
+    kind = "answer" if isinstance(error, PydanticError) else "internal"
+    return answer(500, kind, "The server failed; its log says where.")
+
+
+def sentence(problem: Any) -> str:
+    """One of pydantic's errors for a person: which field, and what it should be.
+
+    What was sent is untrusted, so names are cut; values are never repeated.
+    """
+    # ("body", "start", "task"): the place, the view's parameter, then the field.
+    location = [str(step) for step in problem["loc"]]
+    place = location[0] if location and location[0] in _PLACES else "body"
+    steps = location[2:] if place == "body" else location[1:]
+    name = ".".join(steps)[:_SHOWN_CHARACTERS]
+    message = str(problem["msg"]).removeprefix("Value error, ").rstrip(".")
+    if not name:
+        if problem["type"] == "missing":
+            return "The body is missing: send a JSON object."
+        return f"The body is not right: {_uncapitalised(message)}."
+    where = "field" if place == "body" else {"query": "parameter"}.get(place, place)
+    if problem["type"] == "missing":
+        return f"The {where} {name} is missing."
+    if problem["type"] == "extra_forbidden":
+        return f"There is no {where} {name}: /api/v1/docs lists them."
+    return f"The {where} {name} is not right: {_uncapitalised(message)}."
+
+
+def _uncapitalised(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,40 @@
+"""Types of what requests hold: text that Postgres can keep, names, limits."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from agents.llm.references import check_reference
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.untrusted import clean_text
+
+MAX_TASK_CHARACTERS = 400_000
+
+
+def _storable(text: str) -> str:
+    if clean_text(text) != text:
+        raise ValueError("it holds a character that cannot be kept, such as NUL")
+    return text
+
+
+def _reference(text: str) -> str:
+    if text:
+        try:
+            check_reference(text)
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from None
+    return text
+
+
+Text = Annotated[str, Field(max_length=MAX_TASK_CHARACTERS), AfterValidator(_storable)]
+Name = Annotated[str, Field(max_length=64), AfterValidator(_storable)]
+Word = Annotated[str, Field(max_length=200), AfterValidator(_storable)]
+Reference = Annotated[
+    str,
+    Field(max_length=200, description="provider:model, such as openai:gpt-6-sol."),
+    AfterValidator(_storable),
+    AfterValidator(_reference),
+]
+Priority = Annotated[int, Field(ge=-1000, le=1000, description="Higher goes first.")]

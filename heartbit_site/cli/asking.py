@@ -1,0 +1,142 @@
+"""Asks the person at this terminal about one call after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from typing import TYPE_CHECKING, Final
+
+from agents.actions.decide_call import Always
+from agents.errors import InvalidEditError, NoLongerOpenError
+from heartbit_site.base import aio, orm
+from heartbit_site.cli import editor, keyboard
+from heartbit_site.cli.deciding import Approve, Choice, Deny, Edit, decide
+from heartbit_site.cli.escape import compact_json, readable_json
+from heartbit_site.cli.output import note
+from heartbit_site.cli.question import KEYS, WaitingCall, question
+from heartbit_site.cli.waiting import closed
+
+if TYPE_CHECKING:
+    from agents.actions.decide_call import Decider
+
+LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was quicker
+_ALWAYS: Final = {"a": None, "r": Always("run"), "A": Always("agent")}
+
+
+class Asking:
+    """Puts questions and carries out the answers.
+
+    Attributes:
+        in_editor: Whether the person's editor has the terminal, and with it Ctrl-C.
+    """
+
+    def __init__(self, by: Decider) -> None:
+        self.in_editor = False
+        self._by = by
+        self._deciding = False
+
+    async def settle(self, call: WaitingCall) -> bool:
+        """Ask until the call is decided, here or elsewhere; False when it is left to others."""
+        if await orm.in_thread(lambda: closed(call)) is not None:
+            return True  # an earlier answer, or somebody, has covered it
+        consulting = asyncio.create_task(self._consult(call))
+        elsewhere = asyncio.create_task(_closed(call))
+        try:
+            await asyncio.wait({consulting, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
+            if consulting.done() or self._deciding:
+                return await consulting
+            await aio.cancel_and_wait(consulting)
+            note(elsewhere.result())
+            return True
+        finally:
+            await aio.cancel_and_wait(consulting, elsewhere)
+
+    async def _consult(self, call: WaitingCall) -> bool:
+        for text in question(call, shutil.get_terminal_size().columns):
+            note(text)
+        draft = readable_json(dict(call.arguments))
+        again = False
+        while True:
+            choice = await (self._edit(draft) if again else self._choose(draft))
+            again = False
+            if choice is None:
+                continue
+            if choice == "skip":
+                note("Left to others: `heartbit approve` decides it.")
+                return False
+            self._deciding = True
+            try:
+                note(await orm.in_thread(lambda: decide(call, choice, self._by)))
+            except InvalidEditError as error:
+                note(f"Not decided: {error}")
+                draft = choice.arguments if isinstance(choice, Edit) else draft
+                again = not editor.command()  # else the prompt again, and [e] opens the draft
+            except NoLongerOpenError as error:
+                note(str(error))
+                return True
+            else:
+                return True
+            finally:
+                self._deciding = False
+
+    async def _choose(self, draft: str) -> Choice | str | None:
+        """A choice, `skip`, or None when the question has to be put again."""
+        answer = await keyboard.line(KEYS)
+        word = (answer or "s").strip()
+        if word in _ALWAYS:
+            return Approve(_ALWAYS[word])
+        match word.lower():
+            case "approve":
+                return Approve()
+            case "e" | "edit":
+                return await self._edit(draft)
+            case "d" | "deny":
+                reason = await keyboard.line("Why not? The model reads it > ")
+                return Deny(reason.strip()) if reason is not None else None
+            case "s" | "skip":
+                return "skip"
+        note("Answer with one of the letters in brackets: a, e, d, r, A or s.")
+        return None
+
+    async def _edit(self, draft: str) -> Choice | None:
+        try:
+            words = editor.command()
+            text = await self._in_editor(words, draft) if words else await _typed(draft)
+        except editor.EditorError as error:
+            note(str(error))
+            return None
+        if text is None or not text.strip() or _is_same(text, draft):
+            note("Nothing was changed, and nothing decided.")
+            return None
+        return Edit(text.strip())
+
+    async def _in_editor(self, words: list[str], draft: str) -> str:
+        self.in_editor = True
+        try:
+            return await editor.edited(words, draft)
+        finally:
+            self.in_editor = False
+
+
+async def _typed(draft: str) -> str | None:
+    try:
+        note(f"Now: {compact_json(json.loads(draft))}")
+    except ValueError:
+        note(f"Now: {draft}")
+    return await keyboard.line("The arguments as one line of JSON > ")
+
+
+def _is_same(text: str, draft: str) -> bool:
+    try:
+        return bool(json.loads(text) == json.loads(draft))
+    except ValueError:
+        return text.strip() == draft.strip()
+
+
+async def _closed(call: WaitingCall) -> str:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        sentence = await orm.in_thread(lambda: closed(call))
+        if sentence is not None:
+            return sentence

@@ -1,0 +1,101 @@
+"""What a person is shown of a call before they decide. Pure.
+
+No text of a model begins a line: it stands right of a margin, wrapped here and not by the terminal,
+so that it cannot pretend to be Heartbit's own words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+
+from heartbit_site.cli.escape import readable_json, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from uuid import UUID
+
+MARGIN: Final = "  | "
+NARROWEST: Final = 20
+EFFECTS: Final[Mapping[str, str]] = {
+    "pure": "no effect outside",
+    "idempotent": "an effect that a repetition does not double",
+    "transactional": "changes Heartbit's own database, exactly once",
+    "at_most_once": "an effect outside that cannot be taken back",
+}
+KEYS: Final = (
+    "[a]pprove  [e]dit  [d]eny  [r] always in this run  [A] always for this agent  [s]kip > "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCall:
+    """A call that waits for a decision, as it is shown.
+
+    Attributes:
+        id: The call's row.
+        run_id: Its run; `root_id` is that of the tree.
+        call_id: `turn.index`.
+        arguments: As they would be used, the agent's defaults included.
+        digest: Of what is shown; the decision names it.
+        since: When it began to wait.
+        home: Who executes the run, `fleet` or `local`.
+    """
+
+    id: int
+    run_id: UUID
+    root_id: UUID
+    call_id: str
+    agent: str
+    tool: str
+    effect: str
+    reason: str
+    arguments: Mapping[str, Any]
+    digest: str
+    since: datetime | None
+    home: str
+    queue: str
+
+
+def question(call: WaitingCall, width: int) -> list[str]:
+    """The lines above the prompt: who asks for what, why, and all of the arguments."""
+    effect = f"{call.effect}: {EFFECTS[call.effect]}" if call.effect in EFFECTS else call.effect
+    facts = (
+        ("agent", visible(call.agent)),
+        ("tool", visible(call.tool)),
+        ("effect", effect),
+        ("why", visible(call.reason)),
+        ("call", f"{call.call_id} of run {call.run_id}"),
+        ("arguments", ""),
+    )
+    lines = ["", "A tool call waits for your approval."]
+    for title, text in facts:
+        first, *rest = wrap(text, width - 14) or [""]
+        lines.append(f"  {title:<10}  {first}".rstrip())
+        lines += [f"{'':14}{line}" for line in rest]
+    lines += margined(readable_json(dict(call.arguments)), width)
+    return lines
+
+
+def margined(text: str, width: int) -> list[str]:
+    """The text's lines beside the margin, none wider than the terminal."""
+    room = width - len(MARGIN) - 1
+    return [MARGIN + piece for line in text.split("\n") for piece in wrap(line, room) or [""]]
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The text in pieces of at most `width` cells; white space is kept, for it is shown."""
+    width = max(NARROWEST, width)
+    pieces: list[str] = []
+    piece, used = "", 0
+    for letter in text:
+        cells = cell_len(letter)
+        if used + cells > width:
+            pieces.append(piece)
+            piece, used = "", 0
+        piece += letter
+        used += cells
+    return [*pieces, piece] if piece else pieces

@@ -1,0 +1,106 @@
+"""`heartbit config`, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.models import Agent, AgentVersion
+from heartbit_site.first_start import DEFAULT_WORKSPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEARTBIT = str(Path(sys.executable).parent / "heartbit")
+AGENT = '[[agents]]\nname = "cli-a"\ndescription = "d"\nsystem_prompt = "é\\n"\n'
+GOOD = '[provider]\nname = "openai"\n' + AGENT
+
+
+@pytest.fixture
+def here(tmp_path: Path, database: None) -> Iterator[Path]:
+    """The directory the commands are called in; what they import is removed again."""
+    yield tmp_path
+    imported = Agent.objects.filter(name="cli-a", workspace__slug=DEFAULT_WORKSPACE)
+    imported.update(current_version=None)
+    AgentVersion.objects.filter(agent__in=imported).delete()
+    imported.delete()
+
+
+def heartbit(
+    here: Path, *arguments: str, env: dict[str, str] | None = None
+) -> tuple[int, str, str]:
+    """The exit code and what it wrote."""
+    done = subprocess.run(
+        [HEARTBIT, "config", *arguments],
+        cwd=here,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_given_no_subcommand_then_they_are_listed(here: Path) -> None:
+    code, out, err = heartbit(here)
+    assert (code, err) == (0, "")
+    assert all(f"\n  {name} " in out for name in ("check", "import", "export"))
+
+
+def test_given_a_good_file_then_check_sums_it_up_without_any_service(here: Path) -> None:
+    (here / "heartbit.toml").write_text(GOOD)
+    away = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    code, out, err = heartbit(here, "check", env=away)
+    assert (code, err) == (0, "")
+    assert out == "heartbit.toml is in order.\n  model  openai:gpt-6-sol\n  cli-a  no tools\n"
+    code, out, err = heartbit(here, "check", "--json", env=away)
+    assert json.loads(out)["agents"] == ["cli-a"]
+
+
+def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(here: Path) -> None:
+    (here / "x.toml").write_text("a = 1\n" + GOOD + "max_turn = 2\n")
+    code, out, err = heartbit(here, "check", "x.toml")
+    assert (code, out) == (3, "")
+    assert [line.partition(": ")[0] for line in err.splitlines()] == ["x.toml:1:1", "x.toml:8:1"]
+    code, out, err = heartbit(here, "import", "x.toml", "--json")
+    assert (code, err) == (3, "")
+    assert [problem["line"] for problem in json.loads(out)["problems"]] == [1, 8]
+
+
+def test_given_no_file_then_one_sentence_says_what_to_do(here: Path) -> None:
+    code, out, err = heartbit(here, "check")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "There is no heartbit.toml in this directory" in err
+    code, out, err = heartbit(here, "check", env={"HEARTBIT_CONFIG": "gone.toml"})
+    assert code == 3
+    assert "HEARTBIT_CONFIG names gone.toml, which does not exist" in err
+
+
+def test_what_is_imported_is_exported_and_a_file_is_not_overwritten(here: Path) -> None:
+    (here / "heartbit.toml").write_text(AGENT)
+    assert heartbit(here, "import")[0] == 0
+    code, out, _ = heartbit(here, "import", "--json")
+    assert (code, json.loads(out)["unchanged"]) == (0, ["cli-a"])
+
+    code, exported, err = heartbit(here, "export", env={"PYTHONIOENCODING": "latin-1"})
+    assert (code, err) == (0, "")
+    assert 'name = "cli-a"\ndescription = "d"\nsystem_prompt = """\né\n"""' in exported
+
+    code, out, err = heartbit(here, "export", "heartbit.toml")
+    assert (code, out) == (2, "")
+    assert "is there already: add --force" in err
+    assert (here / "heartbit.toml").read_text() == AGENT
+    assert heartbit(here, "export", "heartbit.toml", "--force")[0] == 0
+    assert (here / "heartbit.toml").read_text() == exported
+    assert heartbit(here, "check")[0] == 0
+    assert [file.name for file in here.iterdir()] == ["heartbit.toml"]
+
+    code, out, err = heartbit(here, "export", "no/such/place.toml")
+    assert code == 1
+    assert "no/such/place.toml cannot be written: No such file or directory" in err

@@ -1,0 +1,334 @@
+"""Tool calls that wait for a person: what was shown is what runs, and one decision wins."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connections
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+from agents.actions.publish_agent import publish_agent
+from agents.choices import RunStatus
+from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.live.follow import wait_for_end
+from agents.models import Agent, Decision, Grant, Run, ToolBinding
+from heartbit_site.base import orm
+from tests.runtime.deciding import ANNA, waiting
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.models import ToolCall
+    from tests.runtime.conftest import Studio
+
+Create = Callable[..., Agent]
+SUM = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
+TWO = '[[calls: calculate {"expression": "1+1"}, calculate {"expression": "2+2"}]] [[text: Done.]]'
+
+
+@pytest.fixture
+def careful(agent: Create) -> Callable[[], Agent]:
+    """An agent that asks before every call."""
+    return lambda: agent(tools=("calculate", "current_time"), approval="always")
+
+
+async def results(run: Run) -> list[tuple[str, str]]:
+    return await orm.in_thread(
+        lambda: [(call.status, call.result or "") for call in run.calls.order_by("id")]
+    )
+
+
+async def test_an_approved_call_runs_as_it_was_shown(
+    studio: Studio, careful: Callable[[], Agent]
+) -> None:
+    await orm.in_thread(careful)
+    run_id = await studio.start(SUM)
+    [call] = await waiting(studio, run_id)
+    assert call.shown == {
+        "tool": "calculate",
+        "arguments": {"expression": "6*7"},
+        "reason": "solo asks before it uses calculate.",
+    }
+    assert call.run.status == RunStatus.WAITING
+    assert call.run.worker_id is None, "it holds no worker"
+    await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
+    assert await results(run) == [("ok", "42")]
+    decision = await orm.in_thread(lambda: run.decisions.get())
+    assert (decision.verdict, decision.decided_by, decision.via) == (
+        "approved",
+        "anna",
+        "terminal",
+    )
+    assert decision.digest == decision.runs_digest == call.digest
+
+
+async def test_an_edited_call_runs_as_it_was_edited(
+    studio: Studio, careful: Callable[[], Agent]
+) -> None:
+    await orm.in_thread(careful)
+    run_id = await studio.start(SUM)
+    [call] = await waiting(studio, run_id)
+    edited = '{"expression": "6*8"}'
+    await orm.in_thread(lambda: edit_call(call, digest=call.digest, by=ANNA, arguments=edited))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert await results(run) == [("ok", "48")]
+    decision = await orm.in_thread(lambda: run.decisions.get())
+    assert decision.verdict == "edited"
+    assert decision.runs_digest != decision.digest == call.digest
+
+
+async def test_an_edit_that_does_not_fit_decides_nothing(
+    studio: Studio, careful: Callable[[], Agent]
+) -> None:
+    await orm.in_thread(careful)
+    run_id = await studio.start(SUM)
+    [call] = await waiting(studio, run_id)
+    for arguments in ('{"expression": 7}', '{"formula": "1"}', "not json", "[]"):
+        edit = partial(edit_call, call, digest=call.digest, by=ANNA, arguments=arguments)
+        with pytest.raises(InvalidEditError, match="calculate"):
+            await orm.in_thread(edit)
+    assert not await orm.in_thread(lambda: Decision.objects.filter(run_id=run_id).exists())
+    await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+    assert await results(await wait_for_end(run_id, studio.host.window)) == [("ok", "42")]
+
+
+async def test_a_denied_call_is_answered_with_the_reason(
+    studio: Studio, careful: Callable[[], Agent]
+) -> None:
+    await orm.in_thread(careful)
+    run_id = await studio.start(SUM)
+    [call] = await waiting(studio, run_id)
+    await orm.in_thread(lambda: deny_call(call, digest=call.digest, by=ANNA, reason="Too risky"))
+    run = await wait_for_end(run_id, studio.host.window)
+    [(status, result)] = await results(run)
+    assert status == "refused"
+    assert "Too risky" in result
+    assert run.output == "Done.", "the model goes on without it"
+
+
+async def test_each_call_of_a_turn_is_decided_by_itself(
+    studio: Studio, careful: Callable[[], Agent]
+) -> None:
+    await orm.in_thread(careful)
+    run_id = await studio.start(TWO)
+    first, second = await waiting(studio, run_id, 2)
+    await orm.in_thread(lambda: approve_call(first, digest=first.digest, by=ANNA))
+    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    assert run.status == RunStatus.WAITING, "the other one is open"
+    await orm.in_thread(lambda: deny_call(second, digest=second.digest, by=ANNA, reason="no"))
+    statuses = [
+        status for status, _ in await results(await wait_for_end(run_id, studio.host.window))
+    ]
+    assert statuses == ["ok", "refused"]
+
+
+class TestWhoIsAsked:
+    async def test_a_run_may_ask_for_everything(self, studio: Studio, agent: Create) -> None:
+        await orm.in_thread(lambda: agent(tools=("calculate",)))
+        run_id = await studio.start(SUM, approve=True)
+        [call] = await waiting(studio, run_id)
+        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        run = await wait_for_end(run_id, studio.host.window)
+        assert run.output == "Done."
+
+    async def test_sub_agents_of_such_a_run_ask_too(self, studio: Studio, agent: Create) -> None:
+        def team() -> None:
+            writer = agent("helper", tools=("calculate",))
+            boss = agent("boss")
+            boss.team.set([writer])
+            publish_agent(boss)
+
+        await orm.in_thread(team)
+        task = {"agent": "helper", "task": SUM}
+        run_id = await studio.start(
+            f"[[delegate: {json.dumps(task)}]] [[text: Led.]]", agent="boss", approve=True
+        )
+        [delegation] = await waiting(studio, run_id)
+        assert delegation.shown is not None
+        assert delegation.shown["tool"] == "delegate_task"
+        await orm.in_thread(lambda: approve_call(delegation, digest=delegation.digest, by=ANNA))
+        child = await child_of(run_id)
+        [call] = await waiting_in(studio, child)
+        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        assert (await wait_for_end(run_id, studio.host.window)).output == "Led."
+
+    @pytest.mark.parametrize(("expression", "asked"), [("1+1", False), ("9*9", True)])
+    async def test_a_rule_looks_at_the_arguments(
+        self, studio: Studio, agent: Create, expression: str, *, asked: bool
+    ) -> None:
+        def bound() -> None:
+            row = agent()
+            ToolBinding.objects.create(
+                agent=row,
+                tool="calculate",
+                approval="when",
+                approval_when={"properties": {"expression": {"pattern": r"\*"}}},
+            )
+            publish_agent(row)
+
+        await orm.in_thread(bound)
+        run_id = await studio.start(
+            f'[[calls: calculate {{"expression": "{expression}"}}]] [[text: Done.]]'
+        )
+        if asked:
+            [call] = await waiting(studio, run_id)
+            await orm.in_thread(lambda: deny_call(call, digest=call.digest, by=ANNA, reason="-"))
+        run = await wait_for_end(run_id, studio.host.window)
+        [(status, _)] = await results(run)
+        assert status == ("refused" if asked else "ok")
+
+    async def test_pure_tools_are_not_asked_for_when_effects_are(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        tools = ("calculate", "blackboard_write")
+        await orm.in_thread(lambda: agent(tools=tools, approval="effects"))
+        run_id = await studio.start(
+            '[[calls: calculate {"expression": "1"}, blackboard_write {"key": "a", "value": "b"}]]'
+            " [[text: Done.]]"
+        )
+        [call] = await waiting(studio, run_id)
+        assert call.tool == "blackboard_write"
+        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        run = await wait_for_end(run_id, studio.host.window)
+        assert [status for status, _ in await results(run)] == ["ok", "ok"]
+
+
+class TestAlwaysAllow:
+    @pytest.mark.parametrize("scope", ["run", "agent"])
+    async def test_what_else_waits_for_it_goes_on_too(
+        self, studio: Studio, careful: Callable[[], Agent], scope: str
+    ) -> None:
+        await orm.in_thread(careful)
+        run_id = await studio.start(TWO.replace("[[text", "[[then: calculate {}]] [[text", 1))
+        first, _ = await waiting(studio, run_id, 2)
+        always = Always("run") if scope == "run" else Always("agent")
+        await orm.in_thread(
+            lambda: approve_call(first, digest=first.digest, by=ANNA, always=always)
+        )
+        run = await wait_for_end(run_id, studio.host.window)
+        assert run.output == "Done."
+        decided = await orm.in_thread(
+            lambda: list(run.decisions.order_by("call_id").values_list("decided_by", "via"))
+        )
+        assert decided == [("anna", "terminal"), ("anna", "grant")]
+        again = await studio.start(SUM)
+        if scope == "agent":
+            run = await wait_for_end(again, studio.host.window)
+            assert await results(run) == [("ok", "42")]
+            finished = [e for e in await studio.events(run) if e.type == "tool.finished"]
+            assert finished[0].payload["grant"] is not None, "by what right it ran"
+        else:
+            assert await waiting(studio, again), "it was for that run alone"
+            await orm.in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
+
+    @pytest.mark.parametrize("end", ["expired", "revoked", "changed"])
+    async def test_a_permission_ends(
+        self, studio: Studio, careful: Callable[[], Agent], end: str
+    ) -> None:
+        row = await orm.in_thread(careful)
+        run_id = await studio.start(SUM)
+        [call] = await waiting(studio, run_id)
+        tomorrow = datetime.now(UTC) + timedelta(days=1)
+        await orm.in_thread(
+            lambda: approve_call(
+                call, digest=call.digest, by=ANNA, always=Always("agent", tomorrow)
+            )
+        )
+        await wait_for_end(run_id, studio.host.window)
+        changes: dict[str, dict[str, object]] = {
+            "expired": {"expires_at": datetime.now(UTC) - timedelta(seconds=1)},
+            "revoked": {"revoked_at": datetime.now(UTC)},
+            "changed": {"definition_hash": "0" * 64},
+        }
+        await orm.in_thread(lambda: Grant.objects.filter(agent=row).update(**changes[end]))
+        again = await studio.start(SUM)
+        assert await waiting(studio, again)
+        await orm.in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
+
+    async def test_who_wants_to_be_asked_is_asked_all_the_same(
+        self, studio: Studio, careful: Callable[[], Agent]
+    ) -> None:
+        await orm.in_thread(careful)
+        run_id = await studio.start(SUM)
+        [call] = await waiting(studio, run_id)
+        await orm.in_thread(
+            lambda: approve_call(call, digest=call.digest, by=ANNA, always=Always("agent"))
+        )
+        await wait_for_end(run_id, studio.host.window)
+        again = await studio.start(SUM, approve=True)
+        assert await waiting(studio, again)
+        await orm.in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
+
+
+class TestOneDecisionWins:
+    async def test_of_many_at_once_one_is_taken_and_the_others_are_told_whose(
+        self, studio: Studio, careful: Callable[[], Agent]
+    ) -> None:
+        await orm.in_thread(careful)
+        run_id = await studio.start(SUM)
+        [call] = await waiting(studio, run_id)
+
+        def decide(number: int) -> str:
+            by = Decider(f"person {number}", "api")
+            try:
+                if number % 2:
+                    deny_call(call, digest=call.digest, by=by, reason="no")
+                else:
+                    approve_call(call, digest=call.digest, by=by)
+            except NoLongerOpenError as error:
+                return str(error)
+            finally:
+                connections.close_all()
+            return by.name
+
+        told = await asyncio.gather(*(asyncio.to_thread(decide, n) for n in range(8)))
+        run = await wait_for_end(run_id, studio.host.window)
+        decision = await orm.in_thread(lambda: run.decisions.get())
+        assert told.count(decision.decided_by) == 1
+        others = [sentence for sentence in told if sentence != decision.decided_by]
+        assert set(others) == {f"The call was already {decision.verdict} by {decision.decided_by}."}
+
+    async def test_a_cancelled_run_takes_no_decision(
+        self, studio: Studio, careful: Callable[[], Agent]
+    ) -> None:
+        await orm.in_thread(careful)
+        run_id = await studio.start(SUM)
+        [call] = await waiting(studio, run_id)
+        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+        with pytest.raises(NoLongerOpenError, match="has cancelled meanwhile"):
+            await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+
+    async def test_what_is_not_what_was_shown_is_not_approved(
+        self, studio: Studio, careful: Callable[[], Agent]
+    ) -> None:
+        await orm.in_thread(careful)
+        run_id = await studio.start(SUM)
+        [call] = await waiting(studio, run_id)
+        with pytest.raises(NoLongerOpenError, match="not the one that was shown"):
+            await orm.in_thread(lambda: approve_call(call, digest="0" * 64, by=ANNA))
+        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="over"))
+
+
+async def child_of(run_id: UUID) -> Run:
+    def look() -> Run:
+        return Run.objects.get(parent_id=run_id)
+
+    while True:  # its creation is the next thing that happens; the test's own limit ends a wait
+        try:
+            return await orm.in_thread(look)
+        except Run.DoesNotExist:
+            await asyncio.sleep(0.02)
+
+
+async def waiting_in(studio: Studio, child: Run) -> list[ToolCall]:
+    calls = await waiting(studio, child.root_id, 2)
+    return [call for call in calls if call.run_id == child.pk]

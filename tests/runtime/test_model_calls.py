@@ -1,0 +1,155 @@
+"""How the runtime asks models: again after faults, later when told so, shorter, or another one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.actions.post_message import post_message, start_conversation
+from agents.choices import Home, RunStatus
+from agents.events import ContextSummarized, ModelAnswered, ModelDelayed
+from agents.live.follow import wait_for_end
+from agents.models import Agent, Run, RunEvent
+from agents.runtime import host as host_module
+from heartbit_site.base import orm
+from heartbit_site.base.models import UsageEntry
+from tests.runtime.deciding import happened
+
+if TYPE_CHECKING:
+    from tests.fleet import WireServer
+    from tests.runtime.conftest import Studio
+
+Create = Callable[..., Agent]
+
+
+def kinds(events: list[RunEvent]) -> list[str]:
+    return [event.type for event in events]
+
+
+async def test_a_fault_that_passes_is_not_seen_in_the_journal(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(retry_base_delay_ms=1))
+    run = await studio.run("[[error: 503 times=2]] [[text: At last.]] [[run: passing]]")
+    assert run.output == "At last."
+    assert kinds(await studio.events(run)).count("model.answered") == 1
+
+
+async def test_text_that_a_cut_stream_had_brought_is_not_kept(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(retry_base_delay_ms=1))
+    run = await studio.run("[[cut: 700 times=1]] [[text: Whole at last.]] [[run: cut-once]]")
+    assert run.output == "Whole at last."
+
+
+async def test_retries_end(studio: Studio, agent: Create, wire_server: WireServer) -> None:
+    await orm.in_thread(lambda: agent(max_retries=2, retry_base_delay_ms=1))
+    before = wire_server.stats()["requests"]
+    run = await studio.run("[[error: 500]] [[text: Never.]]")
+    assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
+    assert wire_server.stats()["requests"] - before == 3
+
+
+async def test_a_long_pause_holds_no_worker(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(agent)
+    run_id = await studio.start(
+        "[[error: 429 retry_after=11 times=1]] [[text: Back.]] [[run: long]]"
+    )
+    await happened(studio, run_id, ModelDelayed)
+    began = time.monotonic()
+    waiting = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    assert (waiting.status, waiting.worker_id) == (RunStatus.WAITING, None)
+    assert studio.host.process.in_flight == 0
+    run = await wait_for_end(run_id, studio.host.window)
+    assert run.output == "Back."
+    assert 10 < time.monotonic() - began < 14, "as long as the server said, and one sweep"
+
+
+async def test_the_next_model_answers_when_the_first_fails(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(
+        lambda: agent(max_retries=0, fallback_models=["openai:second"], model="ollama:none")
+    )
+    run = await studio.run("[[text: Here.]]", model="")
+    assert run.output == "Here."
+    answered = next(e for e in await studio.events(run) if e.type == "model.answered")
+    assert answered.payload["model"] == "openai:second"
+    usage = await orm.in_thread(lambda: UsageEntry.objects.get(run_id=run.pk))
+    assert usage.model == "openai:second", "the ledger names who was paid"
+
+
+async def test_a_long_conversation_is_summarized_once_and_goes_on(
+    studio: Studio, agent: Create
+) -> None:
+    strategy = {"type": "summarize", "threshold": 700, "keep_recent": 1}
+    await orm.in_thread(lambda: agent(context_strategy=strategy))
+    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+
+    async def say(text: str) -> Run:
+        posted = await orm.in_thread(
+            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
+        )
+        studio.host.execute(posted.run_id)
+        return await wait_for_end(posted.run_id, studio.host.window)
+
+    for _ in range(4):
+        assert (await say("[[tokens: 200]]")).status == RunStatus.SUCCEEDED
+    run = await say("[[text: Short.]]")
+    assert run.output == "Short."
+    events = await studio.events(run)
+    assert kinds(events).count(ContextSummarized.type) == 1
+    answered = next(event for event in events if event.type == ModelAnswered.type)
+    assert answered.payload["usage"]["input_tokens"] < 450, "the model got the summary instead"
+    spent = await orm.in_thread(lambda: UsageEntry.objects.filter(run_id=run.pk).count())
+    assert spent == 2, "it is paid for too"
+    assert run.input_tokens > answered.payload["usage"]["input_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "least", "most"),
+    [
+        ({"type": "unlimited"}, 700, 5_000),
+        ({"type": "sliding_window", "max_tokens": 300}, 1, 400),
+    ],
+)
+async def test_a_sliding_window_sends_the_first_and_the_newest(
+    studio: Studio, agent: Create, strategy: dict[str, object], least: int, most: int
+) -> None:
+    await orm.in_thread(lambda: agent(context_strategy=strategy))
+    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+
+    async def say(text: str) -> Run:
+        posted = await orm.in_thread(
+            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
+        )
+        studio.host.execute(posted.run_id)
+        return await wait_for_end(posted.run_id, studio.host.window)
+
+    for _ in range(4):
+        await say("[[tokens: 200]]")
+    run = await say("[[text: Last.]]")
+    assert run.output == "Last."
+    assert least < run.input_tokens < most
+
+
+@pytest.mark.parametrize("names", [{"HEARTBIT_PROVIDER": "openai"}, {"HEARTBIT_MODEL": "a:b"}])
+def test_only_what_the_environment_names_wins_over_the_workspace(
+    monkeypatch: pytest.MonkeyPatch, names: dict[str, str]
+) -> None:
+    for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    assert not host_module.names_a_model({"OPENAI_API_KEY": "k"})
+    assert host_module.names_a_model(names)
+
+
+async def test_a_workspace_names_the_model_of_agents_that_name_none(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(agent)
+    studio.workspace.default_model = "openai:house"
+    await orm.in_thread(lambda: studio.workspace.save())
+    run = await studio.run("[[text: Here.]]", model="")
+    assert run.model == "openai:house"

@@ -1,0 +1,60 @@
+"""Tools of installed packages: the entry point group ``heartbit.tools``.
+
+A package names a module, or a function or class that ``@tool`` marked::
+
+    [project.entry-points."heartbit.tools"]
+    weather = "acme_weather.tools"
+
+What cannot be loaded is logged and left out: a broken package must not stop every process.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.base.errors import ConfigurationError
+from tools.isolation import Isolation
+from tools.registry import Registry, marked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.metadata import EntryPoint
+
+    from heartbit_site.base.toolspec import ToolSpec
+
+GROUP: Final = "heartbit.tools"
+
+logger = logging.getLogger(__name__)
+
+
+def packaged_tools() -> Iterator[ToolSpec]:
+    """The tools of every installed package, with the package as their source."""
+    for entry in entry_points(group=GROUP):
+        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module
+        found: list[ToolSpec] = []
+        with Isolation() as isolation:
+            found = [replace(spec, source=package) for spec in _specs(entry)]
+        if isolation.error is None:
+            yield from found
+        else:
+            logger.error(
+                "The tools of %s (%s) are left out: %s", package, entry.value, isolation.message
+            )
+
+
+def _specs(entry: EntryPoint) -> list[ToolSpec]:
+    """What an entry point offers; all of it can be registered.
+
+    Raises:
+        ConfigurationError: There is no tool, or one that cannot be used.
+    """
+    target = entry.load()
+    values = vars(target).values() if isinstance(target, ModuleType) else [target]
+    specs = Registry(marked(values))  # raises what is wrong with one before any of them counts
+    if not specs:
+        raise ConfigurationError(f"{entry.value} has nothing that @tool marked.")
+    return list(specs.values())
