@@ -28,6 +28,8 @@ def ending(
     calls = message.tool_calls
     if len(calls) > 1 or (calls and calls[0].name != respond.NAME):
         return None
+    if not calls and not message.text.strip():
+        return None  # silence is not the empty object
     found = check.read(schema, calls[0].arguments if calls else message.text)
     if not isinstance(found, check.Valid):
         return None

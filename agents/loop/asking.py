@@ -10,7 +10,7 @@ from agents.context import summary
 from agents.context.apply import fit
 from agents.context.strategy import Summarize
 from agents.events import ContextSummarized, ModelAnswered
-from agents.llm.errors import StreamTruncatedError
+from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import (
     AssistantMessage,
     ChatRequest,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from agents.loop.limits import Limits
     from agents.loop.ports import Ports
 
-SUMMARY_TOKENS = 2048
 ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."
 
 
@@ -143,7 +142,7 @@ class Asking:
         request = ChatRequest(
             system=system,
             messages=messages,
-            max_tokens=SUMMARY_TOKENS,
+            max_tokens=summary.ANSWER_TOKENS,
             timeout_seconds=max(1.0, self._limits.seconds_left()),
         )
         began = time.monotonic()
@@ -151,6 +150,8 @@ class Asking:
         async for event in self._ports.model.stream(request):
             completion = event if isinstance(event, Completion) else completion
         whole = self._whole(completion)
+        if not whole.message.text.strip():
+            raise ModelError(f"{whole.model} wrote an empty summary of the conversation.")
         await self._journaled.record(
             ContextSummarized(
                 turn=state.turn + 1,

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.choices import RunStatus
+from agents.actions.start_run import start_run
+from agents.choices import Home, RunStatus
+from agents.live.follow import wait_for_end
 from agents.models import Agent, BlackboardEntry, Run
+from agents.outcome import result_of
+from agents.payload import parse
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -117,3 +121,38 @@ async def test_a_sub_agents_structure_reaches_its_orchestrator(
     assert entry.value == {"city": "Bonn", "people": 1}
     child = await orm.in_thread(lambda: Run.objects.get(parent=run))
     assert child.structured == {"city": "Bonn", "people": 1}
+
+
+async def test_the_result_form_has_data_artifacts_and_what_it_took(
+    studio: Studio, surveyor: None
+) -> None:
+    run = await studio.run(GOOD)
+    result = await orm.in_thread(lambda: result_of(run))
+    assert (result.status, result.data, result.error) == ("success", run.structured, None)
+    assert [artifact.kind for artifact in result.artifacts] == ["data"]
+    assert (result.metrics.model_calls, result.metrics.tool_calls) == (1, 1)
+    assert result.metrics.output_tokens == run.output_tokens
+    assert result.metrics.duration_ms > 0
+    assert result.metrics.cost_usd is None, "nobody knows the price of a fake model"
+
+
+async def test_a_task_in_its_long_form_is_what_the_model_reads(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(agent)
+    payload = parse({"action": "review", "spec": "The module. [[text: Reviewed.]]"})
+    run_id = await orm.in_thread(
+        lambda: start_run(
+            studio.workspace,
+            "",
+            agent="solo",
+            model="openai:fake",
+            home=Home.LOCAL,
+            payload=payload,
+        )
+    )
+    studio.host.execute(run_id)
+    run = await wait_for_end(run_id, studio.host.window)
+    assert run.output == "Reviewed."
+    assert run.payload["action"] == "review"
+    assert "review" in run.task
