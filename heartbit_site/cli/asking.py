@@ -24,6 +24,10 @@ LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was qu
 _ALWAYS: Final = {"a": None, "r": Always("run"), "A": Always("agent")}
 
 
+class Skip:
+    """Somebody else may decide."""
+
+
 class Asking:
     """Puts questions and carries out the answers.
 
@@ -62,28 +66,33 @@ class Asking:
             again = False
             if choice is None:
                 continue
-            if choice == "skip":
+            if isinstance(choice, Skip):
                 note("Left to others: `heartbit approve` decides it.")
                 return False
-            self._deciding = True
-            try:
-                note(await orm.in_thread(lambda: decide(call, choice, self._by)))
-            except InvalidEditError as error:
-                note(f"Not decided: {error}")
-                draft = choice.arguments if isinstance(choice, Edit) else draft
-                again = not editor.command()  # else the prompt again, and [e] opens the draft
-            except NoLongerOpenError as error:
-                note(str(error))
+            problem = await self._carry_out(call, choice)
+            if problem is None:
                 return True
-            else:
-                return True
-            finally:
-                self._deciding = False
+            note(f"Not decided: {problem}")
+            draft = choice.arguments if isinstance(choice, Edit) else draft
+            again = not editor.command()  # with an editor, [e] opens the draft again
 
-    async def _choose(self, draft: str) -> Choice | str | None:
-        """A choice, `skip`, or None when the question has to be put again."""
+    async def _carry_out(self, call: WaitingCall, choice: Choice) -> InvalidEditError | None:
+        """Decide and say so; or why an edit cannot be."""
+        self._deciding = True
+        try:
+            note(await orm.in_thread(lambda: decide(call, choice, self._by)))
+        except InvalidEditError as error:
+            return error
+        except NoLongerOpenError as error:
+            note(str(error))
+        finally:
+            self._deciding = False
+        return None
+
+    async def _choose(self, draft: str) -> Choice | Skip | None:
+        """A choice, or None when the question has to be put again."""
         answer = await keyboard.line(KEYS)
-        word = (answer or "s").strip()
+        word = "s" if answer is None else answer.strip()
         if word in _ALWAYS:
             return Approve(_ALWAYS[word])
         match word.lower():
@@ -95,7 +104,7 @@ class Asking:
                 reason = await keyboard.line("Why not? The model reads it > ")
                 return Deny(reason.strip()) if reason is not None else None
             case "s" | "skip":
-                return "skip"
+                return Skip()
         note("Answer with one of the letters in brackets: a, e, d, r, A or s.")
         return None
 

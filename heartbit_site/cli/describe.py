@@ -2,6 +2,7 @@
 
     {"run": "0199...", "root": "0199...", "parent": null, "agent": "writer", "home": "fleet",
      "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
+     "structured": null | the answer as the agent's response schema wants it,
      "error": null | {"kind": "model", "message": "...", ...},
      "usage": {"input_tokens": 512, "output_tokens": 98},
      "created_at": "2026-11-21T23:20:31.123456+00:00", "started_at": ..., "finished_at": ...,
@@ -49,6 +50,7 @@ def run_row(run: Run) -> dict[str, Any]:
         "status": run.status,
         "task": run.task,
         "output": run.output,
+        "structured": run.structured,
         "error": run.error,
         "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
         "created_at": _time(run.created_at),

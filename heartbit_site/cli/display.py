@@ -5,6 +5,7 @@ Progress goes to stderr, so that stdout holds the answer and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Self
@@ -18,6 +19,8 @@ from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
 from heartbit_site.cli.tree import Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.text import Text
 
     from agents.live.follow import Update
@@ -44,6 +47,11 @@ class Display:
     def tick(self) -> None:
         """Some time has passed; called several times a second."""
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Within it nothing is shown: the terminal belongs to a question."""
+        yield
+
 
 class JsonLines(Display):
     """One JSON object for each update, on stdout."""
@@ -60,6 +68,7 @@ class Lines(Display):
     def __init__(self) -> None:
         super().__init__()
         self._spoke_at = time.monotonic()
+        self._held: list[str] | None = None
 
     def update(self, update: Update) -> None:
         """Write about it, if it is worth a line."""
@@ -68,10 +77,23 @@ class Lines(Display):
 
     def tick(self) -> None:
         """After a long silence, say what is going on."""
-        if time.monotonic() - self._spoke_at > QUIET_SECONDS:
+        if self._held is None and time.monotonic() - self._spoke_at > QUIET_SECONDS:
             self._write(plain.standing(self.tree))
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep the lines until the question is answered."""
+        self._held = held = []
+        try:
+            yield
+        finally:
+            self._held = None
+            self._write(held)
+
     def _write(self, lines: list[str]) -> None:
+        if self._held is not None:
+            self._held += lines
+            return
         for line in lines:
             note(line)
             self._spoke_at = time.monotonic()
@@ -84,27 +106,45 @@ class Screen(Display):
         super().__init__()
         self._console = Console(stderr=True, highlight=False)
         self._glyphs = ASCII if self._console.options.ascii_only else UNICODE
-        self._live = Live(
-            console=self._console,
-            auto_refresh=False,
-            transient=True,
-            vertical_overflow="crop",
-        )
+        self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        self._live.start()
+        self._begin()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Replace what moved by what stays."""
-        self._live.stop()
+        self._end()
         for line in self._lines(height=0):
             self._console.print(line, soft_wrap=True)
 
     def tick(self) -> None:
         """Draw the next frame."""
+        if self._live is None:
+            return
         height = max(3, self._console.height - 1)
         self._live.update(Group(*self._lines(height=height)), refresh=True)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the tree off the terminal, and put it below the question afterwards."""
+        self._end()
+        try:
+            yield
+        finally:
+            self._begin()
+
+    def _begin(self) -> None:
+        # A new one each time: a stopped one would draw over as many lines as it last had.
+        self._live = Live(
+            console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
+        )
+        self._live.start()
+
+    def _end(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def _lines(self, *, height: int) -> list[Text]:
         now = datetime.now(UTC)

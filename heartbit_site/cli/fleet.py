@@ -14,6 +14,7 @@ from agents.live.valkey import ValkeySource, connect
 from agents.models import Run
 from agents.querysets import tree
 from heartbit_site.cli import describe
+from heartbit_site.cli.attendant import Attendant
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.errors import CANCELLED, OK
 from heartbit_site.cli.load import load
@@ -79,13 +80,16 @@ async def _watch(root_id: UUID, display: Display) -> bool:
     """Whether it was watched to its end."""
     valkey = connect(settings.REDIS_URL)
     try:
+        attendant = Attendant(display)
         with display:
-            watching = asyncio.ensure_future(watch(root_id, ValkeySource(valkey), display))
+            watching = asyncio.ensure_future(
+                watch(root_id, ValkeySource(valkey), display, attendant)
+            )
 
             def leave() -> None:
                 watching.cancel()
 
-            with interrupts(display, leave):
+            with interrupts(display, leave, attendant):
                 await asyncio.wait([watching])
         if watching.cancelled():
             return False

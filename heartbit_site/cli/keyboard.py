@@ -17,7 +17,7 @@ LONGEST_READ: Final = 65_536
 
 
 def is_interactive() -> bool:
-    """Whether a person can be asked: a terminal on both ends, and this process in its foreground."""
+    """Whether a person can be asked: terminals on both ends, and this process in the foreground."""
     if not (is_terminal() and sys.stdin is not None and sys.stdin.isatty()):
         return False
     try:

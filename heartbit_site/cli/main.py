@@ -18,18 +18,28 @@ import typer
 import typer.main
 
 from heartbit_site.cli import errors, options
+from heartbit_site.cli.commands.approve import approve
 from heartbit_site.cli.commands.cancel import cancel
+from heartbit_site.cli.commands.config import config
 from heartbit_site.cli.commands.doctor import doctor
 from heartbit_site.cli.commands.down import down
 from heartbit_site.cli.commands.result import result
+from heartbit_site.cli.commands.resume import resume
 from heartbit_site.cli.commands.run import run
 from heartbit_site.cli.commands.serve import serve
 from heartbit_site.cli.commands.status import status
 from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.up import up
 
-COMMANDS: Final = (run, submit, status, result, cancel, serve, up, down, doctor)
-NAMES: Final = tuple(command.__name__ for command in COMMANDS)
+COMMANDS: Final = (
+    *(run, submit, status, approve, result, resume, cancel),
+    *(config,),
+    *(serve, up, down, doctor),
+)
+NAMES: Final = tuple(
+    str(command.info.name) if isinstance(command, typer.Typer) else command.__name__
+    for command in COMMANDS
+)
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
@@ -63,7 +73,10 @@ def heartbit(
 
 
 for command in COMMANDS:
-    app.command()(command)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command)
+    else:
+        app.command()(command)
 
 
 def main() -> None:

@@ -9,14 +9,19 @@ import typer
 from agents.errors import EmptyTaskError
 
 
-def _not_empty(task: str) -> str:
+def not_empty(task: str) -> str:
+    """A task that says something.
+
+    Raises:
+        EmptyTaskError: It is blank.
+    """
     if not task.strip():
         raise EmptyTaskError("The task is empty: say what the agent should do.")
     return task
 
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(help="What the agent should do.", callback=_not_empty)
+TASK: Final[Any] = typer.Argument(help="What the agent should do.", callback=not_empty)
 RUN: Final[Any] = typer.Argument(help="The run's id, or how it begins.")
 AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Who does it."

@@ -9,6 +9,7 @@ from agents.events import RunSucceeded
 from agents.models import Run, RunEvent
 from agents.querysets import tree
 from heartbit_site.cli import describe, errors
+from heartbit_site.cli.escape import readable_json
 from heartbit_site.cli.output import note, write, write_json
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def conclude(run_id: UUID, *, as_json: bool, watched: bool = False) -> int:
         write_json({**mark, **describe.run_tree(run, tree(run.root_id))})
         return exit_code(run)
     if run.status == RunStatus.SUCCEEDED:
-        write(run.output or "")
+        write(answer(run))
+        if run.structured is not None:
+            return exit_code(run)
         if not run.output:
             note("The model gave an empty answer.")
         elif _is_cut(run):
@@ -37,6 +40,11 @@ def conclude(run_id: UUID, *, as_json: bool, watched: bool = False) -> int:
     else:
         errors.say(reason(run))
     return exit_code(run)
+
+
+def answer(run: Run) -> str:
+    """What a run that succeeded says: JSON if its agent has a response schema, else text."""
+    return readable_json(run.structured) if run.structured is not None else run.output or ""
 
 
 def _is_cut(run: Run) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import singledispatch
 from typing import Any, Final
 
@@ -69,6 +70,39 @@ def _(event: events.CallWaiting, run: RunView) -> list[str]:
 
 
 @_say.register
+def _(event: events.ApprovalRequested, run: RunView) -> list[str]:
+    arguments = one_line(json.dumps(event.arguments, ensure_ascii=False), 100)
+    subject = f"{one_line(event.tool, 40)} {arguments}"
+    return [f"asks whether it may use {subject} ({event.effect})"]
+
+
+@_say.register
+def _(event: events.WaitResolved, run: RunView) -> list[str]:
+    call = run.asked_by(event.key)
+    if call is None:
+        return []
+    return [f"{one_line(call.tool, 40)} was {one_line(call.decided, 100)}"]
+
+
+@_say.register
+def _(event: events.ModelDelayed, run: RunView) -> list[str]:
+    until = run.pause[1] if run.pause else None
+    when = f" until {until.astimezone():%H:%M:%S}" if until else ""
+    return [f"is paused for {seconds(event.delay_seconds)}{when}: {one_line(event.reason, 200)}"]
+
+
+@_say.register
+def _(event: events.ContextSummarized, run: RunView) -> list[str]:
+    took = f"{event.usage.output_tokens} tokens, {seconds(event.duration_ms / 1000)}"
+    return [f"{one_line(run.remark, 100)} ({took})"]
+
+
+@_say.register
+def _(event: events.RunSteered, run: RunView) -> list[str]:
+    return [one_line(run.remark, 200)]
+
+
+@_say.register
 def _(event: events.CancelRequested, run: RunView) -> list[str]:
     return ["is being cancelled"]
 
@@ -107,4 +141,6 @@ def _finished(call: CallView) -> str:
     result = one_line(call.result, 120)
     if call.status != "ok":
         result = f"{call.status}: {result}"
+    if call.granted:
+        subject += " (by a standing permission)"
     return f"{subject} -> {result} ({seconds(call.duration_ms / 1000)})"

@@ -8,33 +8,32 @@ from typing import TYPE_CHECKING, Final
 import httpx
 from django.conf import settings
 
-from agents.actions.start_run import find_agent
-from agents.llm import factory
-from agents.llm.providers import PROVIDERS
+from agents.llm import factory, references
 from agents.models import Agent
+from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.output import note
 from heartbit_site.embedded import client
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.base.models import Workspace
-
 LOCAL: Final = "local"
 _ANYWHERE: Final = "http://127.0.0.1"
+_ANY_KEY: Final = "the account's"
 
 
-def check_run(workspace: Workspace, agent: str, model: str) -> None:
+def check_run(agent: Agent, model: str) -> None:
     """Refuse a run in this process that could not even ask its models.
 
     Raises:
-        AgentNotFoundError: There is no such agent.
         ConfigurationError: A model that it or its team would use has no key, or is misnamed.
         EmbeddedError: The local model would be used and is not installed, or does not start.
     """
-    names = models_of(find_agent(workspace, agent), model)
+    names = models_of(agent, model)
+    accounts = ProviderAccount.objects.filter(workspace=agent.workspace_id, enabled=True)
+    with_account = set(accounts.values_list("provider", flat=True))
     for name in sorted(names):
-        _check(name, os.environ)
+        _check(name, os.environ, key=_ANY_KEY if _provider(name) in with_account else None)
     local = [name for name in names if _provider(name) == LOCAL]
     if local:
         client.ensure(["model"], settings.ENVIRONMENT.state)
@@ -47,9 +46,7 @@ def check_reference(model: str) -> None:
     Raises:
         ConfigurationError: The provider is unknown, or no model is named.
     """
-    keys = {provider.key_env: "unchecked" for provider in PROVIDERS.values() if provider.key_env}
-    urls = {f"{name.upper()}_BASE_URL": _ANYWHERE for name in PROVIDERS}
-    _check(model, {**keys, **urls})
+    references.check_reference(model)
     if _provider(model) == LOCAL:
         tell_about_tiny_model()
 
@@ -63,11 +60,18 @@ def models_of(agent: Agent, override: str) -> set[str]:
         return set()
     snapshots = [version.snapshot]
     team = [member["name"] for member in version.snapshot["team"]]
-    rows = Agent.objects.filter(workspace_id=agent.workspace_id, name__in=team)
+    rows = Agent.objects.filter(workspace_id=agent.workspace_id, origin=agent.origin, name__in=team)
     for member in rows.select_related("current_version"):
         if member.current_version is not None:
             snapshots.append(member.current_version.snapshot)
-    return {snapshot["model"] or factory.default_model(os.environ) for snapshot in snapshots}
+    return {snapshot["model"] or _default(agent) for snapshot in snapshots}
+
+
+def _default(agent: Agent) -> str:
+    """What the first claim settles on: the environment's word, the workspace's, the environment."""
+    chosen = any(os.environ.get(name) for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
+    workspace = "" if chosen else agent.workspace.default_model
+    return workspace or factory.default_model(os.environ)
 
 
 def tell_about_tiny_model() -> None:
@@ -78,9 +82,9 @@ def tell_about_tiny_model() -> None:
     )
 
 
-def _check(name: str, environ: Mapping[str, str]) -> None:
+def _check(name: str, environ: Mapping[str, str], *, key: str | None) -> None:
     unused = httpx.AsyncClient(transport=httpx.MockTransport(_refuse), trust_env=False)
-    factory.create(name, client=unused, environ=environ, local_url=_ANYWHERE)
+    factory.create(name, client=unused, environ=environ, local_url=_ANYWHERE, key=key)
 
 
 def _refuse(request: httpx.Request) -> httpx.Response:

@@ -160,6 +160,9 @@ def _run(
     for call in _calls(run, detail):
         line = Text.assemble((below, "dim"), _call(call, glyphs))
         lines.append(_beside(line, "", canvas.width))
+    if run.remark and detail.text and not run.over:
+        remark = Text.assemble((below, "dim"), (one_line(run.remark, 200), "dim magenta"))
+        lines.append(_beside(remark, "", canvas.width))
     if run.text and detail.text:
         width = canvas.width - cell_len(below) - 1
         lines += [
@@ -212,6 +215,12 @@ def _call(call: CallView, glyphs: Glyphs) -> Text:
     arguments = one_line(brief_arguments(call), 80)
     if arguments:
         line.append(f" {arguments}", style="dim")
+    if call.asked:
+        line.append(" waits for a person's decision", style="yellow")
+    elif call.decided:
+        line.append(f" ({one_line(call.decided, 60)})", style="magenta")
+    elif call.granted:
+        line.append(" (by a standing permission)", style="magenta")
     if call.tool == "delegate_task":
         return line
     if call.over:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,14 +30,23 @@ QUIET: Final = "the model"  # what a running run without an open call waits for
 
 @dataclass(slots=True)
 class CallView:
-    """One tool call."""
+    """One tool call.
+
+    Attributes:
+        asked: Whether it waits for a person's decision.
+        decided: What was decided and by whom, e.g. `approved by alice`.
+        granted: Whether it ran by a standing permission.
+    """
 
     call_id: str
     tool: str
     arguments: str
     status: str = "pending"
+    asked: bool = False
     result: str = ""
     duration_ms: int = 0
+    decided: str = ""
+    granted: bool = False
 
     @property
     def over(self) -> bool:
@@ -54,6 +63,9 @@ class RunView:
         text: What the model call in flight has said so far; empty once it is journaled.
         kind: Whether that is an answer or thinking.
         waits: Open waits, by key.
+        pause: Why it waits for a point in time, and until when.
+        remark: The last thing that happened to its conversation: it was told something, or summed
+            up.
     """
 
     run_id: UUID
@@ -70,6 +82,8 @@ class RunView:
     kind: DeltaKind = "text"
     calls: list[CallView] = field(default_factory=list)
     waits: set[str] = field(default_factory=set)
+    pause: tuple[str, datetime] | None = None
+    remark: str = ""
     cancelling: bool = False
     problem: str = ""
     created_at: datetime | None = None
@@ -150,18 +164,43 @@ class RunView:
             if call.call_id == event.call_id:
                 call.status, call.result = event.status, event.content
                 call.duration_ms = event.duration_ms
+                call.granted = event.grant is not None
+
+    @_fold.register
+    def _(self, event: events.ApprovalRequested, at: datetime) -> None:
+        self._suspend(event.call_id, event.key)
+        for call in self.calls:
+            if call.call_id == event.call_id:
+                call.asked = True
+
+    @_fold.register
+    def _(self, event: events.ModelDelayed, at: datetime) -> None:
+        self.status, self.text = "waiting", ""
+        self.waits.add(event.key)
+        self.pause = event.reason, at + timedelta(seconds=event.delay_seconds)
+
+    @_fold.register
+    def _(self, event: events.ContextSummarized, at: datetime) -> None:
+        self.input_tokens += event.usage.input_tokens
+        self.output_tokens += event.usage.output_tokens
+        self.remark = f"summed up {event.upto - 1} earlier messages"
+
+    @_fold.register
+    def _(self, event: events.RunSteered, at: datetime) -> None:
+        self.remark = f"was told{f' by {event.by}' if event.by else ''}: {event.text}"
 
     @_fold.register
     def _(self, event: events.CallWaiting, at: datetime) -> None:
-        self.status = "waiting"
-        self.waits.update(event.keys)
-        for call in self.calls:
-            if call.call_id == event.call_id:
-                call.status = "waiting"
+        self._suspend(event.call_id, *event.keys)
 
     @_fold.register
     def _(self, event: events.WaitResolved, at: datetime) -> None:
         self.waits.discard(event.key)
+        self.pause = None
+        call = self.asked_by(event.key)
+        if call is not None:
+            call.asked, call.status = False, "pending"
+            call.decided = decision(event.value)
         if not self.waits and self.status == "waiting":
             self.status = "queued"
 
@@ -185,10 +224,26 @@ class RunView:
     def _(self, event: events.RunQuarantined, at: datetime) -> None:
         self._end("quarantined", at, "Its workers died too often; see their logs.")
 
+    def _suspend(self, call_id: str, *keys: str) -> None:
+        self.status = "waiting"
+        self.waits.update(keys)
+        for call in self.calls:
+            if call.call_id == call_id:
+                call.status = "waiting"
+
+    def asked_by(self, key: str) -> CallView | None:
+        """The call whose approval a wait's key stands for."""
+        call_id = key.removeprefix("approval:")
+        if call_id == key:
+            return None
+        return next((call for call in self.calls if call.call_id == call_id), None)
+
     def _end(self, status: str, at: datetime, problem: str = "") -> None:
         self.status, self.finished_at, self.problem = status, at, problem
-        self.text = ""
+        self.text, self.pause = "", None
         self.waits.clear()
+        for call in self.calls:
+            call.asked = False
 
 
 class Tree:
@@ -251,6 +306,12 @@ class Tree:
         return f"asks {QUIET}"
 
     def _waiting_for(self, run: RunView) -> str:
+        asked = [call.tool for call in run.calls if call.asked]
+        if asked:
+            return f"waits until a person decides about {', '.join(asked)}"
+        if run.pause is not None:
+            reason, until = run.pause
+            return f"is paused until {until.astimezone():%H:%M:%S}: {reason}"
         children = self.children(run.run_id)
         at_work = [child.agent for child in children if not child.over]
         if not at_work:
@@ -258,6 +319,14 @@ class Tree:
         if len(at_work) > 2:
             return f"waits for {len(at_work)} sub-agents"
         return f"waits for {', '.join(at_work)}"
+
+
+def decision(value: dict[str, Any]) -> str:
+    """What became of a question about a call, from the value of its wait."""
+    status, by = str(value.get("status", "")), str(value.get("by", ""))
+    if status == "edited":
+        status = "approved with other arguments"
+    return " by ".join(filter(None, (status, by)))
 
 
 def brief_arguments(call: CallView) -> str:

@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_celery_beat",
+    "ninja",  # serves the API's documentation page from here, not from a CDN
     "heartbit_site.base",
     "memory",
     "tools",

@@ -14,7 +14,7 @@ from heartbit_site.base.models import Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def workspace(database: None) -> Workspace:
 
 
 @pytest.fixture
-def use_keys(settings: SettingsWrapper) -> Callable[..., None]:
+def use_keys(settings: Settings) -> Callable[..., None]:
     """Set the installation's keys, newest first."""
 
     def use(*keys: str) -> None:

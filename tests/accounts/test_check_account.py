@@ -20,7 +20,7 @@ from tests.accounts.provider_server import Seen, models, provider_server, refusa
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
 
@@ -30,7 +30,7 @@ CANARY = "sk-canary-0123456789abcdef"
 
 
 @pytest.fixture
-def provider(settings: SettingsWrapper) -> Iterator[Seen]:
+def provider(settings: Settings) -> Iterator[Seen]:
     """A provider that an operator has opened to typed addresses."""
     with provider_server(models("gpt-6-sol")) as server:
         settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"
@@ -80,7 +80,7 @@ def test_a_refused_key_is_noted_without_the_key(workspace: Workspace, provider: 
 
 
 def test_a_typed_address_in_the_private_network_is_refused(
-    workspace: Workspace, provider: Seen, settings: SettingsWrapper
+    workspace: Workspace, provider: Seen, settings: Settings
 ) -> None:
     settings.HEARTBIT_HTTP_ALLOW = ""
     health = check_account(account(workspace, base_url=provider.url))
@@ -92,7 +92,7 @@ def test_a_typed_address_in_the_private_network_is_refused(
 def test_an_account_without_an_address_goes_where_the_installation_sends_its_provider(
     workspace: Workspace,
     provider: Seen,
-    settings: SettingsWrapper,
+    settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.HEARTBIT_HTTP_ALLOW = ""  # the operator's own variable needs no permission

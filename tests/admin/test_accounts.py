@@ -22,7 +22,7 @@ from tests.admin.forms import filled
 
 if TYPE_CHECKING:
     from django.test import Client
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
 pytestmark = pytest.mark.django_db
 
@@ -140,7 +140,7 @@ def test_two_enabled_accounts_with_one_provider_are_refused(
 
 
 def test_check_now_asks_the_provider_and_shows_the_finding(
-    browser: Client, bare: Workspace, settings: SettingsWrapper
+    browser: Client, bare: Workspace, settings: Settings
 ) -> None:
     with provider_server(models("gpt-6-sol")) as server:
         settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"

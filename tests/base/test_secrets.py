@@ -22,7 +22,7 @@ from heartbit_site.keys import encryption_keys
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
 CANARY = "sk-canary-0123456789abcdef"
 PLACE = Place("base_provideraccount", "secret", 1, 7)
@@ -33,7 +33,7 @@ def new_key() -> str:
 
 
 @pytest.fixture
-def keys(settings: SettingsWrapper) -> list[str]:
+def keys(settings: Settings) -> list[str]:
     """The installation's keys, newest first; a test may change the list."""
     ring = [new_key()]
     settings.HEARTBIT_ENCRYPTION_KEYS = lambda: tuple(ring)

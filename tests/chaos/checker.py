@@ -11,10 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from tests.chaos.approvals import broken, origin
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tests.chaos.records import Asked, Call, Effect, Event, Kill, Records, Run
+    from tests.chaos.records import Asked, Call, Decided, Effect, Event, Kill, Records, Run
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -40,6 +42,8 @@ class Verdict:
         repeated_in_flight: Model calls repeated because a kill hit them before their journaling.
         repeats_with_key: Idempotent effects repeated after a kill, with the same key.
         uncertain: At-most-once calls whose outcome is shown as unknown.
+        decided: Decisions that people took about calls.
+        unapproved: Calls that ran without, or against, a decision, or not in spite of one.
         faults: A sentence for each broken promise, lost runs and doubled effects included.
         invalid: Why the scenario proves nothing, if it does not.
     """
@@ -52,6 +56,8 @@ class Verdict:
     repeated_in_flight: int = 0
     repeats_with_key: int = 0
     uncertain: int = 0
+    decided: int = 0
+    unapproved: int = 0
     faults: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
 
@@ -63,13 +69,14 @@ class Verdict:
 
 def check(records: Records) -> Verdict:
     """Judge a scenario's records."""
-    verdict = Verdict(kills=len(records.kills))
+    verdict = Verdict(kills=len(records.kills), decided=len(records.decided))
     kills: dict[str, list[Kill]] = defaultdict(list)
     for kill in records.kills:
         for run_id in kill.held:
             kills[run_id].append(kill)
     asked = _by(records.asked, lambda each: each.run)
-    effects = _by(records.effects, lambda each: each.op)
+    effects = _by(records.effects, lambda each: origin(each.op))
+    decided = _by(records.decided, lambda each: (each.run, each.call_id))
     known: set[str] = set()
     for run in records.runs:
         _check_end(run, verdict)
@@ -78,6 +85,8 @@ def check(records: Records) -> Verdict:
         for call in run.calls:
             known.add(call.op)
             _check_call(run, call, effects.get(call.op, []), kills[run.id], verdict)
+            words = decided.get((run.id, call.call_id), [])
+            _check_decision(run, call, words, effects.get(call.op, []), verdict)
         _check_recovery(run, kills[run.id], verdict)
     for op in sorted(op for op in effects if op not in known):
         verdict.faults.append(f"the effect {op} belongs to no journaled call")
@@ -164,6 +173,16 @@ def _check_call(
             )
 
 
+def _check_decision(
+    run: Run, call: Call, decided: list[Decided], effects: list[Effect], verdict: Verdict
+) -> None:
+    if not call.op:
+        return
+    found = broken(run, call, decided, effects)
+    verdict.unapproved += len(found)
+    verdict.faults += [f"{run.name} {call.call_id} ({call.tool}) {fault}" for fault in found]
+
+
 def _check_repeats(where: str, effects: list[Effect], kills: list[Kill], verdict: Verdict) -> None:
     effects.sort(key=lambda each: each.at)
     for before, again in itertools.pairwise(effects):
@@ -203,6 +222,8 @@ def _check_progress(records: Records, verdict: Verdict) -> None:
     windows = len(records.kills) + records.missed_windows
     if hits < HIT_WINDOWS * windows:
         verdict.invalid.append(f"only {hits} of {windows} kill windows hit a worker with runs")
+    if any(call.guarded for run in records.runs for call in run.calls) and not records.decided:
+        verdict.invalid.append("calls waited for approval, but nobody decided")
     succeeded = sum(run.status == "succeeded" for run in records.runs)
     if succeeded < SUCCEEDED * len(records.runs):
         verdict.invalid.append(f"only {succeeded} of {len(records.runs)} runs succeeded")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+#: The agent whose calls with an effect wait for a person.
+CAREFUL = "careful"
 _NAME = re.compile(r"\[\[run: ([^\]]+)\]\]")
 _OP = re.compile(r'"op":\s*"([^"]+)"')
 
@@ -40,10 +42,17 @@ def _run(run: models.Run) -> Run:
             Event(event.seq, event.type, event.at.timestamp(), event.payload)
             for event in events_after(run.pk, 0)
         ),
-        calls=tuple(map(_call, run.calls.all())),
+        calls=tuple(_call(call, guarded=run.agent == CAREFUL) for call in run.calls.all()),
     )
 
 
-def _call(call: models.ToolCall) -> Call:
+def _call(call: models.ToolCall, *, guarded: bool) -> Call:
+    """A call; whether it is guarded follows from the scenario, not from what the product says."""
+    op = op_of(call)
+    return Call(call.call_id, call.tool, call.effect, call.status, op, guarded and bool(op))
+
+
+def op_of(call: models.ToolCall) -> str:
+    """The name of the effect that the model asked for; empty for a call without one."""
     op = _OP.search(call.arguments)
-    return Call(call.call_id, call.tool, call.effect, call.status, op[1] if op else "")
+    return op[1] if op else ""

@@ -41,13 +41,30 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call as the run's tables show it."""
+    """A tool call as the run's tables show it; ``guarded``: its agent asks before it runs."""
 
     call_id: str
     tool: str
     effect: str
     status: str
     op: str
+    guarded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision that was taken, as its maker wrote it down.
+
+    Attributes:
+        op: What may be done now; empty when the call was denied.
+        at: Just before it was given: nothing of the call may have happened earlier.
+    """
+
+    run: str
+    call_id: str
+    verdict: str
+    op: str
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +95,7 @@ class Records:
     asked: tuple[Asked, ...]
     effects: tuple[Effect, ...]
     kills: tuple[Kill, ...]
+    decided: tuple[Decided, ...] = ()
     missed_windows: int = 0
     own_exits: int = 0
 
@@ -92,6 +110,11 @@ def read_effects(ledger: Path) -> tuple[Effect, ...]:
     return tuple(
         Effect(line["tool"], line["key"], line["op"], line["at"]) for line in _lines(ledger)
     )
+
+
+def read_decided(journal: Path) -> tuple[Decided, ...]:
+    """The decider's own journal."""
+    return tuple(Decided(**line) for line in _lines(journal))
 
 
 def _lines(ledger: Path) -> list[dict[str, Any]]:

@@ -18,12 +18,14 @@ def row(
         "lost": verdict.lost,
         "model_calls_repeated": verdict.repeated,
         "effects_doubled": verdict.doubled,
+        "approval_violations": verdict.unapproved,
         "recovery_p95_s": round(verdict.recovery_p95(), 2),
     }
     target = {
         "lost": 0,
         "model_calls_repeated": 0,
         "effects_doubled": 0,
+        "approval_violations": 0,
         "recovery_p95_s": recovery_s,
     }
     held = all(figure[name] <= limit for name, limit in target.items())
@@ -40,6 +42,7 @@ def row(
             "model_calls_repeated_in_flight": verdict.repeated_in_flight,
             "idempotent_effects_repeated_with_key": verdict.repeats_with_key,
             "calls_uncertain": verdict.uncertain,
+            "approvals_decided": verdict.decided,
             "faults": verdict.faults,
             "invalid": verdict.invalid,
         },

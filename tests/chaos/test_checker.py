@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.chaos.checker import check
-from tests.chaos.records import Asked, Call, Effect, Event, Kill, Records, Run
+from tests.chaos.records import Asked, Call, Decided, Effect, Event, Kill, Records, Run
 
 STARTED = Event(2, "run.started", 1.0, {"worker": "vm:1"})
 KEY = "run:1.0"
@@ -132,3 +133,65 @@ def test_kills_that_hit_nobody_prove_nothing() -> None:
     records = sound()
     assert check(replace(records, kills=())).invalid
     assert check(replace(records, missed_windows=1)).invalid
+
+
+def approved(verdict: str = "approved", op: str = "r/0", at: float = 2.0) -> Decided:
+    return Decided("run", "1.0", verdict, op, at)
+
+
+def guarded(status: str = "ok", **changes: Any) -> Records:
+    """The sound run, of an agent that asks; its call was approved."""
+    records = sound()
+    (run,) = records.runs
+    calls = (replace(run.calls[0], guarded=True, status=status),)
+    decided: dict[str, Any] = {"decided": (approved(),)}
+    return replace(records, runs=(replace(run, calls=calls),), **(decided | changes))
+
+
+def effect(op: str = "r/0", at: float = 2.2) -> tuple[Effect, ...]:
+    return (Effect("send", KEY, op, at),)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        guarded(),
+        guarded(decided=(approved("edited", "r/0~edited"),), effects=effect("r/0~edited")),
+        guarded("refused", decided=(approved("denied", ""),), effects=()),
+    ],
+    ids=["approved", "edited", "denied"],
+)
+def test_a_call_that_follows_its_decision_passes(records: Records) -> None:
+    verdict = check(records)
+    assert (verdict.decided, verdict.unapproved, verdict.faults) == (1, 0, [])
+    assert not verdict.invalid
+
+
+@pytest.mark.parametrize(
+    ("records", "fault"),
+    [
+        (guarded(decided=()), "executed without a decision"),
+        (guarded("refused", decided=()), "executed without a decision"),
+        (guarded(decided=(approved("denied", ""),)), "although it was denied"),
+        (guarded(decided=(approved("denied", ""),), effects=()), "although it was denied"),
+        (guarded(decided=(approved("edited", "r/0~edited"),)), "as r/0, not as r/0~edited"),
+        (guarded(effects=effect("r/0~edited")), "as r/0~edited, not as r/0"),
+        (guarded(effects=effect(at=1.9)), "before it was decided"),
+        (guarded("refused", effects=()), "refused although it was approved"),
+        (guarded("cancelled", effects=()), "cancelled although it was approved"),
+        (guarded(decided=(approved(), approved("denied", ""))), "decided 2 times"),
+    ],
+)
+def test_a_call_that_does_not_follow_its_decision_is_found(records: Records, fault: str) -> None:
+    verdict = check(records)
+    assert verdict.unapproved >= 1
+    assert any(fault in found for found in verdict.faults), verdict.faults
+
+
+def test_an_unguarded_call_with_other_arguments_or_a_decision_is_found() -> None:
+    assert check(replace(sound(), effects=effect("r/0~edited"))).unapproved == 1
+    assert check(replace(sound(), decided=(approved(),))).unapproved == 1
+
+
+def test_approvals_that_nobody_decided_prove_nothing() -> None:
+    assert check(guarded("pending", decided=(), effects=())).invalid

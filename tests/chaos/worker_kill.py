@@ -1,4 +1,7 @@
-"""R1: a worker is killed every two seconds under runs that act on the outside world."""
+"""R1: a worker is killed every two seconds under runs that act on the outside world.
+
+One run in five asks a person before each effect; what they decide is what may happen.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,13 @@ from django.conf import settings
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import TERMINAL
+from agents.choices import TERMINAL, AgentApproval
 from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.models import Workspace
 from tests.chaos import journals, records
 from tests.chaos.checker import Verdict, check
+from tests.chaos.decider import Decider
+from tests.chaos.journals import CAREFUL
 from tests.chaos.processes import EffectsServer
 from tests.chaos.records import Kill, Records
 from tests.chaos.supervisor import Supervisor
@@ -35,8 +40,12 @@ AGENT = "courier"
 TOOLS = ("current_time", "http_request", "store_item")
 KILL_EVERY = 2.0
 ROUNDS = 6
+#: One run in so many waits for a person before each of its effects.
+CAREFUL_EVERY = 5
 #: What a run does in each round: S stores an item (idempotent), R sends a request (at most once).
 SCRIPT = ("SR", "R", "S", "SR", "T", "R")
+#: Shorter, because it also waits for people.
+CAREFUL_SCRIPT = ("SR", "R", "S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,7 @@ class Load:
 def run(load: Load, *, seed: int, directory: Path) -> Verdict:
     """Do it, leave the ledgers and logs in ``directory``, and judge."""
     model_ledger, effects_ledger = directory / "model.jsonl", directory / "effects.jsonl"
+    decisions = directory / "decisions.jsonl"
     with (
         WireServer(ledger=model_ledger, latency_ms=load.model_ms) as wire,
         EffectsServer(ledger=effects_ledger, latency_ms=load.effect_ms) as effects,
@@ -79,7 +89,7 @@ def run(load: Load, *, seed: int, directory: Path) -> Verdict:
             log=directory / "workers.log",
             environment=environment,
         )
-        with supervisor:
+        with supervisor, Decider(stage.workspace, seed=seed, journal=decisions):
             wait_until(lambda: supervisor.registered() == load.workers, seconds=60, what="workers")
             stage.play(supervisor)
     left = Records(
@@ -87,6 +97,7 @@ def run(load: Load, *, seed: int, directory: Path) -> Verdict:
         asked=records.read_asked(model_ledger),
         effects=records.read_effects(effects_ledger),
         kills=tuple(stage.kills),
+        decided=records.read_decided(decisions),
         missed_windows=stage.missed_windows,
         own_exits=supervisor.own_exits,
     )
@@ -111,7 +122,7 @@ class _Stage:
         self._seed = seed
         self._effects_url = effects_url
         self._choice = random.Random(seed)  # noqa: S311  repeatable, not secret
-        self._workspace = _workspace(self.queue)
+        self.workspace = _workspace(self.queue)
 
     def play(self, supervisor: Supervisor) -> None:
         """Submit and kill until all runs have ended, then wait for the rest."""
@@ -151,15 +162,18 @@ class _Stage:
         ended = Run.objects.filter(pk__in=self.ids, status__in=TERMINAL).count()
         unfinished = len(self.ids) - ended
         while unfinished < self._load.at_once and len(self.ids) < self._load.runs:
-            task = self._task(f"r1-{self._seed}-{len(self.ids)}")
-            self.ids.append(start_run(self._workspace, task, agent=AGENT))
+            number = len(self.ids)
+            courier = bool(number % CAREFUL_EVERY)
+            agent, script = (AGENT, SCRIPT) if courier else (CAREFUL, CAREFUL_SCRIPT)
+            task = self._task(f"r1-{self._seed}-{number}", script)
+            self.ids.append(start_run(self.workspace, task, agent=agent))
             unfinished += 1
         return unfinished
 
-    def _task(self, name: str) -> str:
+    def _task(self, name: str, script: tuple[str, ...]) -> str:
         """The script of a run; every effect has a name of its own."""
         rounds: list[str] = []
-        for number, letters in enumerate(SCRIPT):
+        for number, letters in enumerate(script):
             calls = [self._call(letter, f"{name}/{number}{letter}") for letter in letters]
             rounds.append(f"[[{'then' if rounds else 'calls'}: {', '.join(calls)}]]")
         return f"[[run: {name}]] {' '.join(rounds)}"
@@ -174,18 +188,20 @@ class _Stage:
 
 
 def _workspace(queue: str) -> Workspace:
-    """A workspace with the one agent; the tools are registered here as in the workers."""
+    """A workspace with both agents; the tools are registered here as in the workers."""
     registry.discover([agent_tools])
     workspace = Workspace.objects.create(slug=queue, name=queue)
-    agent = Agent.objects.create(
-        workspace=workspace,
-        name=AGENT,
-        system_prompt="You deliver things.",
-        model="openai:chaos",
-        queue=queue,
-    )
-    ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in TOOLS)
-    publish_agent(agent)
+    for name, approval in ((AGENT, AgentApproval.NEVER), (CAREFUL, AgentApproval.EFFECTS)):
+        agent = Agent.objects.create(
+            workspace=workspace,
+            name=name,
+            system_prompt="You deliver things.",
+            model="openai:chaos",
+            queue=queue,
+            approval=approval,
+        )
+        ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in TOOLS)
+        publish_agent(agent)
     return workspace
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,21 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.events import (
+    ApprovalRequested,
     CallWaiting,
     CancelRequested,
     Event,
     ModelAnswered,
+    ModelDelayed,
     Recorded,
     RunCreated,
     RunRequeued,
     RunStarted,
+    RunSteered,
     ToolFinished,
     ToolStarted,
     WaitResolved,
     decode,
     encode,
 )
-from agents.llm.messages import AssistantMessage, ToolCall, ToolMessage, Usage
+from agents.llm.messages import AssistantMessage, ToolCall, ToolMessage, Usage, UserMessage
 from agents.loop.state import RunState
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,10 +47,21 @@ def journals(draw: st.DrawFn) -> list[Event]:
     events: list[Event] = [RunCreated("Do it.", "agent"), STARTED]
     for turn in range(1, draw(st.integers(1, 4)) + 1):
         calls = draw(st.integers(0, 3))
-        events.append(answer(turn, calls, draw(st.sampled_from(["", "thinking aloud"]))))
+        seen = len(events)
+        if draw(st.booleans()):
+            seen = draw(st.integers(seen, seen + 1))
+            events.append(RunSteered(f"steer {turn}"))
+        if draw(st.booleans()):
+            key = f"timer:{turn}"
+            events += [ModelDelayed(turn, key, "busy", 11.0), WaitResolved(key, {}), STARTED]
+        text = draw(st.sampled_from(["", "thinking aloud"]))
+        events.append(replace(answer(turn, calls, text), seen=seen))
         if calls == 0:
             return events
         for call in draw(st.permutations([f"{turn}.{n}" for n in range(calls)])):
+            if draw(st.booleans()):
+                asked = ApprovalRequested(call, "tool", {}, "pure", "0" * 64, "it is asked for")
+                events += [asked, WaitResolved(asked.key, {"status": "approved"}), STARTED]
             if draw(st.booleans()):
                 events.append(ToolStarted(call, "at_most_once"))
             if draw(st.booleans()):
@@ -92,6 +107,29 @@ def test_no_prefix_has_an_orphan_call_or_result(events: list[Event], data: st.Da
         elif isinstance(message, ToolMessage):
             assert message.call_id == asked.pop(0)
     assert len(asked) == len(state.calls), "calls without a result are open, all of them together"
+
+
+@given(journals())
+def test_what_was_said_is_in_the_conversation_once_or_still_to_be_answered(
+    events: list[Event],
+) -> None:
+    state = fold(recorded(events))
+    said = [message.text for message in state.messages if isinstance(message, UserMessage)]
+    assert sorted(said[1:]) == sorted(e.text for e in events if isinstance(e, RunSteered))
+
+
+def test_an_answer_that_had_not_seen_a_steer_is_not_the_last() -> None:
+    unseen = fold(recorded([RunCreated("Do it.", "a"), STARTED, RunSteered("Wait!"), answer(1, 0)]))
+    assert unseen.answer is None
+    assert [type(message).__name__ for message in unseen.messages] == [
+        "UserMessage",
+        "AssistantMessage",
+        "UserMessage",
+    ]
+    told = replace(answer(1, 0, "Yes."), seen=3)
+    seen = fold(recorded([RunCreated("Do it.", "a"), STARTED, RunSteered("Wait!"), told]))
+    assert seen.answer is not None
+    assert seen.answer.text == "Yes."
 
 
 @given(journals())

@@ -154,5 +154,6 @@ async def test_a_task_in_its_long_form_is_what_the_model_reads(
     studio.host.execute(run_id)
     run = await wait_for_end(run_id, studio.host.window)
     assert run.output == "Reviewed."
+    assert run.payload is not None
     assert run.payload["action"] == "review"
     assert "review" in run.task

@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003  typer reads the annotations
+
 import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
+from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.load import load
+from heartbit_site.config.locate import find
+
+TASK = typer.Argument(None, help="What the agent should do.", show_default=False)
+AGENT = typer.Option(
+    "", "--agent", "-a", metavar="NAME", help="Who does it; else the orchestrator."
+)
+APPROVE = typer.Option(options.OFF, "--approve", help="Each tool call waits for a person.")
+CONFIG = typer.Option(
+    None,
+    "--config",
+    "-C",
+    metavar="FILE",
+    help="Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.",
+)
+PAYLOAD = typer.Option(
+    "", "--payload", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
+)
 
 
 def run(
-    task: str = options.TASK,
+    task: str | None = TASK,
     *,
-    agent: str = options.AGENT,
+    agent: str = AGENT,
     model: str = options.MODEL,
+    approve: bool = APPROVE,
+    config: Path | None = CONFIG,
+    payload: str = PAYLOAD,
     as_json: bool = options.JSON,
     plain: bool = options.PLAIN,
 ) -> None:
     """Do a task here and now, in this process, and print the answer.
 
-    Ctrl-C cancels the run; a second Ctrl-C leaves at once.
+    On a terminal, calls that wait for approval are asked about; elsewhere `heartbit approve`
+    decides them. Ctrl-C cancels the run; a second Ctrl-C leaves at once.
     """
-    begin("heartbit_site.cli.standalone", model=model)
-    code = load("standalone").run(task, agent=agent, model=model, as_json=as_json, plain=plain)
-    raise typer.Exit(code)
+    if task is None and not payload:
+        raise CommandError(
+            "Missing argument TASK: say what the agent should do. See `heartbit run --help`.", USAGE
+        )
+    if task is not None and not payload:
+        options.not_empty(task)
+    file = find(config)
+    # A file may name another model than the default: which, is known once it has been read.
+    begin("heartbit_site.cli.standalone", model=model if model or file is None else None)
+    standalone = load("standalone")
+    request = standalone.Request(
+        task=task or "",
+        agent=agent,
+        model=model,
+        payload=load("payload_option").payload_of(payload),
+        file=file,
+        approve=approve,
+    )
+    raise typer.Exit(standalone.run(request, as_json=as_json, plain=plain))

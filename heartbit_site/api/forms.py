@@ -1,0 +1,153 @@
+"""Rows as the JSON of responses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Q, Sum
+
+from agents import events
+from agents.live.follow import Happened, RunSeen, Streamed, Update
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from uuid import UUID
+
+    from agents.models import Conversation, Run, ToolCall
+    from heartbit_site.base.toolspec import ToolSpec
+
+#: What the model calls of each run cost; None where a price is unknown.
+Costs = dict["UUID", Decimal | None]
+
+
+def costs_of(runs: Iterable[Run]) -> Costs:
+    """What these runs cost, each for itself; 0 without a model call."""
+    ids = [run.pk for run in runs]
+    entries = UsageEntry.objects.filter(run_id__in=ids).values("run_id").order_by()
+    sums = entries.annotate(
+        cost=Sum("cost_usd"), unknown=Count("pk", filter=Q(cost_usd__isnull=True))
+    )
+    known = {row["run_id"]: None if row["unknown"] else row["cost"] for row in sums}
+    return {run_id: known.get(run_id, Decimal(0)) for run_id in ids}
+
+
+def money(value: Decimal | None) -> str | None:
+    """US dollars as a decimal number without needless zeros."""
+    if value is None:
+        return None
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def run_row(run: Run, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
+    """One run."""
+    return {
+        "run": str(run.pk),
+        "root": str(run.root_id),
+        "parent": str(run.parent_id) if run.parent_id else None,
+        "conversation": str(run.conversation_id) if run.conversation_id else None,
+        "agent": run.agent,
+        "home": run.home,
+        "model": run.model,
+        "status": run.status,
+        "task": run.task,
+        "payload": run.payload,
+        "output": run.output,
+        "structured": run.structured,
+        "error": run.error,
+        "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
+        "cost_usd": money(costs[run.pk]),
+        "approve": run.approve,
+        "priority": run.priority,
+        "queue": run.queue,
+        "last_seq": run.last_seq,
+        "created_at": time(run.created_at),
+        "started_at": time(run.started_at),
+        "finished_at": time(run.finished_at),
+    }
+
+
+def run_tree(run: Run, runs: list[Run], costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
+    """A run with its sub-agents, from the rows of its tree."""
+    children = [run_tree(child, runs, costs) for child in runs if child.parent_id == run.pk]
+    return {**run_row(run, costs), "children": children}
+
+
+def update(change: Update) -> dict[str, Any]:
+    """What a stream says: as the lines of ``heartbit submit --watch --json``."""
+    match change:
+        case RunSeen(run):
+            return {
+                "type": "run",
+                "run": str(run.pk),
+                "parent": str(run.parent_id) if run.parent_id else None,
+                "agent": run.agent,
+                "task": run.task,
+            }
+        case Happened(run_id, recorded):
+            encoded = events.encode(recorded.event)
+            return {
+                "type": "event",
+                "run": str(run_id),
+                "seq": recorded.seq,
+                "at": time(recorded.at),
+                "event": encoded["type"],
+                "payload": encoded["payload"],
+            }
+        case Streamed(run_id, delta):
+            return {
+                "type": "delta",
+                "run": str(run_id),
+                "turn": delta.turn,
+                "attempt": delta.attempt,
+                "offset": delta.offset,
+                "kind": delta.kind,
+                "text": delta.text,
+            }
+
+
+def approval(call: ToolCall, since: datetime | None) -> dict[str, Any]:
+    """A call that waits for a person, as it is shown."""
+    shown = call.shown or {}
+    return {
+        "run": str(call.run_id),
+        "root": str(call.run.root_id),
+        "agent": call.run.agent,
+        "call_id": call.call_id,
+        "tool": shown.get("tool", call.tool),
+        "arguments": shown.get("arguments", {}),
+        "reason": shown.get("reason", ""),
+        "effect": call.effect,
+        "digest": call.digest,
+        "task": call.run.task,
+        "waits_since": time(since),
+    }
+
+
+def conversation(row: Conversation) -> dict[str, Any]:
+    """A thread."""
+    return {
+        "conversation": str(row.pk),
+        "agent": row.agent,
+        "title": row.title,
+        "second_message": str(row.second_message),
+        "created_at": time(row.created_at),
+    }
+
+
+def tool(spec: ToolSpec) -> dict[str, Any]:
+    """A tool."""
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "effect": spec.effect.value,
+        "parameters": dict(spec.parameters),
+    }
+
+
+def time(value: datetime | None) -> str | None:
+    """ISO 8601 in UTC."""
+    return value.astimezone(UTC).isoformat() if value else None

@@ -1,0 +1,82 @@
+"""The API as Django URLs: the routes, their description (OpenAPI) and its page."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from django.urls import URLPattern, include, path, re_path
+from ninja import NinjaAPI
+
+from heartbit_site.api import errors
+from heartbit_site.api.bodies import UntrustedParser
+from heartbit_site.api.routes import approvals, catalog, conversations, events, health, runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+NAMESPACE = "api-v1"
+ROUTERS = (
+    runs.router,
+    events.router,
+    approvals.router,
+    conversations.router,
+    catalog.router,
+    health.router,
+)
+
+api = NinjaAPI(
+    title="Heartbit",
+    version="1",
+    description="Durable runs of AI agents. Every request needs `Authorization: Bearer hb_...`.",
+    urls_namespace=NAMESPACE,
+    parser=UntrustedParser(),
+)
+errors.install(api)
+for router in ROUTERS:
+    api.add_router("", router)
+
+
+async def nothing_here(request: HttpRequest) -> HttpResponseBase:
+    """What every other address below ``/api/`` says."""
+    return errors.answer(
+        404, "not_found", "There is nothing here: /api/v1/docs shows what there is."
+    )
+
+
+def in_one_form(view: Callable[..., Any]) -> Callable[..., Any]:
+    """The view, with a wrong method refused as everything else is."""
+
+    @wraps(view)
+    async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response: HttpResponseBase = await view(request, *args, **kwargs)
+        if response.status_code != 405:
+            return response
+        allowed = response["Allow"]
+        refused = errors.answer(
+            405, "method", f"{request.method} is not for this address: use {allowed}."
+        )
+        refused["Allow"] = allowed
+        return refused
+
+    return answered
+
+
+def _patterns() -> list[URLPattern]:
+    mounted, _, _ = api.urls
+    described = {"openapi-json", "openapi-view"}
+    found = []
+    for pattern in mounted:
+        view = nothing_here if pattern.name == "api-root" else pattern.callback
+        wrapped = in_one_form(view) if pattern.name not in described else view
+        found.append(URLPattern(pattern.pattern, wrapped, pattern.default_args, pattern.name))
+    return found
+
+
+urlpatterns = [
+    path("api/v1/", include((_patterns(), "ninja"), namespace=NAMESPACE)),
+    re_path(r"^api(/|$)", nothing_here),
+]

@@ -1,0 +1,43 @@
+"""What every route's description says of the answers that all routes can give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heartbit_site.api.outputs import ErrorOut
+
+_ALWAYS = (401, 403, 422)
+_OF_BODIES = (400, 413)
+
+
+def answers(form: Any, *others: int, status: int = 200, body: bool = False) -> dict[int, Any]:
+    """The responses of a route, for its ``response=``.
+
+    Args:
+        form: The schema of success.
+        others: Further statuses that mean an error, such as 404.
+        status: Of success.
+        body: Whether it takes a JSON body.
+    """
+    errors = (*_ALWAYS, *others, *(_OF_BODIES if body else ()))
+    return {status: form, **dict.fromkeys(sorted(errors), ErrorOut)}
+
+
+STREAM: dict[str, Any] = {
+    "responses": {
+        200: {
+            "description": "Server-sent events",
+            "content": {
+                "text/event-stream": {
+                    "schema": {
+                        "type": "string",
+                        "description": (
+                            "`event: TYPE` with `id: SEQ` for what happened, `event: delta` for "
+                            "text as it is written, `event: end` last; `data:` is a JSON object."
+                        ),
+                    }
+                }
+            },
+        }
+    }
+}

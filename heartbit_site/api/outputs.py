@@ -1,0 +1,219 @@
+"""What responses hold. Times are ISO 8601 in UTC, ids strings, money decimal strings in US dollars.
+
+A run is what ``heartbit status --json`` prints, with more: names that both have mean the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field, JsonValue
+
+Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
+
+
+class ErrorDetail(Schema):
+    """What was wrong."""
+
+    type: str = Field(description="A word for programs, such as agent_not_found.")
+    message: str = Field(description="One sentence for people.")
+
+
+class ErrorOut(Schema):
+    """Something went wrong."""
+
+    error: ErrorDetail
+
+
+class UsageOut(Schema):
+    """Tokens of a run's own model calls."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class RunOut(Schema):
+    """A run."""
+
+    run: str
+    root: str = Field(description="The run at the top of its tree.")
+    parent: str | None
+    conversation: str | None
+    agent: str
+    home: str
+    model: str
+    status: Status
+    task: str
+    payload: dict[str, JsonValue] | None
+    output: str | None
+    structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
+    error: dict[str, Any] | None
+    usage: UsageOut
+    cost_usd: str | None = Field(description="Of its own model calls; null: a price is unknown.")
+    approve: bool
+    priority: int
+    queue: str
+    last_seq: int = Field(description="Of its last event.")
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class ArtifactOut(Schema):
+    """One thing that a run produced."""
+
+    kind: Literal["code", "file", "data", "log"]
+    name: str
+    content: str
+    language: str
+
+
+class MetricsOut(Schema):
+    """What a run took, its sub-agents included."""
+
+    duration_ms: int
+    queued_ms: int
+    model_calls: int
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: str | None = Field(description="Null: a price is unknown.")
+
+
+class ResultOut(Schema):
+    """What a run gave."""
+
+    status: Literal["success", "failure", "partial"]
+    data: JsonValue
+    text: str
+    artifacts: list[ArtifactOut]
+    metrics: MetricsOut
+    error: str | None
+    finish_reason: str | None = Field(description="length: the answer was cut at max_tokens.")
+
+
+class RunTreeOut(RunOut):
+    """A run with its sub-agents."""
+
+    children: list[RunTreeOut]
+
+
+class RunDetailOut(RunTreeOut):
+    """A run with its sub-agents and, once it has ended, its result."""
+
+    result: ResultOut | None
+    has_worker: bool = Field(description="Whether a worker serves its queue now.")
+
+
+class RunPageOut(Schema):
+    """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
+
+    runs: list[RunOut]
+    next: str | None = Field(description="The cursor of the next page; null: there is none.")
+
+
+class RunResultOut(Schema):
+    """How a run ended; ``result`` is null as long as it has not."""
+
+    run: str
+    status: Status
+    result: ResultOut | None
+
+
+class RunStateOut(Schema):
+    """Where a run is."""
+
+    run: str
+    status: Status
+
+
+class ApprovalOut(Schema):
+    """A tool call that waits for a person."""
+
+    run: str
+    root: str
+    agent: str
+    call_id: str
+    tool: str
+    arguments: dict[str, JsonValue]
+    reason: str
+    effect: str
+    digest: str = Field(description="A decision names it: what runs is what was shown.")
+    task: str
+    waits_since: str | None
+
+
+class ApprovalsOut(Schema):
+    """What waits, the oldest first."""
+
+    approvals: list[ApprovalOut]
+
+
+class DecidedOut(Schema):
+    """A decision that was taken."""
+
+    run: str
+    call_id: str
+    verdict: Literal["approved", "edited", "denied"]
+    decided_by: str
+
+
+class ConversationOut(Schema):
+    """A thread."""
+
+    conversation: str
+    agent: str
+    title: str
+    second_message: str
+    created_at: str
+
+
+class PostedOut(Schema):
+    """What became of a message."""
+
+    run: str
+    outcome: Literal["new", "held", "steered"] = Field(
+        description="new: it starts now; held: after the run before it; steered: that run was told."
+    )
+
+
+class AgentOut(Schema):
+    """An agent, and what it is doing."""
+
+    name: str
+    description: str
+    model: str = Field(description="Empty: the installation's default.")
+    tools: list[str]
+    team: list[str]
+    queue: str
+    version: int
+    state: Literal["idle", "busy", "error", "stopped"]
+    current_run: str | None
+
+
+class AgentsOut(Schema):
+    """The workspace's published agents."""
+
+    agents: list[AgentOut]
+
+
+class ToolOut(Schema):
+    """A tool that agents can be given."""
+
+    name: str
+    description: str
+    effect: str
+    parameters: dict[str, Any] = Field(description="JSON Schema of its arguments.")
+
+
+class ToolsOut(Schema):
+    """The installation's tools."""
+
+    tools: list[ToolOut]
+
+
+class HealthOut(Schema):
+    """The server answers, and so does its database."""
+
+    status: Literal["ok"]

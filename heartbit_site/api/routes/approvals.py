@@ -1,0 +1,97 @@
+"""Tool calls that wait for a person."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from ninja import Router
+
+from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+from agents.choices import Verdict
+from agents.models import ToolCall, Wait
+from agents.querysets import calls_waiting, find_run
+from heartbit_site.api import forms
+from heartbit_site.api.auth import DECIDE, author_of, key_of, workspace_of
+from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
+from heartbit_site.api.openapi import answers
+from heartbit_site.api.outputs import ApprovalsOut, DecidedOut
+from heartbit_site.base import orm
+from heartbit_site.base.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+router = Router(tags=["approvals"])
+
+MAX_LISTED = 1000
+_VERDICTS = {"approve": Verdict.APPROVED, "edit": Verdict.EDITED, "deny": Verdict.DENIED}
+
+
+class CallNotFoundError(NotFoundError):
+    """The run has no such tool call."""
+
+
+@router.get("/approvals", auth=DECIDE, response=answers(ApprovalsOut), summary="What waits")
+async def waiting(request: HttpRequest) -> Any:
+    """The tool calls that wait for a person, the oldest first, at most 1000."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(lambda: {"approvals": _waiting(workspace)})
+
+
+def _waiting(workspace: Workspace) -> list[dict[str, Any]]:
+    calls = list(calls_waiting(workspace)[:MAX_LISTED])
+    waits = Wait.objects.filter(run__in={call.run_id for call in calls}, resolved_at__isnull=True)
+    since = {(wait.run_id, wait.key): wait.created_at for wait in waits}
+    return [
+        forms.approval(call, since.get((call.run_id, f"approval:{call.call_id}"))) for call in calls
+    ]
+
+
+@router.post(
+    "/runs/{run_id}/calls/{call_id}/decision",
+    auth=DECIDE,
+    response=answers(DecidedOut, 404, 409, body=True),
+    summary="Decide",
+)
+async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: DecisionIn) -> Any:
+    """Approve, edit or deny a call. One decision wins; 409 says who was quicker."""
+    workspace = workspace_of(request)
+    by = Decider(author_of(request), "api", key_of(request).user_id)
+
+    def take() -> dict[str, Any]:
+        call = _find_call(workspace, run_id, call_id)
+        _decide(call, body, by)
+        return {
+            "run": str(call.run_id),
+            "call_id": call.call_id,
+            "verdict": _VERDICTS[body.verdict].value,
+            "decided_by": by.name,
+        }
+
+    return await orm.in_thread(take)
+
+
+def _find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
+    run = find_run(workspace, run_id)
+    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
+    call = calls.filter(run=run, call_id=call_id).first()
+    if call is None:
+        raise CallNotFoundError(
+            f"Run {run.pk} has no tool call {call_id[:24]}: GET /approvals lists what waits."
+        )
+    return call
+
+
+def _decide(call: ToolCall, body: DecisionIn, by: Decider) -> None:
+    match body.verdict:
+        case "approve":
+            wish = body.always
+            always = Always(wish.scope, wish.until) if wish is not None else None
+            approve_call(call, digest=body.digest, by=by, always=always)
+        case "edit":
+            edit_call(call, digest=body.digest, by=by, arguments=json.dumps(body.arguments))
+        case "deny":
+            deny_call(call, digest=body.digest, by=by, reason=body.reason)

@@ -1,0 +1,73 @@
+"""A run's events as a stream."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Header, Query, Router
+
+from agents.querysets import find_run
+from heartbit_site.api.auth import READ_RUNS, key_of, workspace_of
+from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.openapi import STREAM, answers
+from heartbit_site.api.stream import Selection, events_of, recorded
+from heartbit_site.base import orm
+from heartbit_site.base.models import ApiKey
+
+router = Router(tags=["runs"])
+
+Seq = Annotated[int, Query(ge=0, le=2**31 - 1, description="The last event the reader has.")]
+LastSeq = Annotated[
+    int | None,
+    Header(alias="Last-Event-ID", ge=0, le=2**31 - 1, description="The same, sent by EventSource."),
+]
+
+
+@router.get(
+    "/runs/{run_id}/events",
+    auth=READ_RUNS,
+    response=answers(str, 404),
+    summary="Follow a run",
+    openapi_extra=STREAM,
+)
+async def stream(
+    request: HttpRequest,
+    run_id: Word,
+    *,
+    after: Seq = 0,
+    last_event_id: LastSeq = None,
+    tree: Annotated[
+        bool, Query(description="Also the events of all runs of its tree; only its own have ids.")
+    ] = False,
+    follow: Annotated[bool, Query(description="Whether to wait for what comes.")] = True,
+) -> Any:
+    """Everything that happened after a sequence number, then what comes; ends with the run."""
+    key, workspace = key_of(request), workspace_of(request)
+    run = await orm.in_thread(lambda: find_run(workspace, run_id))
+    selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)
+
+    async def allowed() -> bool:
+        return await orm.in_thread(lambda: _still_opens(key))
+
+    if follow:
+        response = StreamingHttpResponse(events_of(run, selection, allowed))
+    else:
+        response = StreamingHttpResponse(
+            _each(await orm.in_thread(lambda: recorded(run, selection)))
+        )
+    response["Content-Type"] = "text/event-stream; charset=utf-8"
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"  # nginx would hold it back
+    return response
+
+
+async def _each(messages: list[bytes]) -> Any:
+    for message in messages:
+        yield message
+
+
+def _still_opens(key: ApiKey) -> bool:
+    row = ApiKey.objects.select_related("user").filter(pk=key.pk, revoked_at__isnull=True).first()
+    left = row is not None and row.user is not None and not row.user.is_active
+    return row is not None and not row.expired and not left

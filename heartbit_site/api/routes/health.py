@@ -1,0 +1,35 @@
+"""Whether the server can work."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.db import connection
+from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from ninja import Router
+from ninja.responses import Status as Answer
+
+from heartbit_site.api.outputs import ErrorOut, HealthOut
+from heartbit_site.base import orm
+
+router = Router(tags=["health"])
+
+PATIENCE_SECONDS = 3.0
+
+
+@router.get("/health", auth=None, response={200: HealthOut, 503: ErrorOut}, summary="Health")
+async def health(request: HttpRequest) -> Any:
+    """No key needed. 200 when the database answers."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await orm.in_thread(_ask)
+    except TimeoutError:
+        message = f"The database did not answer within {PATIENCE_SECONDS:g} seconds."
+        return Answer(503, {"error": {"type": "unavailable", "message": message}})
+    return {"status": "ok"}
+
+
+def _ask() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")

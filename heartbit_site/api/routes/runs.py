@@ -1,0 +1,245 @@
+"""Runs: start, list, look, wait, cancel, steer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from django.utils import timezone
+from ninja import Header, Query, Router
+from ninja.responses import Status as Answer
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.post_message import post_message
+from agents.actions.start_run import start_run
+from agents.actions.steer_run import steer_run
+from agents.choices import TERMINAL, Home
+from agents.live.follow import wait_for_end
+from agents.live.valkey import ValkeySource, connect
+from agents.models import Run, WorkerHeartbeat
+from agents.payload import parse
+from agents.querysets import find_run, tree
+from heartbit_site.api import forms
+from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, author_of, workspace_of
+from heartbit_site.api.fields import Name, Word
+from heartbit_site.api.inputs import RunIn, SteerIn  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.openapi import answers
+from heartbit_site.api.outputs import (
+    RunDetailOut,
+    RunPageOut,
+    RunResultOut,
+    RunStateOut,
+    Status,
+)
+from heartbit_site.api.results import result_of
+from heartbit_site.api.threads import find_conversation
+from heartbit_site.base import orm
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+router = Router(tags=["runs"])
+
+IdempotencyKey = Annotated[
+    Word | None,
+    Header(
+        alias="Idempotency-Key",
+        description="The same key gives the same run, however often it is sent.",
+    ),
+]
+MAX_WAIT_SECONDS = 60
+
+
+@router.post(
+    "/runs",
+    auth=WRITE_RUNS,
+    response={200: RunDetailOut, **answers(RunDetailOut, 404, 409, status=201, body=True)},
+    summary="Start a run",
+)
+async def start(request: HttpRequest, body: RunIn, idempotency_key: IdempotencyKey = None) -> Any:
+    """Accept a task. 200 instead of 201 when the idempotency key had been used before."""
+    workspace = workspace_of(request)
+    author = author_of(request)
+
+    def accept() -> tuple[bool, dict[str, Any]]:
+        is_new, run_id = _accept(workspace, body, idempotency_key or None, author)
+        return is_new, _detail(find_run(workspace, run_id))
+
+    is_new, run = await orm.in_thread(accept)
+    return Answer(201 if is_new else 200, run)
+
+
+def _accept(workspace: Workspace, body: RunIn, key: str | None, author: str) -> tuple[bool, UUID]:
+    """Whether the run is new, and its id."""
+    payload = parse(body.payload) if body.payload is not None else None
+    with transaction.atomic():
+        if key is not None and _used(workspace, key):
+            return False, Run.objects.get(workspace=workspace, idempotency_key=key).pk
+        if body.conversation_id is not None:
+            posted = post_message(
+                find_conversation(workspace, body.conversation_id),
+                body.task,
+                by=author,
+                model=body.model,
+                idempotency_key=key,
+                approve=body.approve,
+            )
+            return posted.outcome != "steered", posted.run_id
+        return True, start_run(
+            workspace,
+            body.task,
+            agent=body.agent or ORCHESTRATOR,
+            model=body.model,
+            priority=body.priority,
+            idempotency_key=key,
+            approve=body.approve,
+            payload=payload,
+        )
+
+
+def _used(workspace: Workspace, key: str) -> bool:
+    """Whether a run has the key; requests with the same one come here one after the other."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [key, workspace.pk]
+        )
+    return Run.objects.filter(workspace=workspace, idempotency_key=key).exists()
+
+
+@router.get("/runs", auth=READ_RUNS, response=answers(RunPageOut, 404), summary="List runs")
+async def list_runs(
+    request: HttpRequest,
+    *,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    cursor: Annotated[Word | None, Query(description="`next` of the page before.")] = None,
+    agent: Name | None = None,
+    status: Status | None = None,
+) -> Any:
+    """The newest first; sub-agents are not listed, they are in the tree of their run."""
+    workspace = workspace_of(request)
+
+    def read() -> dict[str, Any]:
+        runs = Run.objects.filter(workspace=workspace, parent__isnull=True)
+        if agent is not None:
+            runs = runs.filter(agent=agent)
+        if status is not None:
+            runs = runs.filter(status=status)
+        if cursor is not None:
+            runs = runs.filter(pk__lt=find_run(workspace, cursor).pk)
+        page = list(runs.order_by("-pk")[: limit + 1])  # the ids are time-ordered
+        more, page = len(page) > limit, page[:limit]
+        costs = forms.costs_of(page)
+        rows = [forms.run_row(run, costs) for run in page]
+        return {"runs": rows, "next": str(page[-1].pk) if more else None}
+
+    return await orm.in_thread(read)
+
+
+@router.get("/runs/{run_id}", auth=READ_RUNS, response=answers(RunDetailOut, 404), summary="A run")
+async def show(request: HttpRequest, run_id: Word) -> Any:
+    """A run with its sub-agents and its result; the beginning of its id is enough."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(lambda: _detail(find_run(workspace, run_id)))
+
+
+@router.get(
+    "/runs/{run_id}/result",
+    auth=READ_RUNS,
+    response={202: RunResultOut, **answers(RunResultOut, 404)},
+    summary="Wait for a result",
+)
+async def result(
+    request: HttpRequest,
+    run_id: Word,
+    *,
+    wait: Annotated[
+        float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")
+    ] = 0,
+) -> Any:
+    """The result form; 202 and no result as long as the run has not ended."""
+    workspace = workspace_of(request)
+    run = await orm.in_thread(lambda: find_run(workspace, run_id))
+    if wait and run.status not in TERMINAL:
+        run = await _ended(run, wait)
+
+    def read() -> dict[str, Any]:
+        found = result_of(run, tree(run.root_id))
+        return {"run": str(run.pk), "status": run.status, "result": found}
+
+    return Answer(200 if run.status in TERMINAL else 202, await orm.in_thread(read))
+
+
+async def _ended(run: Run, seconds: float) -> Run:
+    """The run when it has ended, or as it was after so long."""
+    client = connect(settings.REDIS_URL)
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await wait_for_end(run.pk, ValkeySource(client))
+    finally:
+        await client.aclose()
+    return await orm.in_thread(lambda: Run.objects.get(pk=run.pk))
+
+
+@router.post(
+    "/runs/{run_id}/cancel",
+    auth=WRITE_RUNS,
+    response=answers(RunStateOut, 404),
+    summary="Cancel a run",
+)
+async def cancel(request: HttpRequest, run_id: Word) -> Any:
+    """A run without a worker ends at once, one at work within a second; an ended one stays."""
+    workspace = workspace_of(request)
+    author = author_of(request)
+
+    def end() -> dict[str, Any]:
+        run = find_run(workspace, run_id)
+        cancel_run(workspace, run.pk, reason=f"cancelled by {author}")
+        run.refresh_from_db(fields=["status"])
+        return {"run": str(run.pk), "status": run.status}
+
+    return await orm.in_thread(end)
+
+
+@router.post(
+    "/runs/{run_id}/messages",
+    auth=WRITE_RUNS,
+    response=answers(RunStateOut, 404, 409, body=True),
+    summary="Tell a run something",
+)
+async def steer(request: HttpRequest, run_id: Word, body: SteerIn) -> Any:
+    """Its next model call sees it."""
+    workspace = workspace_of(request)
+    author = author_of(request)
+
+    def tell() -> dict[str, Any]:
+        run = find_run(workspace, run_id)
+        steer_run(run, body.text, by=author)
+        return {"run": str(run.pk), "status": run.status}
+
+    return await orm.in_thread(tell)
+
+
+def _detail(run: Run) -> dict[str, Any]:
+    rows = tree(run.root_id)
+    row = next(row for row in rows if row.pk == run.pk)  # of the same moment as the others
+    costs = forms.costs_of(rows)
+    return {
+        **forms.run_tree(row, rows, costs),
+        "result": result_of(row, rows, costs),
+        "has_worker": _has_worker(row.queue),
+    }
+
+
+def _has_worker(queue: str) -> bool:
+    present = WorkerHeartbeat.objects.filter(home=Home.FLEET, gone_at__isnull=True)
+    serving = present.filter(queues__contains=[queue]).values_list("beat_at", "lease_seconds")
+    now = timezone.now()
+    return any((now - beat_at).total_seconds() < lease for beat_at, lease in serving)

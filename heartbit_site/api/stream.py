@@ -1,0 +1,168 @@
+"""A run's events as server-sent events: what the journal has, then what comes, until the end.
+
+    id: 3
+    event: model.answered
+    data: {"type": "event", "run": "0199...", "seq": 3, "at": "...", "event": ..., "payload": ...}
+
+A reader that was cut off says where it was (``Last-Event-ID``): Postgres has every event, so none
+is missing and none comes twice. Text as it is written (``event: delta``) has no id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from agents.events import (
+    ModelAnswered,
+    Recorded,
+    RunCancelled,
+    RunFailed,
+    RunQuarantined,
+    RunSucceeded,
+    decode,
+)
+from agents.live.follow import Happened, RunSeen, Streamed, follow
+from agents.live.valkey import ValkeySource, connect
+from agents.querysets import events_after, tree
+from heartbit_site.api import forms
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from uuid import UUID
+
+    from agents.live.follow import Update
+    from agents.models import Run
+
+BEAT_SECONDS = 15.0
+CHECK_SECONDS = 60.0  # how soon a stream ends whose key was revoked
+BEAT = b": \n\n"
+_ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined)
+
+
+class Selection:
+    """Which updates of a tree are for a reader; it knows when the last one was seen.
+
+    Args:
+        run: The run that is read.
+        after: The last event of that run that the reader has.
+        whole_tree: Whether its sub-agents' events are wanted too.
+    """
+
+    def __init__(self, run: Run, *, after: int, whole_tree: bool) -> None:
+        self._run_id = run.pk
+        self._after = after
+        self._whole_tree = whole_tree
+        self._answered: dict[UUID, int] = {}
+        self.over = False
+
+    def wants(self, update: Update) -> bool:
+        """Whether the reader gets it."""
+        match update:
+            case RunSeen():
+                return self._whole_tree
+            case Streamed(run_id, delta):
+                # The window is read from its beginning: what is journaled by now is old.
+                return self._has(run_id) and delta.turn > self._answered.get(run_id, 0)
+            case Happened(run_id, recorded):
+                if isinstance(recorded.event, ModelAnswered):
+                    self._answered[run_id] = recorded.event.turn
+                if run_id == self._run_id and isinstance(recorded.event, _ENDINGS):
+                    self.over = not self._whole_tree
+                if run_id != self._run_id:
+                    return self._whole_tree
+                return recorded.seq > self._after
+
+    def _has(self, run_id: UUID) -> bool:
+        return self._whole_tree or run_id == self._run_id
+
+
+async def events_of(
+    run: Run, selection: Selection, still_allowed: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
+    """The stream of a run, with a sign of life every 15 seconds.
+
+    Args:
+        run: The run.
+        selection: What of its tree is sent.
+        still_allowed: Asked once a minute; when it says no, the stream ends.
+    """
+    client = connect(settings.REDIS_URL)
+    updates = with_silences(follow(run.root_id, ValkeySource(client)), BEAT_SECONDS)
+    checked_at = time.monotonic()
+    try:
+        async with contextlib.aclosing(updates):
+            async for update in updates:
+                if time.monotonic() - checked_at > CHECK_SECONDS:
+                    checked_at = time.monotonic()
+                    if not await still_allowed():
+                        return
+                if update is None:
+                    yield BEAT
+                elif selection.wants(update):
+                    yield message(update, run.pk)
+                if selection.over:
+                    break
+        yield _encode("end", {"type": "end", "run": str(run.pk)})
+    finally:
+        await client.aclose()
+
+
+def message(update: Update, run_id: UUID) -> bytes:
+    """One server-sent event; only the events of the run that is read have an id."""
+    data = forms.update(update)
+    if not isinstance(update, Happened):
+        return _encode(data["type"], data)
+    seq = update.recorded.seq if update.run_id == run_id else None
+    return _encode(data["event"], data, seq)
+
+
+def recorded(run: Run, selection: Selection) -> list[bytes]:
+    """The stream of a run as far as its journal goes by now."""
+    updates: list[Update] = []
+    for row in tree(run.root_id):
+        updates.append(RunSeen(row))
+        updates += [
+            Happened(row.pk, Recorded(event.seq, event.at, decode(event.type, event.payload)))
+            for event in events_after(row.pk, 0)
+        ]
+    return [message(update, run.pk) for update in updates if selection.wants(update)]
+
+
+def _encode(event: str, data: dict[str, Any], seq: int | None = None) -> bytes:
+    head = f"id: {seq}\n" if seq is not None else ""
+    text = json.dumps(data, separators=(",", ":"))  # ASCII: no line break but the escaped ones
+    return f"{head}event: {event}\ndata: {text}\n\n".encode()
+
+
+async def with_silences(
+    source: AsyncIterator[Update], seconds: float
+) -> AsyncGenerator[Update | None, None]:
+    """What the source yields, and None whenever it has been silent for so long."""
+    asking: asyncio.Task[Update] | None = None
+    try:
+        while True:
+            asking = asking or asyncio.ensure_future(_next(source))
+            done, _ = await asyncio.wait([asking], timeout=seconds)
+            if not done:
+                yield None
+                continue
+            task, asking = asking, None
+            try:
+                update = task.result()
+            except StopAsyncIteration:
+                return
+            yield update
+    finally:
+        if asking is not None:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+
+async def _next(source: AsyncIterator[Update]) -> Update:
+    return await anext(source)

@@ -1,0 +1,66 @@
+"""`heartbit approve`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.load import load
+
+
+class Scope(StrEnum):
+    """How far a standing permission goes."""
+
+    RUN = "run"
+    AGENT = "agent"
+
+
+RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
+CALL = typer.Argument(None, metavar="CALL", help="Which of its calls, e.g. 1.0; none: all.")
+YES = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
+EDIT = typer.Option(None, "--edit", metavar="JSON", help="Let it run with these arguments.")
+DENY = typer.Option(None, "--deny", metavar="REASON", help="Do not; the model reads why.")
+ALWAYS = typer.Option(
+    None, "--always", help="With --yes: such calls in this run, or of this agent, from now on."
+)
+UNTIL = typer.Option(
+    None, "--until", metavar="WHEN", help="With --always: 2h, 3d, 2026-12-31; else for good."
+)
+DIGEST = typer.Option("", "--digest", help="Only the call that --json showed with it.")
+
+
+def approve(
+    run: str | None = RUN,
+    call: str | None = CALL,
+    *,
+    yes: bool = YES,
+    edit: str | None = EDIT,
+    deny: str | None = DENY,
+    always: Scope | None = ALWAYS,
+    until: str | None = UNTIL,
+    digest: str = DIGEST,
+    as_json: bool = options.JSON,
+) -> None:
+    """Decide tool calls that wait for a person.
+
+    Without a run it lists what waits. On a terminal it then asks, one call after the other.
+    """
+    if run is None and (yes or edit is not None or deny is not None):
+        raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
+    begin("heartbit_site.cli.approvals")
+    approvals = load("approvals")
+    if run is None:
+        raise typer.Exit(approvals.overview(as_json=as_json))
+    order = approvals.Order(
+        yes=yes,
+        edit=edit,
+        deny=deny,
+        always=always.value if always else None,
+        until=until,
+        digest=digest,
+    )
+    raise typer.Exit(approvals.of_run(run, call, order, as_json=as_json))

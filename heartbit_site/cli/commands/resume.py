@@ -1,0 +1,20 @@
+"""`heartbit resume`."""
+
+from __future__ import annotations
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.load import load
+
+
+def resume(
+    run: str = options.RUN, *, as_json: bool = options.JSON, plain: bool = options.PLAIN
+) -> None:
+    """Go on with a run whose process has ended.
+
+    A run of `heartbit run` goes on in this process; a run on the fleet is watched.
+    """
+    begin("heartbit_site.cli.resumption")
+    raise typer.Exit(load("resumption").resume(run, as_json=as_json, plain=plain))

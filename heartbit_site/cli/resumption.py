@@ -1,0 +1,39 @@
+"""`heartbit resume`: go on with a run, here if nobody else does, and show it to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.actions.resume_run import resume_run
+from agents.models import Agent, Run
+from agents.querysets import find_run
+from heartbit_site.cli.fleet import stay, warn_without_worker
+from heartbit_site.cli.output import note
+from heartbit_site.cli.preflight import check_run
+from heartbit_site.cli.standalone import stay_here
+from heartbit_site.first_start import default_workspace
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+def resume(text: str, *, as_json: bool, plain: bool) -> int:
+    """Show a live run to its end; a local one whose process has ended goes on in this process."""
+    workspace = default_workspace()
+    found = resume_run(find_run(workspace, text))
+    root = Run.objects.select_related("version__agent").get(pk=found.root_id)
+    if not found.takes_over:
+        if found.executor:
+            note(f"Process {found.executor} works on it; this one watches.")
+        else:
+            warn_without_worker(root)
+        return stay(root, as_json=as_json, plain=plain)
+    pinned: Agent = root.version.agent
+    pinned.current_version = root.version  # what it runs with, whatever was published since
+    check_run(pinned, root.model)
+
+    def start() -> UUID:
+        return root.pk
+
+    note(f"Going on with run {root.pk} here.")
+    return stay_here(workspace, start, as_json=as_json, plain=plain)

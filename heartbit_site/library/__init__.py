@@ -1,0 +1,38 @@
+"""Heartbit from Python: teams of agents in this process, on the same engine and journal.
+
+Usage::
+
+    from heartbit_site.library import Heartbit, tool
+
+    answer = Heartbit().agent("writer", "You write.").run("Why are bees important?")
+    print(answer.text)
+
+The whole story: docs/howto/library.md. Nothing here needs Django to be set up first.
+"""
+
+from __future__ import annotations
+
+from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from heartbit_site.library.approvals import Approval, Approve, Deny, Edit
+from heartbit_site.library.builder import Heartbit
+from heartbit_site.library.conversation import Conversation
+from heartbit_site.library.result import AnswerError, Event, Result, RunFailedError, Usage
+from heartbit_site.library.toolsource import bind
+
+__all__ = [
+    "AnswerError",
+    "Approval",
+    "Approve",
+    "Conversation",
+    "Deny",
+    "Edit",
+    "Effect",
+    "Event",
+    "Heartbit",
+    "Result",
+    "RunFailedError",
+    "ToolContext",
+    "Usage",
+    "bind",
+    "tool",
+]

@@ -1,0 +1,154 @@
+"""The process's one local host, on a loop and thread of its own, shared by all runs of the library.
+
+A program's own loops come and go, and its callbacks may block; meanwhile the host has to beat, or
+other processes would take its runs for orphans.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from agents.runtime.host import LocalHost
+    from heartbit_site.first_start import Admin
+
+T = TypeVar("T")
+
+SLOTS: Final = 100
+STOP_SECONDS: Final = 10.0
+
+
+class Stage:
+    """A started host. ``submit`` is how other threads reach it."""
+
+    def __init__(self) -> None:
+        from agents.runtime.host import LocalHost  # noqa: PLC0415  needs Django set up
+
+        self.pid = os.getpid()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="heartbit", daemon=True
+        )
+        self._thread.start()
+
+        async def start() -> LocalHost:
+            host = LocalHost(slots=SLOTS)  # built on its loop
+            await host.start()
+            return host
+
+        try:
+            self.host = self.submit(start()).result()
+        except BaseException:
+            self._end()
+            raise
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run it on the host's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it on the host's loop and await it on this one; once begun it is not cancelled."""
+        return await asyncio.shield(asyncio.wrap_future(self.submit(work)))
+
+    def close(self) -> None:
+        """Stop the host; what a database that is away does not answer is left to the sweepers."""
+        try:
+            self.submit(self.host.stop()).result(STOP_SECONDS)
+        except TimeoutError:
+            pass
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+
+_lock = threading.RLock()
+_stage: Stage | None = None
+_users = 0
+_prepared = False
+
+
+def enter() -> Stage:
+    """The process's stage, started by the first who needs it; ``leave`` when done. Blocks.
+
+    Raises:
+        ConfigurationError: The environment is wrong, or the database cannot be reached.
+        EmbeddedError: The database's server cannot be started.
+    """
+    global _stage, _users  # noqa: PLW0603
+    with _lock:
+        if _stage is not None and _stage.pid != os.getpid():
+            _stage, _users = None, 0  # a fork has the variables, but not the thread
+        if _stage is None:
+            _prepare()
+            _stage = Stage()
+        _users += 1
+        return _stage
+
+
+def leave() -> None:
+    """Say that ``enter``'s stage is not needed any more. It stays, for whoever comes next."""
+    global _users  # noqa: PLW0603
+    with _lock:
+        _users -= 1
+
+
+def close() -> None:
+    """Stop the stage, if nobody uses it."""
+    global _stage  # noqa: PLW0603
+    with _lock:
+        if _stage is None or _users > 0 or _stage.pid != os.getpid():
+            return
+        stage, _stage = _stage, None
+        stage.close()
+
+
+def _prepare() -> None:
+    """Services up, Django ready, tables current; once in a process."""
+    global _prepared  # noqa: PLW0603
+    if _prepared:
+        return
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+    from django.conf import settings  # noqa: PLC0415  reads that variable
+    from django.db import connections  # noqa: PLC0415
+
+    if not hasattr(settings, "ENVIRONMENT"):
+        raise ConfigurationError(
+            f"DJANGO_SETTINGS_MODULE is {os.environ['DJANGO_SETTINGS_MODULE']!r}, which are not "
+            "Heartbit's settings: unset it, or import them there from heartbit_site.settings."
+        )
+    from heartbit_site.bootstrap import prepare  # noqa: PLC0415
+
+    admin = prepare()
+    connections.close_all()  # this thread's own
+    if admin is not None:
+        _welcome(admin)
+    # Before concurrent.futures closes its executors, which stopping needs; `atexit` is later.
+    threading._register_atexit(_at_exit)  # type: ignore[attr-defined]
+    _prepared = True
+
+
+def _at_exit() -> None:
+    global _users  # noqa: PLW0603
+    _users = 0
+    close()
+
+
+def _welcome(admin: Admin) -> None:
+    sys.stderr.write(
+        f"Heartbit's first start: its admin is {admin.name} with the password {admin.password} "
+        "(shown only now: write it down).\n"
+    )

@@ -1,0 +1,315 @@
+"""``Heartbit``: say who works, with what, and who listens; then run a task."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import BaseModel
+
+from agents.context import strategy as context_strategy
+from agents.output.check import check_response_schema
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.config import rules
+from heartbit_site.library import backstage
+from heartbit_site.library.conversation import Conversation
+from heartbit_site.library.listeners import Listeners
+from heartbit_site.library.team import Member, Team, check_member, check_provider
+from heartbit_site.library.toolsource import given
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from types import TracebackType
+    from uuid import UUID
+
+    from heartbit_site.library.approvals import Ask
+    from heartbit_site.library.result import Result
+    from heartbit_site.library.toolsource import Given, Tool
+
+_KEY_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbit:
+    """A team of agents that works in this process.
+
+    Each step returns a new builder; the one it was called on stays as it was. Every step refuses
+    what it cannot use with a ``ConfigurationError``.
+
+    Attributes:
+        workspace: The slug of the workspace that the runs belong to.
+        team: Who works.
+        listeners: Who is told.
+        entries: The blackboard's first entries.
+        answer_type: What a structured answer becomes.
+    """
+
+    workspace: str = "default"
+    team: Team = field(default_factory=Team)
+    listeners: Listeners = field(default_factory=Listeners)
+    entries: Mapping[str, Any] = field(default_factory=dict)
+    answer_type: type[BaseModel] | None = None
+
+    def provider(self, model: str) -> Self:
+        """The model of agents that name none.
+
+        Args:
+            model: ``provider:model``, or a provider alone for its default model. Without this
+                step the environment decides, as for the command line.
+        """
+        name, _, rest = model.partition(":")
+        table = {"name": name, "model": rest}
+        check_provider(table)
+        return self._with_team(provider=table)
+
+    def agent(
+        self,
+        name: str,
+        prompt: str,
+        *,
+        tools: Sequence[Tool | Given] = (),
+        description: str = "",
+        **options: Any,
+    ) -> Self:
+        """Add an agent.
+
+        Args:
+            name: Lower-case letters, digits, ``-`` and ``_``.
+            prompt: Who it is and how it should work.
+            tools: Functions, what ``@tool`` marked, names of installed tools, or ``bind(...)``.
+            description: One sentence for the orchestrator.
+            options: Any key of ``[[agents]]`` in ``heartbit.toml``: ``model``, ``max_turns``,
+                ``temperature``, ``approval`` and so on.
+        """
+        table = {
+            "name": name,
+            "description": description,
+            "system_prompt": prompt,
+            **_plain(options),
+        }
+        if name in [member.table["name"] for member in self.team.members]:
+            raise ConfigurationError(f"Agent {name!r} is there already: give each its own name.")
+        member = _member(table, tools, leads=False)
+        return self._with_team(members=(*self.team.members, member))
+
+    def orchestrator(
+        self,
+        prompt: str | None = None,
+        *,
+        tools: Sequence[Tool | Given] = (),
+        **options: Any,
+    ) -> Self:
+        """Name who gets the task and delegates to the agents.
+
+        Two agents or more have one anyway; this step gives it a prompt, tools or limits.
+
+        Args:
+            prompt: Heartbit's own if None.
+            tools: As for ``agent``.
+            options: As for ``agent``, and ``max_parallel``, ``delegation_timeout_seconds``.
+        """
+        table = _plain(options) if prompt is None else {"system_prompt": prompt, **_plain(options)}
+        if prompt is None and not self.team.members:
+            table = {"system_prompt": "", **table}  # nobody to lead, so Heartbit's own is no use
+        return self._with_team(lead=_member(table, tools, leads=True))
+
+    def context(self, strategy: Mapping[str, Any]) -> Self:
+        """What of a long conversation the models are sent, for agents that say nothing.
+
+        Args:
+            strategy: Such as ``{"type": "sliding_window", "max_tokens": 50_000}``.
+        """
+        context_strategy.parse(dict(strategy))
+        return self._with_every(context_strategy=dict(strategy))
+
+    def response_schema(self, schema: Mapping[str, Any] | type[BaseModel]) -> Self:
+        """What the final answer has to fit: ``Result.structured``.
+
+        Args:
+            schema: A JSON Schema, or a pydantic class: then the answer is an instance of it.
+        """
+        answer_type: type[BaseModel] | None = None
+        if isinstance(schema, type):
+            if not issubclass(schema, BaseModel):
+                raise ConfigurationError(
+                    f"{schema.__name__} is no response schema: give a JSON Schema or a pydantic "
+                    "model."
+                )
+            answer_type, schema = schema, schema.model_json_schema()
+        check_response_schema(dict(schema))
+        builder = self._with_team(response_schema=dict(schema))
+        return replace(builder, answer_type=answer_type)
+
+    def approve(
+        self, ask: Ask, *, calls: Literal["effects", "always", "never"] = "effects"
+    ) -> Self:
+        """Let the program decide on tool calls that wait for a person.
+
+        Args:
+            ask: Called with each ``Approval``, one after the other, sync or async. True or
+                ``Approve()`` lets it run, ``Edit({...})`` with other arguments, False or
+                ``Deny("why")`` not.
+            calls: Which calls wait, for agents that have no ``approval`` of their own: those with
+                an effect, all, or none.
+        """
+        if calls not in ("effects", "always", "never"):
+            raise ConfigurationError(f'calls is {calls!r}: it is "effects", "always" or "never".')
+        builder = self._with_every(approval=calls)
+        return replace(builder, listeners=replace(self.listeners, ask=_callable(ask, "approve")))
+
+    def on_text(
+        self, callback: Callable[[str], Any], *, on_restart: Callable[[], Any] | None = None
+    ) -> Self:
+        """Stream what the agent that got the task says.
+
+        Args:
+            callback: Called with each piece, sync or async.
+            on_restart: Called when a model call is repeated: what came since the last tool call
+                is void, and comes again from its beginning.
+        """
+        listeners = replace(self.listeners, text=_callable(callback, "on_text"))
+        if on_restart is not None:
+            listeners = replace(listeners, restart=_callable(on_restart, "on_restart"))
+        return replace(self, listeners=listeners)
+
+    def on_event(self, callback: Callable[..., Any]) -> Self:
+        """Be told of each fact that is journaled, of sub-agents too.
+
+        Args:
+            callback: Called with each ``Event``, sync or async.
+        """
+        listeners = replace(self.listeners, event=_callable(callback, "on_event"))
+        return replace(self, listeners=listeners)
+
+    def blackboard(self, entries: Mapping[str, Any]) -> Self:
+        """Write the team's shared entries before it begins; its tools read and change them.
+
+        Args:
+            entries: JSON values by name, at most 200 characters long.
+        """
+        for key, value in entries.items():
+            if not isinstance(key, str) or not 1 <= len(key) <= _KEY_LENGTH:
+                raise ConfigurationError(
+                    f"The blackboard's entry {key!r} needs a name of 1 to {_KEY_LENGTH} characters."
+                )
+            try:
+                rules.storable_json(value)
+            except (ValueError, TypeError) as error:
+                raise ConfigurationError(f"The blackboard's entry {key!r} {error}.") from error
+        return replace(self, entries={**self.entries, **entries})
+
+    def run(self, task: str) -> Result:
+        """Do a task and wait for its end.
+
+        Raises:
+            ConfigurationError: It cannot be started, or an event loop runs here already.
+            EmbeddedError: The database's server cannot be started.
+        """
+        return block_on("run", "arun", lambda: self.arun(task))
+
+    async def arun(self, task: str) -> Result:
+        """Do a task; any number of them may be under way. Cancelling this cancels the run.
+
+        Raises:
+            ConfigurationError: It cannot be started.
+            EmbeddedError: The database's server cannot be started.
+        """
+        return await self._perform(task, None)
+
+    def conversation(self, *, title: str = "", id: UUID | str | None = None) -> Conversation:  # noqa: A002  as the attribute
+        """A thread with the team, where each message knows those before it.
+
+        Args:
+            title: What lists call it.
+            id: Go on with this one.
+        """
+        return Conversation(self._perform, title=title, id=id, block_on=block_on)
+
+    def close(self) -> None:
+        """End the process's shared host, unless others use it; the next run starts a new one."""
+        backstage.close()
+
+    async def aclose(self) -> None:
+        """As ``close``, without blocking the loop."""
+        await asyncio.to_thread(backstage.close)
+
+    def __enter__(self) -> Self:
+        backstage.enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        backstage.leave()
+        backstage.close()
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(backstage.enter)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        backstage.leave()
+        await self.aclose()
+
+    async def _perform(self, task: str, thread: Any) -> Result:
+        stage = await asyncio.to_thread(backstage.enter)
+        try:
+            # Models can be imported only now that Django is set up.
+            from heartbit_site.library.performance import attend  # noqa: PLC0415
+            from heartbit_site.library.start import Order  # noqa: PLC0415
+
+            order = Order(
+                task=task,
+                workspace=self.workspace,
+                team=self.team,
+                entries=self.entries,
+                thread=thread,
+            )
+            return await attend(stage, order, self.listeners, self.answer_type)
+        finally:
+            backstage.leave()
+
+    def _with_team(self, **changes: Any) -> Self:
+        return replace(self, team=replace(self.team, **changes))
+
+    def _with_every(self, **settings: Any) -> Self:
+        return self._with_team(every={**self.team.every, **settings})
+
+
+def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    """Await something from code that is not async; callbacks are called in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(start())
+    raise ConfigurationError(
+        f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
+    )
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Tuples are as good as lists for a person, and JSON knows only those."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
+
+
+def _member(table: dict[str, Any], tools: Sequence[Tool | Given], *, leads: bool) -> Member:
+    if isinstance(tools, str) or callable(tools):
+        raise ConfigurationError("tools is a list: write tools=[...].")
+    check_member(table, leads=leads)
+    return Member(table, tuple(given(tool) for tool in tools))
+
+
+def _callable(callback: Any, step: str) -> Any:
+    if not callable(callback) or inspect.isclass(callback):
+        raise ConfigurationError(f"{step} needs a function, not {callback!r}.")
+    return callback

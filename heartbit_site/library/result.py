@@ -1,0 +1,96 @@
+"""What a run of the library came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from heartbit_site.base.errors import HeartbitError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from decimal import Decimal
+    from uuid import UUID
+
+Status = Literal["succeeded", "failed", "cancelled", "quarantined"]
+
+
+class RunFailedError(HeartbitError):
+    """A run ended without an answer; the sentence is the run's own."""
+
+
+class AnswerError(HeartbitError):
+    """An answer fits its schema, but not the class it was asked for as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of a run and its sub-agents."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A fact of a run's journal.
+
+    Attributes:
+        run_id: The run; sub-agents have runs of their own.
+        agent: Its agent's name.
+        seq: Its place in that run's journal, from 1.
+        type: Such as ``tool.finished``; ``agents.events`` has all of them.
+        data: The fact itself, one of the classes there.
+        at: When it was journaled.
+    """
+
+    run_id: UUID
+    agent: str
+    seq: int
+    type: str
+    data: Any
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How a run ended.
+
+    Attributes:
+        text: The answer; of a run that did not succeed, what it had so far.
+        structured: The answer as the response schema wants it, or an instance of the pydantic
+            class that was given for it.
+        status: How it ended.
+        error: Why it did not succeed, in one sentence; else empty.
+        run_id: Its id: ``heartbit status <run_id>`` and the admin show its journal.
+        usage: Tokens, sub-agents included.
+        cost: US dollars, sub-agents included; None if a model's price is not known.
+        blackboard: The team's shared entries at the end.
+        events: The journals of the run and its sub-agents, as they were read.
+    """
+
+    text: str
+    structured: Any
+    status: Status
+    error: str
+    run_id: UUID
+    usage: Usage
+    cost: Decimal | None
+    blackboard: Mapping[str, Any]
+    events: tuple[Event, ...]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a final answer."""
+        return self.status == "succeeded"
+
+    def expect(self) -> Self:
+        """The result itself, if the run succeeded.
+
+        Raises:
+            RunFailedError: It did not; the sentence says why.
+        """
+        if not self.succeeded:
+            raise RunFailedError(self.error)
+        return self

@@ -1,0 +1,169 @@
+"""Who works on a task: the builder's agents, as the tables of a ``heartbit.toml``.
+
+So one set of rules says what an agent's settings are, with one set of sentences for what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.config import agreement, complaints
+from heartbit_site.config.sections import (
+    AgentSection,
+    OrchestratorSection,
+    ProviderSection,
+    Section,
+    ToolSection,
+)
+
+if TYPE_CHECKING:
+    from heartbit_site.config.complaints import Complaint
+    from heartbit_site.library.toolsource import Given
+
+Table = dict[str, Any]
+OWN_STEPS: Final = {
+    "team": "the orchestrator's team is every agent",
+    "system_prompt_file": "read the file and give its text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An agent.
+
+    Attributes:
+        table: Its table, but for the tools.
+        tools: Its tools.
+    """
+
+    table: Mapping[str, Any]
+    tools: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """Everything that decides which agents' rows a run needs.
+
+    Attributes:
+        provider: The provider's table; empty: as the command line.
+        members: Every agent but the orchestrator.
+        lead: The orchestrator, if it was named.
+        every: Settings of all agents that do not have them.
+        response_schema: Of whom the task is given to.
+    """
+
+    provider: Mapping[str, Any] = field(default_factory=dict)
+    members: tuple[Member, ...] = ()
+    lead: Member | None = None
+    every: Mapping[str, Any] = field(default_factory=dict)
+    response_schema: Mapping[str, Any] | None = None
+
+    @property
+    def tools(self) -> tuple[Given, ...]:
+        """The tools of all of them."""
+        everyone = (*self.members, *([self.lead] if self.lead else []))
+        return tuple(tool for member in everyone for tool in member.tools)
+
+    def content(self, default_team: tuple[Member, ...]) -> Table:
+        """The team as a configuration file's content.
+
+        Args:
+            default_team: Who works when nobody was named.
+        """
+        members = self.members
+        if not members and self.lead is None:
+            members = default_team
+        agents = [self._table(member) for member in members]
+        lead = self._table(self.lead) if self.lead is not None else None
+        if lead is None and len(agents) > 1:
+            lead = dict(self.every)
+        if self.response_schema is not None:
+            (agents[0] if lead is None else lead)["response_schema"] = dict(self.response_schema)
+        content: Table = {"agents": agents}
+        if lead is not None:
+            content["orchestrator"] = lead
+        if self.provider:
+            content["provider"] = dict(self.provider)
+        return content
+
+    def _table(self, member: Member) -> Table:
+        tools = [{"name": tool.name, **tool.settings} for tool in member.tools]
+        return {**self.every, **member.table, "tools": tools}
+
+
+def check_provider(table: Table) -> None:
+    """Check what names a model.
+
+    Raises:
+        ConfigurationError: No such provider, or no model.
+    """
+    content = {"provider": table}
+    _refuse(complaints.check(ProviderSection, table, ("provider",)), content)
+    _refuse(agreement.check(content), content)
+
+
+def check_member(table: Table, *, leads: bool) -> None:
+    """Check an agent's settings, but for its tools.
+
+    Raises:
+        ConfigurationError: One sentence that names the agent and the setting.
+    """
+    name = table.get("name", agreement.ORCHESTRATOR)
+    for key, instead in OWN_STEPS.items():
+        if key in table:
+            raise ConfigurationError(f"Agent {name!r}: {key} is not taken here; {instead}.")
+    content = {"orchestrator": table} if leads else {"agents": [table]}
+    path = ("orchestrator",) if leads else ("agents", 0)
+    section: type[Section] = OrchestratorSection if leads else AgentSection
+    _refuse(complaints.check(section, table, path), content)
+
+
+def check(content: Table) -> None:
+    """Check a whole team, tools included; Django has to be set up.
+
+    Raises:
+        ConfigurationError: One sentence that names the agent and the setting.
+    """
+    if "orchestrator" in content:
+        orchestrator = content["orchestrator"]
+        _refuse(complaints.check(OrchestratorSection, orchestrator, ("orchestrator",)), content)
+    for index, agent in enumerate(content["agents"]):
+        _refuse(complaints.check(AgentSection, agent, ("agents", index)), content)
+    _refuse(agreement.check(content), content)
+
+
+def check_tool(name: str, settings: Mapping[str, Any]) -> None:
+    """Check how a tool is bound, but for whether it is installed.
+
+    Raises:
+        ConfigurationError: One sentence that names the tool and the setting.
+    """
+    found = complaints.check(ToolSection, {"name": name, **settings}, ("tools", 0))
+    for path, message in found:
+        if path[2:] != ("name",):
+            raise ConfigurationError(f"Tool {name!r}: {_sentence(path[2:], message)}")
+
+
+def _refuse(found: Any, content: Table) -> None:
+    complaint: Complaint | None = next(iter(found), None)
+    if complaint is None:
+        return
+    path, message = complaint
+    match path:
+        case ("agents", int(index), *rest):
+            place, rest = f"Agent {content['agents'][index].get('name')!r}", rest
+        case ("orchestrator", *rest):
+            name = content["orchestrator"].get("name", agreement.ORCHESTRATOR)
+            place = f"Agent {name!r}"
+        case _:
+            place, rest = "The provider", list(path[1:])
+    raise ConfigurationError(f"{place}: {_sentence(tuple(rest), message)}")
+
+
+def _sentence(path: tuple[Any, ...], message: str) -> str:
+    label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    sentence = f"{label.removeprefix('.')} {message}"
+    return sentence if sentence.endswith("?") else f"{sentence}."
