@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from agents.admin import agent, run, version, worker
+from agents.admin import agent, provider_account, run, version, worker
 
-__all__ = ["agent", "run", "version", "worker"]
+__all__ = ["agent", "provider_account", "run", "version", "worker"]

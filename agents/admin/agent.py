@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.admin import queries, words
-from agents.admin.forms import AgentForm, StartRunForm, ToolBindingForm, default_workspace
-from agents.models import Agent, AgentVersion, ToolBinding
+from agents.admin import queries, strategy_form, words
+from agents.admin.bindings import ToolBindingInline
+from agents.admin.forms import AgentForm, StartRunForm, default_workspace
+from agents.choices import RunStatus
+from agents.models import Agent, AgentVersion
 from heartbit_site.base.admin.themed import (
     ModelAdmin,
     ReadOnlyInline,
-    TabularInline,
     ask_again,
     dialog,
     pill,
@@ -29,31 +30,9 @@ from heartbit_site.base.errors import ConfigurationError, HeartbitError
 if TYPE_CHECKING:
     from django import forms
     from django.db.models import ManyToManyField, QuerySet
-    from django.db.models.fields import Field
     from django.utils.safestring import SafeString
 
 TAB = ("tab",)
-
-
-class ToolBindingInline(TabularInline[ToolBinding, Agent]):
-    """The tools an agent is given."""
-
-    model = ToolBinding
-    form = ToolBindingForm
-    fields = ("tool", "enabled")
-    verbose_name = "tool"
-    verbose_name_plural = "tools"
-    extra = 0
-    tab = True
-    hide_title = True
-
-    def formfield_for_dbfield(
-        self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.Field | None:
-        """A list of tools instead of a line of text."""
-        if db_field.name == "tool":
-            kwargs |= {"widget": UnfoldAdminSelectWidget(), "help_text": ""}
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
 class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
@@ -89,32 +68,47 @@ class AgentAdmin(ModelAdmin[Agent]):
     """What people edit. Saving publishes a version; runs are pinned to versions."""
 
     form = AgentForm
-    list_display = ("who", "uses", "members", "published", "last_status", "last_time")
+    list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
     list_display_links = ("who",)
     list_select_related = ("current_version", "workspace")
-    list_filter = ("workspace",)
+    list_filter = ("workspace", "enabled")
     search_fields = ("name", "description")
     warn_unsaved_form = True
     filter_horizontal = ("team",)
     inlines = (ToolBindingInline, VersionInline)
-    actions = ()
+    actions = ("start_again", "stop")
     actions_detail = ("start",)
+    conditional_fields = strategy_form.conditions()
     fieldsets = (
-        (None, {"fields": ("workspace", "name", "description", "system_prompt")}),
-        ("Model", {"classes": TAB, "fields": ("model", "temperature", "max_tokens")}),
+        (None, {"fields": ("workspace", "name", "description", "system_prompt", "enabled")}),
         (
-            "Team",
-            {"classes": TAB, "fields": ("team", "max_parallel", "delegation_timeout_seconds")},
+            "Model",
+            {
+                "classes": TAB,
+                "fields": (
+                    *("model", "fallback_models"),
+                    ("temperature", "reasoning_effort", "max_tokens"),
+                    "stop",
+                    ("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
+                ),
+            },
         ),
+        ("Approval", {"classes": TAB, "fields": ("approval",)}),
+        ("Answer", {"classes": TAB, "fields": ("response_schema",)}),
+        ("Conversation", {"classes": TAB, "fields": strategy_form.FIELDS}),
         (
             "Limits",
             {
                 "classes": TAB,
                 "fields": (
-                    *("max_turns", "timeout_seconds"),
-                    *("tool_timeout_seconds", "max_tool_output_bytes"),
+                    ("max_turns", "timeout_seconds"),
+                    ("tool_timeout_seconds", "max_tool_output_bytes"),
                 ),
             },
+        ),
+        (
+            "Team",
+            {"classes": TAB, "fields": ("team", ("max_parallel", "delegation_timeout_seconds"))},
         ),
         ("Execution", {"classes": TAB, "fields": ("queue",)}),
     )
@@ -122,10 +116,10 @@ class AgentAdmin(ModelAdmin[Agent]):
     # ---------------------------------------------------------------------------------------- list
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
-        """With the team and, on the list, the newest run."""
-        agents = super().get_queryset(request)
+        """What people edit; on the list with the team, the newest run and whether one is live."""
+        agents = super().get_queryset(request).filter(origin="")
         if request.resolver_match and request.resolver_match.url_name == "agents_agent_changelist":
-            return queries.with_last_run(agents).prefetch_related("team")
+            return queries.with_runs(agents).prefetch_related("team")
         return agents
 
     @admin.display(description="agent", ordering="name")
@@ -136,6 +130,11 @@ class AgentAdmin(ModelAdmin[Agent]):
             agent.name,
             agent.description,
         )
+
+    @admin.display(description="state")
+    def state(self, agent: Agent) -> SafeString:
+        """Whether it works, could, or must not."""
+        return words.agent_pill(_state(agent))
 
     @admin.display(description="model", ordering="model")
     def uses(self, agent: Agent) -> str:
@@ -256,7 +255,33 @@ class AgentAdmin(ModelAdmin[Agent]):
             if version.pk != before:
                 messages.success(request, f"Published as well: {leader.name} v{version.number}.")
 
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: Agent,
+        form: Any,
+        change: bool,  # noqa: FBT001  Django\'s signature
+    ) -> None:
+        """An agent that was stopped and is not any more begins anew."""
+        if change and "enabled" in form.changed_data and obj.enabled:
+            obj.enabled_at = timezone.now()
+        super().save_model(request, obj, form, change)
+
     # ------------------------------------------------------------------------------------- actions
+
+    @admin.action(description="Enable", permissions=["change"])
+    def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        """They take runs again."""
+        count = agents.filter(enabled=False).update(enabled=True, enabled_at=timezone.now())
+        messages.success(request, f"{words.counted(count, 'agent')} enabled.")
+
+    @admin.action(description="Stop", permissions=["change"])
+    def stop(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        """They take no new runs; what runs goes on to its end."""
+        count = agents.filter(enabled=True).update(enabled=False)
+        messages.success(
+            request, f"{words.counted(count, 'agent')} stopped: no new runs; live ones go on."
+        )
 
     def has_start_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Starting a run adds one."""
@@ -290,6 +315,17 @@ def _last_run(agent: Agent) -> dict[str, str] | None:
     return found
 
 
+def _state(agent: Agent) -> str:
+    """As ``agents.metrics`` has it, from what the list has read already."""
+    if not agent.enabled:
+        return "stopped"
+    if getattr(agent, "has_live_run", False):
+        return "busy"
+    run = _last_run(agent)
+    failed = run is not None and run["status"] in (RunStatus.FAILED, RunStatus.QUARANTINED)
+    return "error" if failed else "idle"
+
+
 def _edited(request: HttpRequest) -> str | None:
     """The id of the agent on this page; None on the page that adds one."""
     return request.resolver_match.kwargs.get("object_id") if request.resolver_match else None
@@ -302,7 +338,7 @@ def _with_workspace(agent: Any) -> str:
 def _colleagues(request: HttpRequest) -> QuerySet[Agent]:
     """The agents that the one on this page may have in its team."""
     own = _edited(request)
-    agents = Agent.objects.order_by("workspace", "name")
+    agents = Agent.objects.filter(origin="").order_by("workspace", "name")
     if own is None:
         return agents.select_related("workspace")
     workspace = Agent.objects.filter(pk=own).values("workspace")

@@ -5,28 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.text import Truncator
+from unfold.widgets import UnfoldAdminSelectWidget
 
+from agents.actions.check_agent import check_agent
+from agents.admin import strategy_form
+from agents.admin.json_fields import JSONListText, JSONText, json_widget
 from agents.llm.providers import PROVIDERS
-from agents.models import Agent, ToolBinding
+from agents.models import Agent
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.toolspec import Effect
-from tools.registry import registry
-
-EFFECTS = {
-    Effect.PURE: "Pure: may run again",
-    Effect.IDEMPOTENT: "Idempotent: runs again with the same key",
-    Effect.TRANSACTIONAL: "Transactional: exactly once, with its result",
-    Effect.AT_MOST_ONCE: "At most once: never repeated by itself",
-}
-
 
 FIELDS = (
-    *("workspace", "name", "description", "system_prompt", "model", "temperature", "max_tokens"),
+    *("workspace", "name", "description", "system_prompt", "enabled"),
+    *("model", "fallback_models", "temperature", "reasoning_effort", "max_tokens", "stop"),
+    *("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
+    *("approval", "response_schema"),
     *("max_turns", "timeout_seconds", "tool_timeout_seconds", "max_tool_output_bytes"),
     *("team", "max_parallel", "delegation_timeout_seconds", "queue"),
 )
+_JUDGED = ("response_schema", "stop", "fallback_models", "model")  # by ``check_agent``
 
 
 def check_model(name: str) -> str:
@@ -51,18 +49,59 @@ class AgentForm(forms.ModelForm[Agent]):
     """
 
     refusal = ""
+    context_type = forms.ChoiceField(
+        label="What the model is sent of a long conversation",
+        choices=[(kind.type, title) for kind, title in strategy_form.TITLES.items()],
+        widget=UnfoldAdminSelectWidget(),
+    )
+    context_max_tokens = strategy_form.number_field("max_tokens")
+    context_count = strategy_form.number_field("count")
+    context_threshold = strategy_form.number_field("threshold")
+    context_recent = strategy_form.number_field("recent")
+    context_keep_recent = strategy_form.number_field("keep_recent")
 
     class Meta:
         model = Agent
         fields = FIELDS
-        widgets = {"system_prompt": text_widget(rows=10)}
+        field_classes = {
+            "fallback_models": JSONListText,
+            "stop": JSONListText,
+            "response_schema": JSONText,
+        }
+        widgets = {
+            "system_prompt": text_widget(rows=10),
+            "fallback_models": json_widget(rows=2, placeholder='["anthropic:claude-sonnet"]'),
+            "stop": json_widget(rows=2, placeholder='["END"]'),
+            "response_schema": json_widget(
+                rows=12, placeholder='{"type": "object", "properties": {"answer": {...}}}'
+            ),
+        }
+        labels = {
+            "max_retries": "Retries",
+            "retry_base_delay_ms": "First pause (ms)",
+            "retry_max_delay_ms": "Longest pause (ms)",
+            "max_tokens": "Longest answer (tokens)",
+            "approval": "Calls that wait for a person",
+            "response_schema": "Form of the answer",
+            "max_turns": "Model calls",
+            "timeout_seconds": "Time (seconds)",
+            "tool_timeout_seconds": "Time of one tool call (seconds)",
+            "max_tool_output_bytes": "Result of one tool call (bytes)",
+            "delegation_timeout_seconds": "Longest wait (seconds)",
+            "stop": "Stop texts",
+        }
+        help_texts = {"approval": "What a tool itself says wins."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial = strategy_form.initial(self.instance.context_strategy) | self.initial
 
     def clean_model(self) -> str:
         """See ``check_model``."""
         return check_model(self.cleaned_data["model"])
 
     def clean(self) -> dict[str, Any] | None:
-        """A team is made of other agents of the same workspace."""
+        """A free name, a team of other agents of the same workspace, a whole context strategy."""
         cleaned = super().clean()
         workspace = self.cleaned_data.get("workspace") or getattr(self.instance, "workspace", None)
         for member in self.cleaned_data.get("team") or ():
@@ -70,43 +109,47 @@ class AgentForm(forms.ModelForm[Agent]):
                 self.add_error("team", f"{member.name} belongs to another workspace.")
             if member.pk == self.instance.pk:
                 self.add_error("team", f"{member.name} cannot be in its own team.")
+        self._check_name(workspace)
+        self._read_strategy()
         if self.refusal:
             raise forms.ValidationError(self.refusal)
         return cleaned
 
+    def _check_name(self, workspace: Workspace | None) -> None:
+        """Django leaves this to us: a part of the constraint, the origin, is not in the form."""
+        name = self.cleaned_data.get("name")
+        others = Agent.objects.filter(workspace=workspace, name=name, origin="")
+        if name and others.exclude(pk=self.instance.pk).exists():
+            self.add_error("name", f"The workspace already has an agent named {name}.")
 
-class ToolBindingForm(forms.ModelForm[ToolBinding]):
-    """One tool, chosen from the installed ones."""
+    def _read_strategy(self) -> None:
+        if set(strategy_form.FIELDS) & set(self.errors):
+            return
+        chosen, problems = strategy_form.read(self.cleaned_data)
+        for field, problem in problems.items():
+            self.add_error(field, problem)
+        if chosen is not None:
+            self.instance.context_strategy = chosen
 
-    class Meta:
-        model = ToolBinding
-        fields = ("tool", "enabled")
+    def _post_clean(self) -> None:
+        """Django's last step, after the row has its values: what only Heartbit can judge."""
+        super()._post_clean()  # type: ignore[misc]  # not in the stubs
+        if self.errors:
+            return
+        try:
+            check_agent(self.instance)
+        except ConfigurationError as error:
+            self._refuse(str(error))
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        widget = self.fields["tool"].widget
-        if isinstance(widget, forms.Select):
-            widget.choices = tool_choices(self.instance.tool)
-
-
-def tool_choices(current: str = "") -> list[tuple[str, Any]]:
-    """The installed tools by effect class; ``current`` is offered even when it is not installed."""
-    choices: list[tuple[str, Any]] = [("", "Select a tool")]
-    for effect, title in EFFECTS.items():
-        tools = [
-            (spec.name, f"{spec.name} · {_sentence(spec.description)}")
-            for spec in registry.values()
-            if spec.effect is effect
-        ]
-        if tools:
-            choices.append((title, sorted(tools)))
-    if current and current not in registry:
-        choices.append((current, f"{current} · not installed any more"))
-    return choices
-
-
-def _sentence(description: str) -> str:
-    return Truncator(description.partition("\n")[0].partition(". ")[0]).chars(90)
+    def _refuse(self, message: str) -> None:
+        """Say at its field what ``check_agent`` says of one; of tools, what was sent is judged."""
+        _, place, sentence = message.partition(f"Agent {self.instance.name!r}")
+        field = next((name for name in _JUDGED if place and sentence[2:].startswith(name)), None)
+        if field == "model":  # the agent's own has passed ``check_model``
+            field = "fallback_models"
+        if field is not None:
+            sentence = sentence.partition(": ")[2]
+            self.add_error(field, sentence[:1].upper() + sentence[1:])
 
 
 class StartRunForm(DialogForm):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
@@ -39,14 +39,16 @@ class Spent:
     unpriced: int
 
 
-def with_last_run(agents: QuerySet[Agent]) -> QuerySet[Agent]:
-    """Agents with ``last_run``: id, status and time of the newest one, or null."""
+def with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:
+    """Agents with ``has_live_run`` and ``last_run``: the newest one's id, status, time, or null."""
     # The workspace is redundant, but lets the planner walk runs from the newest (run_recent).
     runs = Run.objects.filter(workspace=OuterRef("workspace"), version__agent=OuterRef("pk"))
     newest = runs.order_by("-created_at").values(
         found=JSONObject(id="id", status="status", at="created_at")
     )
-    return agents.annotate(last_run=Subquery(newest[:1]))
+    return agents.annotate(
+        last_run=Subquery(newest[:1]), has_live_run=Exists(runs.filter(status__in=LIVE))
+    )
 
 
 def tree(root_id: UUID) -> list[Run]:
@@ -79,6 +81,12 @@ def spent_by(run_ids: Iterable[UUID]) -> Spent:
 def spent_since(moment: datetime) -> Spent:
     """What everybody used since then."""
     return _spent(UsageEntry.objects.filter(at__gte=moment))
+
+
+def spent_with(workspace_id: int, provider: str, *, since: datetime) -> Spent:
+    """What a workspace used of one provider since then."""
+    entries = UsageEntry.objects.filter(workspace=workspace_id, at__gte=since)
+    return _spent(entries.filter(model__startswith=f"{provider}:"))
 
 
 def _spent(entries: QuerySet[UsageEntry]) -> Spent:

@@ -40,6 +40,12 @@ CALL_TONES: dict[str, Tone] = {
     CallStatus.CANCELLED: "",
     CallStatus.UNCERTAIN: "warning",
 }
+AGENT_TONES: dict[str, Tone] = {
+    "idle": "",
+    "busy": "info",
+    "error": "danger",
+    "stopped": "warning",
+}
 
 
 def run_pill(status: str) -> SafeString:
@@ -50,6 +56,16 @@ def run_pill(status: str) -> SafeString:
 def call_pill(status: str) -> SafeString:
     """A tool call's status."""
     return pill(str(CallStatus(status).label), tone=CALL_TONES[status])
+
+
+def agent_pill(state: str) -> SafeString:
+    """What an agent is doing."""
+    return pill(state.capitalize(), tone=AGENT_TONES[state])
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 agent``, ``2 agents``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def short(run_id: UUID) -> str:

@@ -27,7 +27,7 @@ from agents.runtime.models import Models
 from agents.runtime.process import Configuration, Outside, Process
 from agents.runtime.sweeper import Duty, Sweeper
 from heartbit_site.base import aio
-from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
 from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
 
@@ -61,13 +61,15 @@ class Host(ABC):
     ) -> None:
         local_url: Callable[[], str] = import_string(settings.HEARTBIT_LOCAL_MODEL_URL)
         self._providers = create_client()
-        self._guarded = guarded_client(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOW))
+        allow = parse_allow(settings.HEARTBIT_HTTP_ALLOW)
+        self._guarded = guarded_client(allow=allow)
+        self._typed = guarded_model_client(allow=allow)
         default_model = factory.default_model(os.environ)
         outside = Outside(
             registry=registry,
             window=window,
             doorbell=doorbell,
-            models=Models(self._providers, self._guarded, local_url=local_url, limiter=limiter),
+            models=Models(self._providers, self._typed, local_url=local_url, limiter=limiter),
             guarded=self._guarded,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
         )
@@ -105,6 +107,7 @@ class Host(ABC):
         await self.process.stop()
         await self._providers.aclose()
         await self._guarded.aclose()
+        await self._typed.aclose()
 
     @abstractmethod
     def _free_slots(self) -> int:

@@ -22,6 +22,7 @@ from heartbit_site.cli.escape import compact_json, visible
 from heartbit_site.cli.fleet import warn_without_worker
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
+from heartbit_site.cli.table import print_table
 from heartbit_site.cli.until import moment
 from heartbit_site.cli.waiting import closed, described, short_id, waiting_calls
 from heartbit_site.first_start import default_workspace
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from heartbit_site.cli.question import WaitingCall
 
 ARGUMENTS_WIDTH: Final = 60
+COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +67,7 @@ def overview(*, as_json: bool) -> int:
     if is_interactive():
         _ask(calls)
         return OK
-    for text in _table(calls):
-        write(text)
+    print_table(COLUMNS, [_cells(call) for call in calls])
     return OK
 
 
@@ -207,14 +208,13 @@ def _warn(call: WaitingCall) -> None:
         note(f"Its process has ended: `heartbit resume {short_id(call.root_id)}` goes on with it.")
 
 
-def _table(calls: Sequence[WaitingCall]) -> list[str]:
-    now = datetime.now(UTC)
-    lines = [f"{'RUN':<18}  {'CALL':<6}  {'WAITS':>10}  {'AGENT':<16}  TOOL"]
-    for call in calls:
-        age = seconds((now - call.since).total_seconds()) if call.since else ""
-        arguments = one_line(compact_json(dict(call.arguments)), ARGUMENTS_WIDTH)
-        lines.append(
-            f"{short_id(call.run_id):<18}  {call.call_id:<6}  {age:>10}  "
-            f"{one_line(call.agent, 16):<16}  {one_line(call.tool, 40)} {arguments}"
-        )
-    return lines
+def _cells(call: WaitingCall) -> tuple[str, ...]:
+    waited = (datetime.now(UTC) - call.since).total_seconds() if call.since else None
+    arguments = one_line(compact_json(dict(call.arguments)), ARGUMENTS_WIDTH)
+    return (
+        short_id(call.run_id),
+        call.call_id,
+        "" if waited is None else seconds(waited),
+        one_line(call.agent, 16),
+        f"{one_line(call.tool, 40)} {arguments}",
+    )

@@ -83,7 +83,8 @@ class Lines(Display):
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Keep the lines until the question is answered."""
-        self._held = held = []
+        held: list[str] = []
+        self._held = held
         try:
             yield
         finally:

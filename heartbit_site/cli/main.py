@@ -18,23 +18,27 @@ import typer
 import typer.main
 
 from heartbit_site.cli import errors, options
+from heartbit_site.cli.commands.agents import agents
 from heartbit_site.cli.commands.approve import approve
 from heartbit_site.cli.commands.cancel import cancel
+from heartbit_site.cli.commands.completion import completion, prepare
 from heartbit_site.cli.commands.config import config
 from heartbit_site.cli.commands.doctor import doctor
 from heartbit_site.cli.commands.down import down
 from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.commands.resume import resume
 from heartbit_site.cli.commands.run import run
+from heartbit_site.cli.commands.runs import runs
 from heartbit_site.cli.commands.serve import serve
 from heartbit_site.cli.commands.status import status
 from heartbit_site.cli.commands.submit import submit
+from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 
 COMMANDS: Final = (
     *(run, submit, status, approve, result, resume, cancel),
-    *(config,),
-    *(serve, up, down, doctor),
+    *(runs, agents, tools, config),
+    *(serve, up, down, doctor, completion),
 )
 NAMES: Final = tuple(
     str(command.info.name) if isinstance(command, typer.Typer) else command.__name__
@@ -96,6 +100,7 @@ def main() -> None:
 def _run(arguments: list[str], *, debug: bool) -> int:
     try:
         errors.set_up_logging(debug=debug)
+        prepare()
         command = typer.main.get_command(app)
         code = command.main(_with_command(arguments), prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:

@@ -24,7 +24,7 @@ from agents.querysets import events_after, find_run, tree
 from heartbit_site.cli import describe, errors
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.fleet import stay, warn_without_worker
-from heartbit_site.cli.outcome import conclude, reason
+from heartbit_site.cli.outcome import answer, conclude, reason
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.render import ASCII, STYLES, UNICODE, Canvas, render
 from heartbit_site.cli.tree import Tree
@@ -35,6 +35,7 @@ AGENT_WIDTH: Final = 20
 TASK_WIDTH: Final = 200
 SHORT_ID: Final = 13  # the milliseconds of a UUIDv7: what tells two runs apart
 CANCEL_PATIENCE: Final = 10.0
+NO_RUNS: Final = 'No runs yet: heartbit "<task>" starts one.'
 
 
 def last_runs(count: int, *, watch: bool, as_json: bool) -> int:
@@ -44,15 +45,26 @@ def last_runs(count: int, *, watch: bool, as_json: bool) -> int:
         return OK
     console = Console(highlight=False)
     if not watch:
-        for line in _table(count, console):
-            console.print(line, soft_wrap=True)
-        return OK
+        return list_runs(count, agent="", status="", as_json=False)
     if not sys.stdout.isatty():
         raise CommandError("Name a run to watch; the list is watched on a terminal only.", USAGE)
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            live.update(Group(*_table(count, console)), refresh=True)
+            live.update(Group(*_table(_last(count), console)), refresh=True)
             time.sleep(REFRESH_SECONDS)
+
+
+def list_runs(count: int, *, agent: str, status: str, as_json: bool) -> int:
+    """List the last runs of an agent, or in a state, or of all."""
+    runs = _last(count, agent=agent, status=status)
+    if as_json:
+        write_json({"runs": [describe.run_row(run) for run in runs]})
+        return OK
+    console = Console(highlight=False)
+    none = "No such runs." if agent or status else NO_RUNS
+    for line in _table(runs, console, none=none):
+        console.print(line, soft_wrap=True)
+    return OK
 
 
 def one_run(text: str, *, watch: bool, as_json: bool, plain: bool) -> int:
@@ -65,19 +77,24 @@ def one_run(text: str, *, watch: bool, as_json: bool, plain: bool) -> int:
     if as_json:
         write_json(describe.run_tree(run, rows))
         return OK
+    print_tree(run, rows)
+    if run.status in LIVE:
+        warn_without_worker(run)
+    elif run.output:
+        write(f"\n{answer(run)}")
+    elif run.status in TERMINAL:
+        write(f"\n{reason(run)}")
+    return OK
+
+
+def print_tree(run: Run, rows: list[Run]) -> None:
+    """A run's id, its task, and its tree as it is now."""
     console = Console(highlight=False)
     glyphs = ASCII if console.options.ascii_only else UNICODE
     console.print(Text(f"Run {run.pk}"), soft_wrap=True)
     console.print(Text(f"Task: {one_line(run.task)}"), soft_wrap=True)
     for line in render(_fold(rows), Canvas(console.width, datetime.now(UTC), glyphs=glyphs)):
         console.print(line, soft_wrap=True)
-    if run.status in LIVE:
-        warn_without_worker(run)
-    elif run.output:
-        write(f"\n{run.output}")
-    elif run.status in TERMINAL:
-        write(f"\n{reason(run)}")
-    return OK
 
 
 def result(text: str, *, wait: bool, as_json: bool) -> int:
@@ -137,15 +154,17 @@ def _fold(rows: list[Run]) -> Tree:
     return found
 
 
-def _last(count: int) -> list[Run]:
-    runs = Run.objects.filter(workspace=default_workspace(), parent__isnull=True)
+def _last(count: int, *, agent: str = "", status: str = "") -> list[Run]:
+    """Those that people started; of a named agent, also those it did as a sub-agent."""
+    runs = Run.objects.filter(workspace=default_workspace())
+    runs = runs.filter(agent=agent) if agent else runs.filter(parent__isnull=True)
+    runs = runs.filter(status=status) if status else runs
     return list(runs.order_by("-created_at")[:count])
 
 
-def _table(count: int, console: Console) -> list[Text]:
-    runs = _last(count)
+def _table(runs: list[Run], console: Console, *, none: str = NO_RUNS) -> list[Text]:
     if not runs:
-        return [Text('No runs yet: heartbit "<task>" starts one.', style="dim")]
+        return [Text(none, style="dim")]
     now = datetime.now(UTC)
     names = max(5, *(len(one_line(run.agent, AGENT_WIDTH)) for run in runs))
     head = (

@@ -10,13 +10,13 @@ import asyncio
 import os
 import sys
 import threading
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from concurrent.futures import Future
 
     from agents.runtime.host import LocalHost
     from heartbit_site.first_start import Admin
@@ -35,9 +35,7 @@ class Stage:
 
         self.pid = os.getpid()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="heartbit", daemon=True
-        )
+        self._thread = threading.Thread(target=self._loop.run_forever, name="heartbit", daemon=True)
         self._thread.start()
 
         async def start() -> LocalHost:
@@ -88,7 +86,7 @@ def enter() -> Stage:
         ConfigurationError: The environment is wrong, or the database cannot be reached.
         EmbeddedError: The database's server cannot be started.
     """
-    global _stage, _users  # noqa: PLW0603
+    global _stage, _users
     with _lock:
         if _stage is not None and _stage.pid != os.getpid():
             _stage, _users = None, 0  # a fork has the variables, but not the thread
@@ -101,14 +99,14 @@ def enter() -> Stage:
 
 def leave() -> None:
     """Say that ``enter``'s stage is not needed any more. It stays, for whoever comes next."""
-    global _users  # noqa: PLW0603
+    global _users
     with _lock:
         _users -= 1
 
 
 def close() -> None:
     """Stop the stage, if nobody uses it."""
-    global _stage  # noqa: PLW0603
+    global _stage
     with _lock:
         if _stage is None or _users > 0 or _stage.pid != os.getpid():
             return
@@ -118,7 +116,7 @@ def close() -> None:
 
 def _prepare() -> None:
     """Services up, Django ready, tables current; once in a process."""
-    global _prepared  # noqa: PLW0603
+    global _prepared
     if _prepared:
         return
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
@@ -142,7 +140,7 @@ def _prepare() -> None:
 
 
 def _at_exit() -> None:
-    global _users  # noqa: PLW0603
+    global _users
     _users = 0
     close()
 

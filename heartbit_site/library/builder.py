@@ -111,8 +111,6 @@ class Heartbit:
             options: As for ``agent``, and ``max_parallel``, ``delegation_timeout_seconds``.
         """
         table = _plain(options) if prompt is None else {"system_prompt": prompt, **_plain(options)}
-        if prompt is None and not self.team.members:
-            table = {"system_prompt": "", **table}  # nobody to lead, so Heartbit's own is no use
         return self._with_team(lead=_member(table, tools, leads=True))
 
     def context(self, strategy: Mapping[str, Any]) -> Self:
@@ -218,7 +216,7 @@ class Heartbit:
         """
         return await self._perform(task, None)
 
-    def conversation(self, *, title: str = "", id: UUID | str | None = None) -> Conversation:  # noqa: A002  as the attribute
+    def conversation(self, *, title: str = "", id: UUID | str | None = None) -> Conversation:
         """A thread with the team, where each message knows those before it.
 
         Args:
@@ -261,7 +259,7 @@ class Heartbit:
         backstage.leave()
         await self.aclose()
 
-    async def _perform(self, task: str, thread: Any) -> Result:
+    async def _perform(self, task: str, thread: Conversation | None) -> Result:
         stage = await asyncio.to_thread(backstage.enter)
         try:
             # Models can be imported only now that Django is set up.
@@ -288,18 +286,18 @@ class Heartbit:
 
 def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     """Await something from code that is not async; callbacks are called in this thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(start())
-    raise ConfigurationError(
-        f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
-    )
+    if asyncio._get_running_loop() is not None:
+        raise ConfigurationError(
+            f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
+        )
+    return asyncio.run(start())
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
     """Tuples are as good as lists for a person, and JSON knows only those."""
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
+    return {
+        key: list(value) if isinstance(value, tuple) else value for key, value in options.items()
+    }
 
 
 def _member(table: dict[str, Any], tools: Sequence[Tool | Given], *, leads: bool) -> Member:

@@ -9,7 +9,7 @@ from uuid import UUID
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
 
     from heartbit_site.library.result import Result
 
@@ -26,10 +26,10 @@ class Conversation:
 
     def __init__(
         self,
-        perform: Callable[[str, Any], Awaitable[Result]],
+        perform: Callable[[str, Conversation], Coroutine[Any, Any, Result]],
         *,
         title: str,
-        id: UUID | str | None,  # noqa: A002  as the attribute
+        id: UUID | str | None,
         block_on: Callable[..., Result],
     ) -> None:
         try:

@@ -5,7 +5,6 @@ So one set of rules says what an agent's settings are, with one set of sentences
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,8 @@ from heartbit_site.config.sections import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from heartbit_site.config.complaints import Complaint
     from heartbit_site.library.toolsource import Given
 

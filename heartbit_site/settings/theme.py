@@ -95,6 +95,7 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Workspaces", "domain", "base.workspace"),
+                    _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
                     _page("API keys", "key", "base.apikey"),
                     _page("Users", "person", "auth.user"),
                     _page("Groups", "group", "auth.group"),

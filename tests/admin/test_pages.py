@@ -20,7 +20,9 @@ from django_celery_beat.models import (
 
 from agents.admin.words import CALL_TONES, RUN_TONES
 from agents.choices import CallStatus, RunStatus
+from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.base.models import ProviderAccount
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ def full(workspace: Workspace) -> None:
     from django.contrib.auth.models import Group  # noqa: PLC0415  beside its one use
 
     Group.objects.create(name="readers")
+    create_api_key(workspace, "import", scopes=["runs:read"])
+    ProviderAccount.objects.create(workspace=workspace, provider="openai")
 
 
 def test_every_model_has_the_theme() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import string
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from agents.actions.create_default_team import create_default_team
@@ -96,6 +96,7 @@ WORKSPACES = st.dictionaries(
 @settings(
     max_examples=20,
     deadline=None,
+    phases=[Phase.explicit, Phase.generate],  # shrinking would take minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(content=WORKSPACES, model=MODELS, data=st.data())

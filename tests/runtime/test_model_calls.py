@@ -14,13 +14,18 @@ from agents.events import ContextSummarized, ModelAnswered, ModelDelayed
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent
 from agents.runtime import host as host_module
+from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
-from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.actions.save_provider_account import save_provider_account
+from heartbit_site.base.models import ProviderAccount, UsageEntry
+from tests.runtime.conftest import Studio
 from tests.runtime.deciding import happened
 
 if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+
+    from heartbit_site.base.models import Workspace
     from tests.fleet import WireServer
-    from tests.runtime.conftest import Studio
 
 Create = Callable[..., Agent]
 
@@ -153,3 +158,36 @@ async def test_a_workspace_names_the_model_of_agents_that_name_none(
     await orm.in_thread(lambda: studio.workspace.save())
     run = await studio.run("[[text: Here.]]", model="")
     assert run.model == "openai:house"
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_an_account_with_an_address_of_its_own_goes_through_the_guard(
+    workspace: Workspace,
+    agent: Create,
+    wire_server: WireServer,
+    settings: Settings,
+    *,
+    allowed: bool,
+) -> None:
+    settings.HEARTBIT_HTTP_ALLOW = wire_server.url.partition("//")[2].partition("/")[0]
+    if not allowed:
+        settings.HEARTBIT_HTTP_ALLOW = ""
+
+    def rows() -> None:
+        agent(model="compatible:house", max_retries=0)
+        account = ProviderAccount(
+            workspace=workspace, provider="compatible", base_url=wire_server.url
+        )
+        save_provider_account(account, key="sk-of-the-workspace")
+
+    await orm.in_thread(rows)
+    host = LocalHost(slots=2)
+    await host.start()
+    studio = Studio(host, workspace)
+    run = await studio.run("[[text: From the house.]]", model="")
+    await host.stop()
+    if allowed:
+        assert run.output == "From the house."
+    else:
+        assert run.error is not None
+        assert "HEARTBIT_HTTP_ALLOW" in run.error["message"]

@@ -18,6 +18,7 @@ from heartbit_site.base.http.client import (
     MAX_REDIRECTS,
     MAX_RESPONSE_BYTES,
     guarded_client,
+    guarded_model_client,
 )
 from heartbit_site.base.http.errors import BlockedAddressError, OutboundLimitError
 from heartbit_site.base.http.policy import DEFAULT_PORTS, AddressPolicy
@@ -35,6 +36,7 @@ __all__ = [
     "OutboundLimitError",
     "Resolver",
     "guarded_client",
+    "guarded_model_client",
     "is_public",
     "parse_allow",
     "system_resolver",

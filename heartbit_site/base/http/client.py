@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 MAX_REDIRECTS = 5
 MAX_RESPONSE_BYTES = 10_000_000
+MAX_MODEL_BYTES = 1_000_000_000
+MAX_CONNECTIONS = 100
 DEADLINE_SECONDS = 30.0
+SILENCE_SECONDS = 10.0
+# A model may think for minutes; its caller limits every wait by itself.
+MODEL_DEADLINE_SECONDS = 24 * 3600.0
 
 # What a redirect may carry to another origin: anything else may be a secret of the first one.
 _PORTABLE_HEADERS = frozenset(
@@ -41,13 +46,20 @@ _PORTABLE_HEADERS = frozenset(
 class GuardedClient(httpx.AsyncClient):
     """An ``AsyncClient`` whose redirects and total time are limited."""
 
-    def __init__(self, transport: httpx.AsyncBaseTransport, *, deadline_seconds: float) -> None:
+    def __init__(
+        self,
+        transport: httpx.AsyncBaseTransport,
+        *,
+        deadline_seconds: float,
+        silence_seconds: float = SILENCE_SECONDS,
+        follow_redirects: bool = True,
+    ) -> None:
         super().__init__(
             transport=transport,
             trust_env=False,
-            follow_redirects=True,
+            follow_redirects=follow_redirects,
             max_redirects=MAX_REDIRECTS,
-            timeout=httpx.Timeout(10.0, connect=5.0),
+            timeout=httpx.Timeout(silence_seconds, connect=5.0),
             # One client serves many runs: a cookie set for one must not be sent by another.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         )
@@ -134,19 +146,62 @@ def guarded_client(
     Raises:
         ConfigurationError: An ``allow`` text cannot be read.
     """
+    policy = AddressPolicy(allow=_rules(allow), ports=frozenset(ports))
+    pool = _pool(policy, resolver, ssl_context, max_connections=MAX_CONNECTIONS)
+    transport = GuardedTransport(pool, max_response_bytes=max_response_bytes)
+    return GuardedClient(transport, deadline_seconds=deadline_seconds)
+
+
+def guarded_model_client(
+    *,
+    allow: Iterable[AllowRule | str] = (),
+    resolver: Resolver = system_resolver,
+    ssl_context: ssl.SSLContext | None = None,
+) -> httpx.AsyncClient:
+    """The same guard for model servers whose address somebody typed in.
+
+    It follows no redirect (a prompt goes where it was sent, or nowhere) and leaves all waiting to
+    ``agents.llm``, which limits each silence, the whole call and its size.
+
+    Args:
+        allow: As for ``guarded_client``.
+        resolver: Replaced in tests.
+        ssl_context: Replaces the default one (certifi's authorities).
+
+    Raises:
+        ConfigurationError: An ``allow`` text cannot be read.
+    """
+    policy = AddressPolicy(allow=_rules(allow), ports=DEFAULT_PORTS)
+    pool = _pool(policy, resolver, ssl_context, max_connections=None)
+    return GuardedClient(
+        GuardedTransport(pool, max_response_bytes=MAX_MODEL_BYTES),
+        deadline_seconds=MODEL_DEADLINE_SECONDS,
+        silence_seconds=MODEL_DEADLINE_SECONDS,
+        follow_redirects=False,
+    )
+
+
+def _rules(allow: Iterable[AllowRule | str]) -> tuple[AllowRule, ...]:
     rules: list[AllowRule] = []
     for entry in allow:
         rules.extend(parse_allow(entry) if isinstance(entry, str) else (entry,))
-    policy = AddressPolicy(allow=tuple(rules), ports=frozenset(ports))
-    pool = httpcore.AsyncConnectionPool(
+    return tuple(rules)
+
+
+def _pool(
+    policy: AddressPolicy,
+    resolver: Resolver,
+    ssl_context: ssl.SSLContext | None,
+    *,
+    max_connections: int | None,
+) -> httpcore.AsyncConnectionPool:
+    return httpcore.AsyncConnectionPool(
         ssl_context=ssl_context or _public_authorities(),
-        max_connections=100,
+        max_connections=max_connections,
         max_keepalive_connections=20,
         keepalive_expiry=5.0,
         network_backend=GuardedBackend(policy, resolver=resolver),
     )
-    transport = GuardedTransport(pool, max_response_bytes=max_response_bytes)
-    return GuardedClient(transport, deadline_seconds=deadline_seconds)
 
 
 @functools.cache

@@ -8,11 +8,11 @@ from heartbit_site.base.toolspec import Effect, ToolContext, tool
 
 
 @tool(effect=Effect.IDEMPOTENT, timeout_seconds=20)
-async def store_item(context: ToolContext, op: str) -> str:
-    """Store an item under its name at the effects server."""
+async def store_item(context: ToolContext, op: str, pad: str = "") -> str:
+    """Store an item under its name at the effects server; the padding is only read."""
     response = await context.http.put(
         f"{os.environ['CHAOS_EFFECTS_URL']}/store_item",
-        json={"op": op},
+        json={"op": op, "pad": pad},
         headers={"idempotency-key": context.idempotency_key},
     )
     response.raise_for_status()

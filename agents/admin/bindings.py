@@ -1,0 +1,140 @@
+"""The tools of an agent's page: which, whether their calls wait for a person, and defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.utils.text import Truncator
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from agents.actions.check_agent import check_binding
+from agents.admin.json_fields import JSONObjectText, JSONText, json_widget
+from agents.choices import BindingApproval
+from agents.models import Agent, ToolBinding
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.toolspec import Effect
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from django.contrib.admin import StackedInline
+    from django.db.models.fields import Field
+    from django.http import HttpRequest
+else:
+    from unfold.admin import StackedInline
+
+EFFECTS = {
+    Effect.PURE: "Pure: may run again",
+    Effect.IDEMPOTENT: "Idempotent: runs again with the same key",
+    Effect.TRANSACTIONAL: "Transactional: exactly once, with its result",
+    Effect.AT_MOST_ONCE: "At most once: never repeated by itself",
+}
+_JSON_FIELDS = ("approval_when", "defaults")
+
+
+class ToolBindingForm(forms.ModelForm[ToolBinding]):
+    """One tool, chosen from the installed ones, and how it is given."""
+
+    class Meta:
+        model = ToolBinding
+        fields = ("tool", "enabled", "approval", "approval_when", "defaults")
+        field_classes = {"approval_when": JSONText, "defaults": JSONObjectText}
+        widgets = {
+            "approval_when": json_widget(
+                rows=6, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
+            ),
+            "defaults": json_widget(rows=3, placeholder='{"timeout_seconds": 10}'),
+        }
+        labels = {
+            "approval": "Calls that wait for a person",
+            "approval_when": "Rule",
+            "defaults": "Default arguments",
+        }
+        help_texts = {
+            "approval": "",
+            "approval_when": "A JSON Schema: calls whose arguments fit it wait for a person.",
+            "defaults": "Used where the model gives none.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        widget = self.fields["tool"].widget
+        if isinstance(widget, forms.Select):
+            widget.choices = tool_choices(self.instance.tool)
+        approval = self.fields["approval"]
+        if isinstance(approval, forms.TypedChoiceField):
+            approval.choices = [("", "As the agent says"), *BindingApproval.choices]
+
+    def clean(self) -> dict[str, Any] | None:
+        """A rule belongs to ``when``: with another choice its field is hidden, and forgotten."""
+        cleaned = super().clean()
+        if self.cleaned_data.get("approval") != BindingApproval.WHEN:
+            self.cleaned_data["approval_when"] = None
+            self.errors.pop("approval_when", None)
+        elif self.cleaned_data.get("approval_when") is None and not self.errors:
+            self.add_error("approval_when", "Write the rule: a JSON Schema of the arguments.")
+        return cleaned
+
+    def _post_clean(self) -> None:
+        """Django's last step, after the row has its values: what only Heartbit can judge."""
+        super()._post_clean()  # type: ignore[misc]  # not in the stubs
+        if self.errors:
+            return
+        try:
+            check_binding(Agent(name="this"), self.instance)
+        except ConfigurationError as error:
+            field, sentence = _place(str(error))
+            self.add_error(field, sentence)
+
+
+def _place(message: str) -> tuple[str | None, str]:
+    """The field that ``check_binding`` names, and the rest of its sentence."""
+    for field in _JSON_FIELDS:
+        _, named, sentence = message.partition(f": {field}: ")
+        if named:
+            return field, sentence[:1].upper() + sentence[1:]
+    return None, message
+
+
+class ToolBindingInline(StackedInline[ToolBinding, Agent]):
+    """The tools an agent is given."""
+
+    model = ToolBinding
+    form = ToolBindingForm
+    classes = ("hb-bindings",)
+    fieldsets = (
+        (None, {"fields": (("tool", "approval", "enabled"), "approval_when", "defaults")}),
+    )
+    verbose_name = "tool"
+    verbose_name_plural = "tools"
+    extra = 0
+    tab = True
+    hide_title = True
+
+    def formfield_for_dbfield(
+        self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> forms.Field | None:
+        """A list of tools instead of a line of text."""
+        if db_field.name == "tool":
+            kwargs |= {"widget": UnfoldAdminSelectWidget(), "help_text": ""}
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+def tool_choices(current: str = "") -> list[tuple[str, Any]]:
+    """The installed tools by effect class; ``current`` is offered even when it is not installed."""
+    choices: list[tuple[str, Any]] = [("", "Select a tool")]
+    for effect, title in EFFECTS.items():
+        tools = [
+            (spec.name, f"{spec.name} · {_sentence(spec.description)}")
+            for spec in registry.values()
+            if spec.effect is effect
+        ]
+        if tools:
+            choices.append((title, sorted(tools)))
+    if current and current not in registry:
+        choices.append((current, f"{current} · not installed any more"))
+    return choices
+
+
+def _sentence(description: str) -> str:
+    return Truncator(description.partition("\n")[0].partition(". ")[0]).chars(90)

@@ -1,0 +1,76 @@
+"""JSON in a form: printed for people, and one sentence on what is wrong with it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.validators import EMPTY_VALUES
+from django.forms.fields import InvalidJSONInput
+
+from heartbit_site.base.admin.themed import pretty_json, text_widget
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+
+if TYPE_CHECKING:
+    from django.forms.widgets import Textarea
+
+
+class JSONText(forms.JSONField):
+    """A JSON value in a text field.
+
+    Attributes:
+        nothing: What an empty field means.
+    """
+
+    nothing: Any = None
+
+    def to_python(self, value: Any) -> Any:
+        """Read what was typed.
+
+        Raises:
+            ValidationError: One sentence that says where it is malformed.
+        """
+        if value in EMPTY_VALUES:
+            return deepcopy(self.nothing)
+        try:
+            return parse_untrusted_json(str(value))
+        except UntrustedJSONError as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What was typed is shown again as it was typed."""
+        return None if data is None else InvalidJSONInput(data)
+
+    def prepare_value(self, value: Any) -> str:
+        """Indented; nothing where there is nothing."""
+        if isinstance(value, InvalidJSONInput):
+            return str(value)
+        return "" if value == self.nothing else pretty_json(value)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether it means something else; the way it is written does not count."""
+        try:
+            return bool(self.to_python(data) != initial)
+        except forms.ValidationError:
+            return True
+
+
+class JSONListText(JSONText):
+    """A JSON list; empty: ``[]``."""
+
+    nothing: Any = []
+
+
+class JSONObjectText(JSONText):
+    """A JSON object; empty: ``{}``."""
+
+    nothing: Any = {}
+
+
+def json_widget(*, rows: int, placeholder: str = "") -> Textarea:
+    """A field for JSON: monospaced, without the browser's spelling and quotes."""
+    widget = text_widget(rows=rows, placeholder=placeholder)
+    widget.attrs["class"] += " hb-json"
+    widget.attrs |= {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "off"}
+    return widget

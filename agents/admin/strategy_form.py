@@ -1,0 +1,104 @@
+"""The context strategy as a choice and its numbers instead of JSON."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+from dataclasses import fields as fields_of
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminIntegerFieldWidget
+
+from agents.context import strategy
+from agents.context.strategy import (
+    MAX_SIZE,
+    ImportantRecent,
+    LastMessages,
+    SlidingWindow,
+    Strategy,
+    Summarize,
+    Unlimited,
+)
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TITLES: dict[type[Strategy], str] = {
+    Unlimited: "Everything, as long as it fits the model",
+    SlidingWindow: "The first message and the newest, up to a size",
+    LastMessages: "The first message and the newest, up to a number",
+    ImportantRecent: "The newest, and of the older ones what matters most",
+    Summarize: "A summary of the older part, and the newest",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of some strategies, as a field of the form."""
+
+    label: str
+    help: str
+    default: int
+
+
+NUMBERS = {
+    "max_tokens": Number("Budget", "Tokens of the conversation that are sent at most.", 100_000),
+    "count": Number("Messages", "How many are sent; each result of a tool counts.", 40),
+    "threshold": Number("Summarize from", "Tokens from which a summary is written.", 60_000),
+    "recent": Number("Newest first", "How many of the newest exchanges come before older ones.", 8),
+    "keep_recent": Number("Newest kept", "How many of the newest exchanges stay as they are.", 6),
+}
+_PREFIX = "context_"
+FIELDS = ("context_type", *(f"{_PREFIX}{name}" for name in NUMBERS))
+
+
+def number_field(name: str) -> forms.IntegerField:
+    """The form's field for one of ``NUMBERS``."""
+    return forms.IntegerField(
+        required=False,  # the chosen strategy says which are
+        min_value=1,
+        max_value=MAX_SIZE,
+        label=NUMBERS[name].label,
+        help_text=NUMBERS[name].help,
+        widget=UnfoldAdminIntegerFieldWidget(),
+    )
+
+
+def conditions() -> dict[str, str]:
+    """When each number is shown: an expression over the form's values, for the theme."""
+    shown: dict[str, str] = {}
+    for name in NUMBERS:
+        kinds = [kind.type for kind in TITLES if name in _names(kind)]
+        shown[f"{_PREFIX}{name}"] = " || ".join(f"context_type == '{kind}'" for kind in kinds)
+    return shown
+
+
+def initial(value: object) -> dict[str, Any]:
+    """The form's values for a strategy as it is kept; each number has at least its default."""
+    values: dict[str, Any] = {f"{_PREFIX}{name}": n.default for name, n in NUMBERS.items()}
+    try:
+        kept = strategy.dump(strategy.parse(value))
+    except ConfigurationError:  # somebody wrote the row by hand: saving the form mends it
+        kept = {"type": Unlimited.type}
+    return values | {f"{_PREFIX}{name}": number for name, number in kept.items()}
+
+
+def read(cleaned: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """The strategy that the form's values mean, or what is wrong by field."""
+    kind = next((kind for kind in TITLES if kind.type == cleaned.get("context_type")), Unlimited)
+    given = {name: cleaned.get(f"{_PREFIX}{name}") for name in _names(kind)}
+    missing = [
+        name
+        for name, default in _names(kind).items()
+        if default is MISSING and given[name] is None
+    ]
+    if missing:
+        return None, {f"{_PREFIX}{name}": "Enter a number from 1." for name in missing}
+    numbers = {name: number for name, number in given.items() if number is not None}
+    return strategy.dump(strategy.parse({"type": kind.type, **numbers})), {}
+
+
+def _names(kind: type[Strategy]) -> dict[str, Any]:
+    """A strategy's numbers with their defaults."""
+    return {field.name: field.default for field in fields_of(kind)}

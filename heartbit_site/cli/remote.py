@@ -1,0 +1,161 @@
+"""Which server the run commands talk to: --url, HEARTBIT_URL, or `[server] url` of heartbit.toml.
+
+Usage::
+
+    server = remote.server(option)       # None: there is none, the database is meant
+    calls = remote.waiting(server)       # what waits for a person, as `heartbit approve --json`
+    remote.decide(server, calls[0], "approve")
+
+Nothing here, or in what it loads, knows Django: a remote command needs no database and starts fast.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.cli.load import load
+from heartbit_site.cli.output import note
+from heartbit_site.config import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+URL: Final = "HEARTBIT_URL"
+KEY: Final = "HEARTBIT_API_KEY"
+_HERE: Final = ("localhost", "127.0.0.1", "::1")
+
+Verdict = Literal["approve", "edit", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Heartbit server and how it is opened.
+
+    Attributes:
+        url: Its address, without a slash at the end.
+        key: The API key; never printed.
+    """
+
+    url: str
+    key: str = field(repr=False)
+
+
+def server(option: str = "", environ: Mapping[str, str] | None = None) -> Server | None:
+    """The server to talk to; None: the database of this installation is meant.
+
+    Args:
+        option: What ``--url`` says; it wins.
+        environ: Where HEARTBIT_URL, HEARTBIT_API_KEY and HEARTBIT_CONFIG are looked up; the
+            process's environment if None.
+
+    Raises:
+        ConfigurationError: The address cannot be used, or there is no key.
+    """
+    environ = os.environ if environ is None else environ
+    url, source = _configured(option, environ)
+    if not url:
+        return None
+    address = _checked(url, source)
+    key = environ.get(KEY, "").strip()
+    if not key:
+        raise ConfigurationError(
+            f"{source} names the server {address}, but {KEY} is not set: make a key there with "
+            "`heartbit keys create NAME`."
+        )
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ConfigurationError(f"{KEY} is no API key: it begins with hb_ and has no spaces.")
+    return Server(address, key)
+
+
+def waiting(server: Server) -> list[dict[str, Any]]:
+    """The tool calls that wait for a person, the oldest first.
+
+    Each has ``run``, ``root``, ``call``, ``agent``, ``tool``, ``effect``, ``reason``,
+    ``arguments``, ``digest`` and ``since``, and beside these ``task``, ``home`` and ``queue``.
+
+    Raises:
+        CommandError: The server cannot be reached, or refuses.
+    """
+    with load("remote_client").Client(server) as client:
+        found: list[dict[str, Any]] = client.get("/approvals")["calls"]
+    return found
+
+
+def decide(
+    server: Server,
+    call: Mapping[str, Any],
+    verdict: Verdict,
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    reason: str = "",
+    always: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Decide a call as it was shown.
+
+    Args:
+        server: Where it waits.
+        call: One of ``waiting``.
+        verdict: What to do with it.
+        arguments: With ``edit``: what runs.
+        reason: With ``deny``: what the model reads.
+        always: With ``approve``: ``{"scope": "run" | "agent", "until": time | None}``.
+
+    Returns:
+        ``run``, ``call``, ``verdict`` (``approved``, ``edited``, ``denied``) and ``decided_by``.
+
+    Raises:
+        ConflictError: Somebody was quicker, or the run has ended; the sentence says who.
+        CommandError: The server cannot be reached, or refuses.
+    """
+    body: dict[str, Any] = {"digest": call["digest"], "verdict": verdict}
+    if arguments is not None:
+        body["arguments"] = dict(arguments)
+    if reason:
+        body["reason"] = reason
+    if always is not None:
+        body["always"] = dict(always)
+    with load("remote_client").Client(server) as client:
+        decided: dict[str, Any] = client.post(
+            f"/runs/{call['run']}/calls/{call['call']}/decision", body
+        )
+    return decided
+
+
+def _configured(option: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    """The first address there is, and who says so."""
+    if option.strip():
+        return option.strip(), "--url"
+    if environ.get(URL, "").strip():
+        return environ[URL].strip(), URL
+    file = locate.find(environ=environ)
+    return (locate.server_url(file), str(file)) if file is not None else ("", "")
+
+
+def _checked(url: str, source: str) -> str:
+    """The address with its scheme, https unless another one is written.
+
+    Raises:
+        ConfigurationError: It cannot be one of a server.
+    """
+    full = url if "://" in url else f"https://{url}"
+    try:
+        parts = urlsplit(full)
+        host = parts.hostname
+        _ = parts.port  # raises for one that is no number
+    except ValueError:
+        host = None
+    if host is None or parts.scheme not in ("http", "https") or not full.isprintable():
+        raise ConfigurationError(
+            f"{source} is no address of a server: write https://heartbit.example, for example."
+        )
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ConfigurationError(
+            f"{source} holds more than an address: the key belongs into {KEY}, nothing else."
+        )
+    if parts.scheme == "http" and host not in _HERE:
+        note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")
+    return full.rstrip("/")

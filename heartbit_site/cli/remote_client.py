@@ -1,0 +1,133 @@
+"""Requests to a Heartbit server; whatever goes wrong is one sentence. No Django."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+
+import httpx
+
+from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.output import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.remote import Server
+
+PREFIX: Final = "/api/v1"
+CONNECT_SECONDS: Final = 10.0
+READ_SECONDS: Final = 90.0  # longer than the server's longest wait
+SILENCE_SECONDS: Final = 45.0  # of a stream: the server says something every 15 s
+SHOWN: Final = 300
+
+
+class Client:
+    """A connection to a server, as a context manager."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._client = httpx.Client(
+            base_url=f"{server.url}{PREFIX}",
+            headers=headers(server),
+            timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def get(self, path: str, query: Mapping[str, str | int | float] | None = None) -> Any:
+        """The JSON of an address.
+
+        Raises:
+            NotFoundError: It does not exist.
+            CommandError: The server cannot be reached, or refuses.
+        """
+        return self._ask("GET", path, params=query or {})
+
+    def post(
+        self, path: str, body: Mapping[str, Any] | None = None, *, key: str | None = None
+    ) -> Any:
+        """The JSON that the server answers to a body.
+
+        Args:
+            path: Where.
+            body: What is sent, as JSON.
+            key: The idempotency key.
+
+        Raises:
+            NotFoundError: It does not exist.
+            ConflictError: Its state does not allow it (any more).
+            CommandError: The server cannot be reached, or refuses.
+        """
+        extra = {"Idempotency-Key": key} if key else {}
+        return self._ask("POST", path, json=dict(body or {}), headers=extra)
+
+    def _ask(self, method: str, path: str, **options: Any) -> Any:
+        try:
+            response = self._client.request(method, path, **options)
+        except (httpx.TransportError, UnicodeEncodeError) as error:
+            raise unreachable(self._server, error) from error
+        if not response.is_success:
+            refuse(self._server, response)
+        found = _json(response)
+        if not isinstance(found, dict):
+            raise CommandError(_stranger(self._server), CANNOT_START)
+        return found
+
+
+def headers(server: Server) -> dict[str, str]:
+    """What every request carries."""
+    return {"Authorization": f"Bearer {server.key}"}
+
+
+def unreachable(server: Server, error: Exception) -> CommandError:
+    """What to raise for a connection that failed."""
+    reason = one_line(str(error), 120) or type(error).__name__
+    return CommandError(
+        f"The server {server.url} cannot be reached ({reason}): is the address right, and does "
+        "`heartbit up` run there?",
+        CANNOT_START,
+    )
+
+
+def refuse(server: Server, response: httpx.Response) -> NoReturn:
+    """Raise what the status of a response that was read means."""
+    status = response.status_code
+    found = _json(response)
+    error = found.get("error") if isinstance(found, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
+    if not isinstance(message, str):
+        if status >= 500:
+            raise CommandError(f"The server {server.url} failed ({status}).", CANNOT_START)
+        raise CommandError(_stranger(server), CANNOT_START)
+    text = one_line(message, SHOWN)
+    match status:
+        case 401:
+            raise CommandError(
+                f"The server {server.url} does not take the key in HEARTBIT_API_KEY: {text}",
+                CANNOT_START,
+            )
+        case 404:
+            raise NotFoundError(text)
+        case 409:
+            raise ConflictError(text)
+    if status >= 500:
+        raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
+    raise CommandError(text, USAGE)
+
+
+def _json(response: httpx.Response) -> Any:
+    try:
+        return json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _stranger(server: Server) -> str:
+    return f"{server.url} does not answer as a Heartbit server: is the address right?"

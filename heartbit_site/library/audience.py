@@ -1,0 +1,155 @@
+"""The program's side of a run: its callbacks, in the order of what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from agents.events import ApprovalRequested, ModelAnswered
+from agents.live.follow import Happened, RunSeen, Streamed
+from heartbit_site.library.approvals import Approval, decision_of
+from heartbit_site.library.listeners import Listeners, tell
+from heartbit_site.library.result import Event
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.live.entries import Delta
+    from agents.live.follow import Update
+    from heartbit_site.library.backstage import Stage
+    from heartbit_site.library.performance import Performance
+
+logger = logging.getLogger(__name__)
+
+
+class Audience:
+    """Takes the updates of one run tree.
+
+    Attributes:
+        events: What was journaled, so far.
+    """
+
+    def __init__(self, listeners: Listeners, stage: Stage, performance: Performance) -> None:
+        self.events: list[Event] = []
+        self._listeners = listeners
+        self._stage = stage
+        self._performance = performance
+        self._agents: dict[UUID, str] = {}
+        self._seqs: dict[UUID, int] = {}
+        self._text = Text(listeners)
+        self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
+
+    async def listen(self, updates: asyncio.Queue[Update | None]) -> None:
+        """Tell everything until the end. Updates that come a second time are told once."""
+        while (update := await updates.get()) is not None:
+            match update:
+                case RunSeen(run):
+                    self._agents.setdefault(run.pk, run.agent)
+                case Happened():
+                    await self._happened(update)
+                case Streamed(run_id, delta) if self._is_root(run_id):
+                    await self._text.add(delta)
+
+    async def _happened(self, update: Happened) -> None:
+        run_id, recorded = update.run_id, update.recorded
+        if recorded.seq <= self._seqs.get(run_id, 0):
+            return
+        self._seqs[run_id] = recorded.seq
+        fact = recorded.event
+        event = Event(
+            run_id=run_id,
+            agent=self._agents.get(run_id, ""),
+            seq=recorded.seq,
+            type=fact.type,
+            data=fact,
+            at=recorded.at,
+        )
+        self.events.append(event)
+        match fact:
+            case ApprovalRequested():
+                self._asked(event, fact)
+            case ModelAnswered(turn, message) if self._is_root(run_id):
+                await self._text.answered(turn, message.text)
+        await tell(self._listeners.event, event)
+
+    def _is_root(self, run_id: UUID) -> bool:
+        return run_id == next(iter(self._agents), None)  # a tree's oldest run is seen first
+
+    def _asked(self, event: Event, fact: ApprovalRequested) -> None:
+        if self._listeners.ask is None:
+            logger.warning(
+                "%s of %s waits for a decision in the admin: .approve(...) lets the program decide",
+                fact.tool,
+                event.agent,
+            )
+            return
+        self._waiting.put_nowait(
+            Approval(
+                agent=event.agent,
+                tool=fact.tool,
+                arguments=fact.arguments,
+                effect=fact.effect,
+                reason=fact.reason,
+                run_id=event.run_id,
+                call_id=fact.call_id,
+                digest=fact.digest,
+            )
+        )
+
+    async def decide(self) -> None:
+        """Ask the program about one call after the other, for as long as it is awaited."""
+        while True:
+            approval = await self._waiting.get()
+            if not await self._stage.do(self._performance.is_open(approval)):
+                continue
+            decision = decision_of(await tell(self._listeners.ask, approval))
+            await self._stage.do(self._performance.decide(approval, decision))
+
+
+class Text:
+    """The text of one run: as it streams, and whatever of it the stream did not bring.
+
+    A repeated model call voids what came of its turn. The journal has the last word: a reader that
+    comes late, or misses pieces, is told the rest when the whole answer is there.
+    """
+
+    def __init__(self, listeners: Listeners) -> None:
+        self._listeners = listeners
+        self._key = (0, 0)  # turn and attempt; both only rise
+        self._length = 0  # characters of that attempt, thinking included
+        self._told = ""
+        self._answered = 0  # the last turn whose whole answer is known
+
+    async def add(self, delta: Delta) -> None:
+        """Tell a piece, unless it was told already."""
+        key = (delta.turn, delta.attempt)
+        if delta.turn <= self._answered or key < self._key:
+            return
+        if key != self._key:
+            await self._begin(key)
+        if delta.offset < self._length:
+            return
+        self._length = delta.offset + len(delta.text)
+        if delta.kind == "text":
+            await self._tell(delta.text)
+
+    async def answered(self, turn: int, text: str) -> None:
+        """Tell what is missing of a whole answer."""
+        if turn != self._key[0]:
+            await self._begin((turn, 0))
+        self._answered = turn
+        if text.strip() == self._told.strip():
+            return
+        if not text.startswith(self._told):
+            await self._begin((turn, 0))
+        await self._tell(text[len(self._told) :])
+
+    async def _begin(self, key: tuple[int, int]) -> None:
+        if self._told and key[0] == self._key[0]:
+            await tell(self._listeners.restart)
+        self._key, self._length, self._told = key, 0, ""
+
+    async def _tell(self, text: str) -> None:
+        self._told += text
+        await tell(self._listeners.text, text)

@@ -1,0 +1,1 @@
+"""R15: everything a model provider can do wrong, played through the real runtime."""
