@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from agents import events
-from agents.admin.words import duration, money
+from agents.admin.hidden_text import visible
+from agents.admin.words import counted, duration, money
+from agents.choices import Verdict
 from heartbit_site.base.admin.themed import Tone, pretty_json
 
 if TYPE_CHECKING:
@@ -74,6 +77,8 @@ def _say_run(event: events.Event) -> Said | None:
             return Said(f"{worker} took it", icon="play_circle", tone="info", note=model)
         case events.RunRequeued(reason=reason):
             return Said(f"Back in the queue: {reason}", icon="replay", tone="warning")
+        case events.RunSteered(text=text, by=by):
+            return Said(f"{by or 'Somebody'} told it something", text, "campaign", "primary")
         case events.CancelRequested(reason=reason):
             return Said("Asked to stop", reason, "stop_circle", "warning")
         case events.RunSucceeded(finish_reason=reason):  # the turn before it has the text
@@ -98,13 +103,31 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
             return Said(f"About to call {name}", icon="pending", tone="info", note=event.effect)
         case events.ToolFinished(call_id=call_id, status=status, content=content):
             took = f"{event.duration_ms} ms" if event.duration_ms else ""
+            if event.grant is not None:
+                took = f"{took} · " * bool(took) + f"by permission {event.grant}"
             tone: Tone = "success" if status == "ok" else "warning"
             return Said(f"{_name(call_id, tools)}: {status}", content, "build", tone, note=took)
         case events.CallWaiting(call_id=call_id, keys=keys):
-            title = f"{_name(call_id, tools)} waits for {len(keys)} sub-agents"
+            title = f"{_name(call_id, tools)} waits for {counted(len(keys), 'sub-agent')}"
             return Said(title, icon="hourglass_top", tone="primary")
-        case events.WaitResolved(value=value):
-            return _resolved(value)
+        case events.ApprovalRequested(call_id=call_id):
+            title = f"{_name(call_id, tools)} waits for approval"
+            text = f"{event.reason}\n{visible(pretty_json(event.arguments))}"
+            return Said(title, text, "back_hand", "warning", event.effect)
+        case events.WaitResolved(key=key, value=value):
+            return _resolved(key, value, tools)
+        case _:
+            return _say_model(event)
+
+
+def _say_model(event: events.Event) -> Said:
+    match event:
+        case events.ModelDelayed(turn=turn, reason=reason):
+            title = f"Turn {turn}: the model is asked again in {_pause(event.delay_seconds)}"
+            return Said(title, reason, "hourglass_top", "warning")
+        case events.ContextSummarized(upto=upto, text=text):
+            title = f"{counted(upto - 1, 'older message')} replaced by a summary"
+            return Said(title, text, "compress", "info", _figures(event))
         case _:
             return Said(event.type)
 
@@ -112,27 +135,59 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
 def _answer(event: events.ModelAnswered) -> Said:
     asked = event.message.tool_calls
     title = f"Turn {event.turn}: " + (_asked(asked) if asked else "the model answered")
-    note = (
-        f"{event.usage.input_tokens:,} in · {event.usage.output_tokens:,} out"
-        f" · {event.duration_ms:,} ms"
-    )
-    if event.cost_usd is not None:
-        note += f" · {money(Decimal(event.cost_usd))}"
     text = [event.message.text] if event.message.text else []
     text += [f"{call.name} {call.arguments}" for call in asked]
-    return Said(title, "\n".join(text), "smart_toy", "primary", note)
+    return Said(title, "\n".join(text), "smart_toy", "primary", _figures(event))
+
+
+def _figures(event: events.ModelAnswered | events.ContextSummarized) -> str:
+    """What a model call took."""
+    used = event.usage
+    figures = [
+        f"{used.input_tokens:,} in · {used.output_tokens:,} out",
+        f"{event.duration_ms:,} ms",
+    ]
+    if event.cost_usd is not None:
+        figures.append(money(Decimal(event.cost_usd)))
+    return " · ".join(figures)
+
+
+def _pause(seconds: float) -> str:
+    return duration(timedelta(seconds=seconds))
 
 
 def _asked(calls: tuple[ToolCall, ...]) -> str:
     return f"the model called {calls[0].name}" if len(calls) == 1 else f"{len(calls)} tool calls"
 
 
-def _resolved(value: dict[str, object]) -> Said:
+def _resolved(key: str, value: dict[str, object], tools: dict[str, str]) -> Said:
+    kind, _, subject = key.partition(":")
+    match kind:
+        case "approval":
+            return _decided(f"{_name(subject, tools)}", value)
+        case "timer":
+            return Said("The pause is over", icon="timer", tone="info")
     status = str(value.get("status", "ended"))
     error = value.get("error")
     text = error.get("message", "") if isinstance(error, dict) else value.get("output")
     tone: Tone = "success" if status == "succeeded" else "warning"
     return Said(f"{value.get('subject', 'It')}: {status}", str(text or ""), "call_merge", tone)
+
+
+def _decided(call: str, value: dict[str, object]) -> Said:
+    by = visible(str(value.get("by", "somebody")))
+    match value.get("status"):
+        case Verdict.APPROVED:
+            return Said(f"{by} approved {call}", icon="check", tone="success")
+        case Verdict.EDITED:
+            arguments = visible(str(value.get("arguments") or ""))
+            title = f"{by} approved {call} with other arguments"
+            return Said(title, arguments, "edit", "success")
+        case Verdict.DENIED:
+            reason = visible(str(value.get("reason") or ""))
+            return Said(f"{by} denied {call}", reason, "block", "warning")
+        case status:  # its run ended first
+            return Said(f"{call} was not decided: {status}", icon="block", tone="warning")
 
 
 def _name(call_id: str, tools: dict[str, str]) -> str:

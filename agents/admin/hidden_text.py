@@ -13,6 +13,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MARKS_IN_A_ROW = 3  # more of them climb over the lines above
 
 # Categories that draw nothing of their own: control, format, surrogate, private, unassigned, and
 # separators; of the latter the plain space is meant.
@@ -24,6 +30,7 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
 )
+_MARKS = frozenset({"Mn", "Me"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +50,10 @@ def is_hidden(character: str) -> bool:
 
 def parts(text: str) -> list[Part]:
     """The text in pieces, each hidden character as its JSON escape in a piece of its own."""
-    found = _found(text)
-    if not found:
+    pattern = _pattern(set(text))
+    if not pattern:
         return [Part(text, escaped=False)] if text else []
-    between = re.split("([" + "".join(map(re.escape, sorted(found))) + "])", text)
+    between = re.split(f"({pattern})", text)
     return [
         Part(_escape(piece) if index % 2 else piece, escaped=bool(index % 2))
         for index, piece in enumerate(between)
@@ -62,8 +69,19 @@ def visible(text: str) -> str:
     return "".join(part.text for part in parts(text))
 
 
-def _found(text: str) -> set[str]:
-    return {character for character in set(text) if is_hidden(character)}
+def _pattern(characters: set[str]) -> str:
+    """What to escape of a text that is made of these characters, as a regular expression."""
+    hidden = _class(character for character in characters if is_hidden(character))
+    marks = _class(c for c in characters if unicodedata.category(c) in _MARKS and not is_hidden(c))
+    choices = [hidden] if hidden else []
+    if marks:
+        choices.append(f"(?<={marks}{{{MARKS_IN_A_ROW}}}){marks}")
+    return "|".join(choices)
+
+
+def _class(characters: Iterable[str]) -> str:
+    found = "".join(map(re.escape, sorted(characters)))
+    return f"[{found}]" if found else ""
 
 
 def _escape(character: str) -> str:

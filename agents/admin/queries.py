@@ -10,8 +10,17 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
-from agents.choices import LIVE, RunStatus
-from agents.models import Agent, BlackboardEntry, Run, RunEvent, ToolCall, WorkerHeartbeat
+from agents.choices import LIVE, CallStatus, RunStatus, WaitKind
+from agents.models import (
+    Agent,
+    BlackboardEntry,
+    Decision,
+    Run,
+    RunEvent,
+    ToolCall,
+    Wait,
+    WorkerHeartbeat,
+)
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
@@ -60,6 +69,30 @@ def tree(root_id: UUID) -> list[Run]:
 def calls(run_id: UUID) -> list[ToolCall]:
     """The tool calls of a run, oldest first; as many as a page of the journal can mention."""
     return list(ToolCall.objects.filter(run_id=run_id).order_by("id")[:JOURNAL_PAGE])
+
+
+def waiting_calls() -> QuerySet[ToolCall]:
+    """As ``agents.querysets.calls_waiting``, of every workspace, with ``asked_at``."""
+    decided = Decision.objects.filter(run=OuterRef("run"), call_id=OuterRef("call_id"))
+    asked = Wait.objects.filter(
+        run=OuterRef("run"), call_id=OuterRef("call_id"), kind=WaitKind.APPROVAL
+    )
+    return (
+        ToolCall.objects.filter(
+            run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
+            status=CallStatus.WAITING,
+            shown__isnull=False,
+        )
+        .exclude(Exists(decided))
+        .annotate(asked_at=Subquery(asked.values("created_at")[:1]))
+        .select_related("run__workspace", "run__version__agent")
+        .order_by("id")
+    )
+
+
+def decisions(run_id: UUID) -> dict[str, Decision]:
+    """What was decided about a run's calls, by call id."""
+    return {decision.call_id: decision for decision in Decision.objects.filter(run_id=run_id)}
 
 
 def journal(run_id: UUID, *, after: int) -> list[RunEvent]:

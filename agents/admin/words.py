@@ -114,7 +114,7 @@ def cost(spent: Spent) -> str:
     if spent.calls and spent.unpriced == spent.calls:
         return "unknown"
     known = money(spent.cost_usd)
-    return f"{known} + {spent.unpriced} calls without a price" if spent.unpriced else known
+    return f"{known} + {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else known
 
 
 def money(amount: Decimal) -> str:

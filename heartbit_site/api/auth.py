@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SCHEME = "bearer"
 
 
-class KeyWith(AuthBase):
+class ApiKeyAuth(AuthBase):
     """An API key in ``Authorization: Bearer``, with one scope."""
 
     openapi_type = "http"
@@ -46,10 +46,10 @@ class KeyWith(AuthBase):
         return key
 
 
-READ_RUNS = KeyWith("runs:read")
-WRITE_RUNS = KeyWith("runs:write")
-DECIDE = KeyWith("approvals:decide")
-READ_AGENTS = KeyWith("agents:read")
+READ_RUNS = ApiKeyAuth("runs:read")
+WRITE_RUNS = ApiKeyAuth("runs:write")
+DECIDE = ApiKeyAuth("approvals:decide")
+READ_AGENTS = ApiKeyAuth("agents:read")
 
 
 def key_of(request: HttpRequest) -> ApiKey:

@@ -10,13 +10,15 @@ from django.db.models import Count, Q, Sum
 
 from agents import events
 from agents.live.follow import Happened, RunSeen, Streamed, Update
+from agents.querysets import shown_tool
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from uuid import UUID
 
-    from agents.models import Conversation, Run, ToolCall
+    from agents.metrics import AgentOverview
+    from agents.models import AgentVersion, Conversation, Run, ToolCall
     from heartbit_site.base.toolspec import ToolSpec
 
 #: What the model calls of each run cost; None where a price is unknown.
@@ -115,15 +117,17 @@ def approval(call: ToolCall, since: datetime | None) -> dict[str, Any]:
     return {
         "run": str(call.run_id),
         "root": str(call.run.root_id),
+        "call": call.call_id,
         "agent": call.run.agent,
-        "call_id": call.call_id,
-        "tool": shown.get("tool", call.tool),
-        "arguments": shown.get("arguments", {}),
-        "reason": shown.get("reason", ""),
+        "tool": shown_tool(call),
         "effect": call.effect,
+        "reason": shown.get("reason", ""),
+        "arguments": shown.get("arguments", {}),
         "digest": call.digest,
+        "since": time(since),
         "task": call.run.task,
-        "waits_since": time(since),
+        "home": call.run.home,
+        "queue": call.run.queue,
     }
 
 
@@ -135,6 +139,34 @@ def conversation(row: Conversation) -> dict[str, Any]:
         "title": row.title,
         "second_message": str(row.second_message),
         "created_at": time(row.created_at),
+    }
+
+
+def agent(overview: AgentOverview, version: AgentVersion) -> dict[str, Any]:
+    """A published agent with what it does and what it has done."""
+    row, metrics = overview.agent, overview.metrics
+    return {
+        "name": row.name,
+        "description": row.description,
+        "model": version.snapshot.get("model", ""),
+        "tools": [tool["name"] for tool in version.snapshot.get("tools", [])],
+        "team": [member["name"] for member in version.snapshot.get("team", [])],
+        "queue": row.queue,
+        "version": version.number,
+        "state": overview.state,
+        "current_run": str(overview.current_run) if overview.current_run else None,
+        "metrics": {
+            "runs": metrics.runs,
+            "succeeded": metrics.succeeded,
+            "failed": metrics.failed,
+            "success_rate": metrics.success_rate,
+            "average_seconds": metrics.average_seconds,
+            "input_tokens": metrics.input_tokens,
+            "output_tokens": metrics.output_tokens,
+            "cost_usd": money(metrics.cost_usd),
+            "uptime_seconds": metrics.uptime_seconds,
+            "last_activity": time(metrics.last_activity),
+        },
     }
 
 

@@ -66,11 +66,11 @@ def in_one_form(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _patterns() -> list[URLPattern]:
-    mounted, _, _ = api.urls
+    mounted: list[Any] = api.urls[0]
     described = {"openapi-json", "openapi-view"}
     found = []
     for pattern in mounted:
-        view = nothing_here if pattern.name == "api-root" else pattern.callback
+        view: Any = nothing_here if pattern.name == "api-root" else pattern.callback
         wrapped = in_one_form(view) if pattern.name not in described else view
         found.append(URLPattern(pattern.pattern, wrapped, pattern.default_args, pattern.name))
     return found

@@ -70,7 +70,7 @@ class ArtifactOut(Schema):
 
 
 class MetricsOut(Schema):
-    """What a run took, its sub-agents included."""
+    """What a run took; the one at the top of a tree with its sub-agents."""
 
     duration_ms: int
     queued_ms: int
@@ -133,28 +133,30 @@ class ApprovalOut(Schema):
 
     run: str
     root: str
+    call: str
     agent: str
-    call_id: str
     tool: str
-    arguments: dict[str, JsonValue]
-    reason: str
     effect: str
+    reason: str
+    arguments: dict[str, JsonValue]
     digest: str = Field(description="A decision names it: what runs is what was shown.")
+    since: str | None
     task: str
-    waits_since: str | None
+    home: str
+    queue: str
 
 
 class ApprovalsOut(Schema):
     """What waits, the oldest first."""
 
-    approvals: list[ApprovalOut]
+    calls: list[ApprovalOut]
 
 
 class DecidedOut(Schema):
     """A decision that was taken."""
 
     run: str
-    call_id: str
+    call: str
     verdict: Literal["approved", "edited", "denied"]
     decided_by: str
 
@@ -178,6 +180,21 @@ class PostedOut(Schema):
     )
 
 
+class AgentMetricsOut(Schema):
+    """What an agent has done so far, as orchestrator and as sub-agent."""
+
+    runs: int
+    succeeded: int
+    failed: int
+    success_rate: float | None = Field(description="Of the runs that ended by themselves.")
+    average_seconds: float | None
+    input_tokens: int
+    output_tokens: int
+    cost_usd: str | None = Field(description="Null: a price is unknown.")
+    uptime_seconds: float = Field(description="Since it was last enabled.")
+    last_activity: str | None
+
+
 class AgentOut(Schema):
     """An agent, and what it is doing."""
 
@@ -190,6 +207,7 @@ class AgentOut(Schema):
     version: int
     state: Literal["idle", "busy", "error", "stopped"]
     current_run: str | None
+    metrics: AgentMetricsOut
 
 
 class AgentsOut(Schema):

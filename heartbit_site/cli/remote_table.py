@@ -18,12 +18,12 @@ AGENT_WIDTH: Final = 20
 TASK_WIDTH: Final = 200
 SHORT_ID: Final = 13
 STYLES: Final = {
-    "queued": "dim",
     "running": "cyan",
-    "waiting": "yellow",
+    "queued": "dim",
+    "waiting": "dim cyan",
     "succeeded": "green",
     "failed": "red",
-    "cancelled": "dim",
+    "cancelled": "yellow",
     "quarantined": "red",
 }
 

@@ -45,9 +45,7 @@ def show_run(text: str, *, as_json: bool) -> int:
         write_json(
             {
                 **describe.run_tree(run, rows),
-                "calls": [
-                    _call(call, decisions.get((call.run_id, call.call_id))) for call in calls
-                ],
+                "calls": [_call(*call) for call in calls],
                 "cost_usd": metrics.cost_usd,
                 "result": result_of(run).as_dict() if ended else None,
             }

@@ -286,11 +286,19 @@ class Heartbit:
 
 def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     """Await something from code that is not async; callbacks are called in this thread."""
-    if asyncio._get_running_loop() is not None:
+    if _loop_is_running():
         raise ConfigurationError(
             f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
         )
     return asyncio.run(start())
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from django.conf import settings
 from django.db import DatabaseError, connection
 
 from agents.actions.cancel_run import cancel_run
@@ -17,59 +16,26 @@ from agents.errors import AgentNotFoundError, EmptyTaskError, LeaseLostError
 from agents.events import (
     CallWaiting,
     CancelRequested,
-    ModelAnswered,
     RunSucceeded,
     ToolFinished,
     WaitResolved,
 )
-from agents.llm.messages import AssistantMessage, ToolCall, Usage
+from agents.llm.messages import ToolCall
 from agents.loop.ports import Moved, PendingSuspension, Settled
-from agents.models import Agent, BlackboardEntry, Run, RunEvent, Wait, WorkerHeartbeat
+from agents.models import Agent, BlackboardEntry, Run, RunEvent, Wait
 from agents.models import ToolCall as ToolCallRow
-from agents.runs.claims import Claimant, Claimed, claim
-from agents.runs.lease import Lease
-from agents.runs.pool import Pool, open_pool
+from agents.runs.claims import Claimant, claim
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.toolspec import ChildTask, Suspension
+from tests.runs.holding import accept, answer, claimant, fetch, hold, pool
+
+__all__ = ["claimant", "pool"]
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from uuid import UUID
 
-
-@pytest.fixture
-async def pool(database: None) -> AsyncIterator[Pool]:
-    opened = open_pool(settings.DATABASE_URL)
-    await opened.open(wait=True)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def claimant(database: None) -> Claimant:
-    row = WorkerHeartbeat.objects.create(name="test:1", home=Home.LOCAL, lease_seconds=3600)
-    return Claimant(row.pk, row.name, Home.LOCAL, (), "openai:fake")
-
-
-def accept(workspace: Workspace, agent: str = "orchestrator") -> UUID:
-    return start_run(workspace, "Do it.", agent=agent, home=Home.LOCAL)
-
-
-async def hold(pool: Pool, claimant: Claimant, run_id: UUID) -> tuple[Claimed, Lease]:
-    claimed = await claim(pool, claimant, run_id, task_id="task")
-    assert claimed is not None
-    return claimed, Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
-
-
-def answer(turn: int, *calls: ToolCall, text: str = "") -> ModelAnswered:
-    message = AssistantMessage(text=text, tool_calls=calls)
-    usage = Usage(input_tokens=7, output_tokens=3)
-    return ModelAnswered(turn, message, usage, "stop", "openai:fake", cost_usd="0.25")
-
-
-async def fetch(run_id: UUID) -> Run:
-    return await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    from agents.runs.pool import Pool
 
 
 async def suspended_on(

@@ -12,7 +12,7 @@ from agents.events import Event, ToolFinished
 from agents.llm.messages import ToolCall
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
-from tests.runs.test_journal import accept, answer, claimant, hold, pool
+from tests.runs.holding import accept, answer, claimant, hold, pool
 
 if TYPE_CHECKING:
     from agents.runs.claims import Claimant

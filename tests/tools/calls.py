@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, spec_of
-from tools.pipeline import Done, Waiting, invoke
+from tools.pipeline import Done, Held, Waiting, invoke
 from tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def call(
     executor: Executor = EXECUTOR,
     http: httpx.AsyncClient | None = None,
     **options: Any,
-) -> Done | Waiting:
+) -> Done | Waiting | Held:
     specs = Registry([tools]) if isinstance(tools, ToolSpec) else tools
 
     async def intent() -> None:

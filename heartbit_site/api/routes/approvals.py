@@ -38,7 +38,7 @@ class CallNotFoundError(NotFoundError):
 async def waiting(request: HttpRequest) -> Any:
     """The tool calls that wait for a person, the oldest first, at most 1000."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: {"approvals": _waiting(workspace)})
+    return await orm.in_thread(lambda: {"calls": _waiting(workspace)})
 
 
 def _waiting(workspace: Workspace) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: Decisi
         _decide(call, body, by)
         return {
             "run": str(call.run_id),
-            "call_id": call.call_id,
+            "call": call.call_id,
             "verdict": _VERDICTS[body.verdict].value,
             "decided_by": by.name,
         }

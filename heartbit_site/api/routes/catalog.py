@@ -8,19 +8,16 @@ from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotati
 from ninja import Router
 
 from agents.errors import AgentNotFoundError
-from agents.models import Agent
+from agents.metrics import agents_with_metrics
 from heartbit_site.api import forms
 from heartbit_site.api.auth import READ_AGENTS, workspace_of
 from heartbit_site.api.fields import Name  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import AgentOut, AgentsOut, ToolsOut
-from heartbit_site.api.states import states_of
 from heartbit_site.base import orm
 from tools.registry import closest, registry
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from heartbit_site.base.models import Workspace
 
 router = Router(tags=["agents"])
@@ -30,7 +27,7 @@ router = Router(tags=["agents"])
 async def agents(request: HttpRequest) -> Any:
     """The workspace's published agents by name."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: {"agents": _rows(_published(workspace))})
+    return await orm.in_thread(lambda: {"agents": _published(workspace)})
 
 
 @router.get("/agents/{name}", auth=READ_AGENTS, response=answers(AgentOut, 404), summary="An agent")
@@ -39,9 +36,9 @@ async def agent(request: HttpRequest, name: Name) -> Any:
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:
-        rows = _rows(_published(workspace).filter(name=name))
+        rows = _published(workspace, name) if name else []
         if not rows:
-            near = closest(name, _published(workspace).values_list("name", flat=True))
+            near = closest(name, [row["name"] for row in _published(workspace)])
             hint = f"did you mean {near[0]}?" if near else "GET /agents lists them."
             raise AgentNotFoundError(f"There is no agent named {name!r}: {hint}")
         return rows[0]
@@ -55,28 +52,10 @@ async def tools(request: HttpRequest) -> Any:
     return {"tools": [forms.tool(spec) for _, spec in sorted(registry.items())]}
 
 
-def _published(workspace: Workspace) -> QuerySet[Agent]:
-    rows = Agent.objects.filter(workspace=workspace, origin="", current_version__isnull=False)
-    return rows.select_related("current_version").order_by("name")
-
-
-def _rows(rows: QuerySet[Agent]) -> list[dict[str, Any]]:
-    found = list(rows)
-    states = states_of(found)
-    return [_row(row, *states[row.pk]) for row in found]
-
-
-def _row(row: Agent, state: str, run: str | None) -> dict[str, Any]:
-    version = row.current_version
-    snapshot: dict[str, Any] = version.snapshot if version is not None else {}
-    return {
-        "name": row.name,
-        "description": row.description,
-        "model": snapshot.get("model", ""),
-        "tools": [tool["name"] for tool in snapshot.get("tools", [])],
-        "team": [member["name"] for member in snapshot.get("team", [])],
-        "queue": row.queue,
-        "version": version.number if version is not None else 0,
-        "state": state,
-        "current_run": run,
-    }
+def _published(workspace: Workspace, name: str = "") -> list[dict[str, Any]]:
+    found = agents_with_metrics(workspace, name=name)
+    return [
+        forms.agent(overview, overview.agent.current_version)
+        for overview in found
+        if overview.agent.current_version is not None
+    ]

@@ -170,8 +170,7 @@ async def result(
         run = await _ended(run, wait)
 
     def read() -> dict[str, Any]:
-        found = result_of(run, tree(run.root_id))
-        return {"run": str(run.pk), "status": run.status, "result": found}
+        return {"run": str(run.pk), "status": run.status, "result": result_of(run)}
 
     return Answer(200 if run.status in TERMINAL else 202, await orm.in_thread(read))
 
@@ -233,7 +232,7 @@ def _detail(run: Run) -> dict[str, Any]:
     costs = forms.costs_of(rows)
     return {
         **forms.run_tree(row, rows, costs),
-        "result": result_of(row, rows, costs),
+        "result": result_of(row),
         "has_worker": _has_worker(row.queue),
     }
 

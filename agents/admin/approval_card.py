@@ -1,0 +1,120 @@
+"""A call that waits for a person, as it is shown: all of it, with nothing hidden in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+
+from agents.admin import words
+from agents.admin.bindings import EFFECTS
+from agents.admin.hidden_text import parts, visible
+from agents.querysets import shown_tool
+from heartbit_site.base.admin.themed import pretty_json
+from heartbit_site.base.toolspec import Effect
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agents.admin.hidden_text import Part
+    from agents.models import Decision, ToolCall
+
+_KINDS = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument; ``value`` in pieces, as a text says it or as JSON."""
+
+    name: list[Part]
+    kind: str
+    value: list[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What somebody sent for a call, and why nothing was decided by it."""
+
+    call_pk: int
+    verdict: str
+    problem: str
+    arguments: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A waiting call.
+
+    Attributes:
+        tool: The name of the tool that would run.
+        asked_as: What the model called it, when that is another name.
+        hidden: How many characters of the arguments are shown as escapes.
+        editable: The arguments as JSON, which means exactly what is shown.
+        is_here: Whether it belongs to the run whose page this is, not to a sub-agent's.
+    """
+
+    row: ToolCall
+    tool: str
+    asked_as: str
+    agent: str
+    effect: str
+    reason: str
+    since: str
+    arguments: list[Argument]
+    hidden: int
+    editable: str
+    is_here: bool
+    refused: Refused | None
+
+
+def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
+    """Prepare a waiting call; ``here`` is the id of the run whose page it is on."""
+    shown = call.shown or {}
+    values = shown.get("arguments") or {}
+    tool = shown_tool(call)
+    mine = refused if refused is not None and refused.call_pk == call.pk else None
+    arguments = [_argument(name, value) for name, value in values.items()]
+    return Card(
+        row=call,
+        tool=visible(tool),
+        asked_as="" if call.tool == tool else visible(call.tool),
+        agent=call.run.agent,
+        effect=effect(call.effect),
+        reason=visible(str(shown.get("reason", ""))),
+        since=since(call),
+        arguments=arguments,
+        hidden=sum(part.escaped for a in arguments for part in (*a.name, *a.value)),
+        editable=mine.arguments if mine and mine.arguments else visible(pretty_json(values)),
+        is_here=call.run_id == here,
+        refused=mine,
+    )
+
+
+def since(call: ToolCall) -> str:
+    """How long a call of ``queries.waiting_calls`` has waited."""
+    asked_at: datetime | None = getattr(call, "asked_at", None)
+    return words.duration(timezone.now() - asked_at) if asked_at else "a moment"
+
+
+def effect(name: str) -> str:
+    """An effect class in words."""
+    return EFFECTS[Effect(name)] if name in set(Effect) else name
+
+
+def decided(decision: Decision) -> str:
+    """Who decided what, where and when, and by which right."""
+    what = decision.get_verdict_display()
+    where = "" if decision.via == "grant" else f" ({decision.via})"
+    sentence = f"{what} by {visible(decision.decided_by)}{where}, {words.clock(decision.at)}"
+    if decision.grant_id is None:
+        return sentence
+    if decision.via == "grant":
+        return f"{sentence}, by permission {decision.grant_id}"
+    return f"{sentence}, and permission {decision.grant_id} given"
+
+
+def _argument(name: str, value: object) -> Argument:
+    text = value if isinstance(value, str) else pretty_json(value)
+    return Argument(parts(name), _KINDS.get(type(value), "list"), parts(text))

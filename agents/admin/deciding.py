@@ -1,0 +1,84 @@
+"""Decide a waiting call from its form on a run's page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from django import forms
+from django.utils import timezone
+
+from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.http import HttpRequest
+
+    from agents.models import ToolCall
+
+PERMISSION = "agents.add_decision"
+_VERDICTS = ("approve", "always", "edit", "deny")
+_DIGEST = 64  # characters of a SHA-256
+
+
+class DecisionForm(forms.Form):
+    """What the buttons of a waiting call send."""
+
+    verdict = forms.ChoiceField(choices=[(name, name) for name in _VERDICTS])
+    digest = forms.CharField(max_length=_DIGEST)
+    reason = forms.CharField(required=False, max_length=4_000)
+    arguments = forms.CharField(required=False, strip=False)
+    scope = forms.ChoiceField(required=False, choices=[("run", "run"), ("agent", "agent")])
+    until = forms.DateTimeField(
+        required=False,
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+        error_messages={"invalid": "Write until when it is allowed as a date and a time."},
+    )
+
+    def clean_until(self) -> datetime | None:
+        """A permission that has ended already would be none."""
+        until: datetime | None = self.cleaned_data["until"]
+        if until is not None and until <= timezone.now():
+            raise forms.ValidationError("The end of the permission is over: choose a later time.")
+        return until
+
+    def clean(self) -> dict[str, Any] | None:
+        """What a button needs beside itself."""
+        cleaned = super().clean()
+        verdict = self.cleaned_data.get("verdict")
+        if verdict == "always" and not self.cleaned_data.get("scope"):
+            self.add_error("scope", "Choose whether it is for this run or for the agent.")
+        return cleaned
+
+    def problem(self) -> str:
+        """The first thing that is wrong, as a sentence."""
+        return next(str(problems[0]) for problems in self.errors.values())
+
+
+def decide(call: ToolCall, form: DecisionForm, request: HttpRequest) -> str:
+    """Do what the form says.
+
+    Returns:
+        One sentence on what was done.
+
+    Raises:
+        NoLongerOpenError: Somebody was quicker; the sentence says who.
+        InvalidEditError: The arguments do not fit the tool.
+    """
+    asked = form.cleaned_data
+    digest: str = asked["digest"]
+    by = Decider(name=request.user.get_username(), via="admin", user_id=request.user.pk)
+    match asked["verdict"]:
+        case "approve":
+            approve_call(call, digest=digest, by=by)
+            return f"{call} was approved."
+        case "always":
+            scope = cast("Literal['run', 'agent']", asked["scope"])
+            approve_call(call, digest=digest, by=by, always=Always(scope, asked["until"]))
+            return f"{call} was approved, and the next ones like it are."
+        case "edit":
+            edit_call(call, digest=digest, by=by, arguments=asked["arguments"])
+            return f"{call} was approved with your arguments."
+        case _:
+            deny_call(call, digest=digest, by=by, reason=asked["reason"])
+            return f"{call} was denied; the model is told why."

@@ -1,0 +1,75 @@
+"""The checks of what people made: the configuration file, agents' tools, what waits for them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from django.db import DatabaseError
+
+from agents.models import Agent
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
+from heartbit_site.cli.doctor import Check
+from heartbit_site.cli.output import seconds
+from heartbit_site.cli.waiting import waiting_calls
+from heartbit_site.config.locate import find
+from heartbit_site.config.read import load
+from tools.registry import definition_hash, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONG: Final = timedelta(days=1)
+
+
+def _configuration() -> list[Check]:
+    try:
+        file = find()
+        if file is None:
+            return []
+        agents = load(file).agents
+    except ConfigurationError as error:
+        mend = "`heartbit config check` lists every problem."
+        return [Check("configuration", "fail", str(error), mend)]
+    count = f"{len(agents)} agents" if agents else "the default team"
+    return [Check("configuration", "ok", f"{file}: {count}")]
+
+
+def _tools() -> list[Check]:
+    """Agents that were published with another definition of a tool than is installed."""
+    installed = {name: definition_hash(spec) for name, spec in registry.items()}
+    published = Agent.objects.filter(current_version__isnull=False, enabled=True, origin="")
+    try:
+        rows = list(published.values_list("name", "current_version__snapshot__tools"))
+    except DatabaseError:
+        return []  # no tables yet, or no database: said above
+    changed = {
+        name: [tool["name"] for tool in tools if installed.get(tool["name"]) != tool["hash"]]
+        for name, tools in rows
+    }
+    stale = [f"{name} ({', '.join(tools)})" for name, tools in sorted(changed.items()) if tools]
+    if not stale:
+        return [Check("agents", "ok", f"{len(rows)}, with the tools they were published with")]
+    detail = f"tools changed since these were published: {'; '.join(stale)}"
+    mend = "Save the agent in the admin to publish it again, or take the tool from it."
+    return [Check("agents", "warn", detail, mend)]
+
+
+def _approvals() -> list[Check]:
+    now = datetime.now(UTC)
+    try:
+        calls = [call for space in Workspace.objects.all() for call in waiting_calls(space)]
+    except DatabaseError:
+        return []
+    if not calls:
+        return []
+    old = [call for call in calls if call.since is not None and now - call.since > LONG]
+    if not old:
+        return [Check("approvals", "ok", f"{len(calls)} calls wait for a decision")]
+    oldest = max((now - call.since).total_seconds() for call in old if call.since is not None)
+    detail = f"{len(old)} calls wait for more than a day, the oldest for {seconds(oldest)}"
+    return [Check("approvals", "warn", detail, "`heartbit approve` lists and decides them.")]
+
+
+LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_configuration, _tools, _approvals)

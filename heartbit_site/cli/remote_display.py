@@ -1,0 +1,160 @@
+"""How a remote run is shown: its server's updates, as the displays of local runs want them."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from uuid import UUID
+
+from heartbit_site.cli import remote_outcome
+from heartbit_site.cli.output import one_line, write, write_json
+
+if TYPE_CHECKING:
+    from agents.live.follow import Update
+    from agents.models import Run
+    from heartbit_site.cli.display import Display
+
+
+class Shown(Protocol):
+    """What shows updates as they come."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def update(self, update: dict[str, Any]) -> None:
+        """Take in an update, as the server sends it."""
+        ...
+
+    def tick(self) -> None:
+        """Some time has passed; called several times a second."""
+        ...
+
+
+class Lines:
+    """One JSON object for each update, on stdout; each fact once."""
+
+    def __init__(self) -> None:
+        self._seqs: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left to do."""
+
+    def update(self, update: dict[str, Any]) -> None:
+        """Print it, if it is news."""
+        run = update["run"]
+        match update["type"]:
+            case "run":
+                if run in self._seqs:
+                    return
+                self._seqs[run] = 0
+            case "event":
+                if update["seq"] <= self._seqs.get(run, 0):
+                    return
+                self._seqs[run] = update["seq"]
+        write_json(update)
+
+    def tick(self) -> None:
+        """Lines do not move."""
+
+
+class Progress:
+    """A display of local runs, fed from afar."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the terminal as the display does."""
+        self._display.__exit__(*error)
+
+    def update(self, update: dict[str, Any]) -> None:
+        """Show it."""
+        self._display.update(decoded(update))
+
+    def tick(self) -> None:
+        """Draw the next frame."""
+        self._display.tick()
+
+
+@dataclass(frozen=True, slots=True)
+class RunNamed:
+    """What a display needs to know of a run when it is first seen."""
+
+    pk: UUID
+    parent_id: UUID | None
+    agent: str
+    task: str
+
+
+def progress(*, plain_lines: bool) -> Progress:
+    """The live tree where there is a terminal for it, else plain lines."""
+    _prepare()
+    module = importlib.import_module("heartbit_site.cli.display")
+    return Progress(module.progress(plain_lines=plain_lines))
+
+
+def show(run: dict[str, Any], updates: list[dict[str, Any]]) -> None:
+    """Print a run as it is now: its tree, then its answer or why there is none."""
+    _prepare()
+    load = importlib.import_module
+    render, tree_module = load("heartbit_site.cli.render"), load("heartbit_site.cli.tree")
+    rich_console, rich_text = load("rich.console"), load("rich.text")
+    tree = tree_module.Tree()
+    for update in updates:
+        tree.apply(decoded(update))
+    console = rich_console.Console(highlight=False)
+    glyphs = render.ASCII if console.options.ascii_only else render.UNICODE
+    canvas = render.Canvas(console.width, datetime.now().astimezone(), glyphs=glyphs)
+    head = (f"Run {run['run']}", f"Task: {one_line(run['task'])}")
+    for line in [*map(rich_text.Text, head), *render.render(tree, canvas)]:
+        console.print(line, soft_wrap=True)
+    if run["status"] in remote_outcome.LIVE:
+        remote_outcome.warn_without_worker(run)
+    elif run["status"] == "succeeded":
+        write(f"\n{remote_outcome.answer(run)}")
+    else:
+        write(f"\n{remote_outcome.reason(run)}")
+
+
+def decoded(update: dict[str, Any]) -> Update:
+    """An update of a server as one of ours."""
+    follow = importlib.import_module("agents.live.follow")
+    entries = importlib.import_module("agents.live.entries")
+    events = importlib.import_module("agents.events")
+    run_id = UUID(update["run"])
+    match update["type"]:
+        case "run":
+            parent = UUID(update["parent"]) if update["parent"] else None
+            named = RunNamed(run_id, parent, update["agent"], update["task"])
+            return cast("Update", follow.RunSeen(cast("Run", named)))
+        case "event":
+            event = events.decode(update["event"], update["payload"])
+            at = datetime.fromisoformat(update["at"])
+            recorded = events.Recorded(update["seq"], at, event)
+            return cast("Update", follow.Happened(run_id, recorded))
+        case _:
+            delta = entries.Delta(
+                turn=update["turn"],
+                attempt=update["attempt"],
+                offset=update["offset"],
+                text=update["text"],
+                kind=update["kind"],
+            )
+            return cast("Update", follow.Streamed(run_id, delta))
+
+
+def _prepare() -> None:
+    """The displays of local runs know the tables, though they ask no database here."""
+    begin = importlib.import_module("heartbit_site.cli.begin")
+    environment = importlib.import_module("heartbit_site.environment")
+    begin.set_up_django(environment.read())

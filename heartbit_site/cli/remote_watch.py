@@ -1,0 +1,161 @@
+"""Follow a remote run by server-sent events, and show it as a local one is shown.
+
+A connection that breaks is made again. The stream then begins again, and what was shown before is
+not shown twice: an event is known by its run and its number. So nothing is missed or doubled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+from httpx_sse import EventSource, SSEError
+
+from heartbit_site.cli import remote_display
+from heartbit_site.cli.errors import CANNOT_START, CommandError
+from heartbit_site.cli.remote_client import (
+    CONNECT_SECONDS,
+    PREFIX,
+    SILENCE_SECONDS,
+    headers,
+    refuse,
+    unreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from heartbit_site.cli.remote import Server
+
+TICK_SECONDS: Final = 0.1
+RETRY_SECONDS: Final = 0.5
+PATIENCE: Final = 30.0  # a server that restarts is back within seconds
+
+
+class LostError(Exception):
+    """The stream broke off before the run's end."""
+
+    def __init__(self, error: CommandError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def watch(server: Server, root: str, *, as_json: bool, plain: bool) -> bool:
+    """Show a tree until all of its runs have ended; whether it was watched to its end."""
+    display = remote_display.Lines() if as_json else remote_display.progress(plain_lines=plain)
+    with display:
+        return asyncio.run(_watch(server, root, display))
+
+
+def show(server: Server, run: dict[str, Any]) -> None:
+    """Print a run's tree as it is now, and how it ended if it has."""
+    remote_display.show(run, asyncio.run(_recorded(server, run["root"])))
+
+
+async def _recorded(server: Server, root: str) -> list[dict[str, Any]]:
+    try:
+        return [update async for update in _stream(server, root, follow=False)]
+    except LostError as error:
+        raise error.error from None
+
+
+async def _watch(server: Server, root: str, display: remote_display.Shown) -> bool:
+    following = asyncio.create_task(_follow(server, root, display))
+    ticking = asyncio.create_task(_tick(display))
+    with _first_interrupt(following.cancel):
+        await asyncio.wait([following, ticking], return_when=asyncio.FIRST_COMPLETED)
+    ticking.cancel()
+    await asyncio.gather(ticking, return_exceptions=True)
+    if following.cancelled():
+        return False
+    following.result()
+    return True
+
+
+async def _tick(display: remote_display.Shown) -> None:
+    while True:
+        display.tick()
+        await asyncio.sleep(TICK_SECONDS)
+
+
+@contextlib.contextmanager
+def _first_interrupt(leave: Callable[[], Any]) -> Iterator[None]:
+    """Within it the first Ctrl-C calls `leave`; a second one ends the process as usual."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def interrupted() -> None:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+        leave()
+
+    for number in numbers:
+        loop.add_signal_handler(number, interrupted)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+async def _follow(server: Server, root: str, display: remote_display.Shown) -> None:
+    """Read to the end, over as many connections as it takes."""
+    loop = asyncio.get_running_loop()
+    lost_at: float | None = None
+    while True:
+        try:
+            async for update in _stream(server, root, follow=True):
+                lost_at = None
+                display.update(update)
+        except LostError as error:
+            lost_at = loop.time() if lost_at is None else lost_at
+            if loop.time() - lost_at > PATIENCE:
+                raise error.error from None
+            await asyncio.sleep(RETRY_SECONDS)
+        else:
+            return
+
+
+async def _stream(server: Server, root: str, *, follow: bool) -> AsyncIterator[dict[str, Any]]:
+    """What the server says of a tree.
+
+    Raises:
+        LostError: The connection broke, or the server is restarting.
+        CommandError: The server refuses.
+    """
+    query = {"tree": "true", "follow": "true" if follow else "false"}
+    timeout = httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+    try:
+        async with (
+            httpx.AsyncClient(headers=headers(server), timeout=timeout) as client,
+            client.stream(
+                "GET", f"{server.url}{PREFIX}/runs/{root}/events", params=query
+            ) as response,
+        ):
+            await _check(server, response)
+            async for event in EventSource(response).aiter_sse():
+                if event.event == "end":
+                    return
+                update = json.loads(event.data)
+                yield update
+    except (httpx.TransportError, SSEError) as error:
+        raise LostError(unreachable(server, error)) from error
+    if follow:
+        cut = CommandError(f"The server {server.url} broke off the stream.", CANNOT_START)
+        raise LostError(cut)
+
+
+async def _check(server: Server, response: httpx.Response) -> None:
+    if response.is_success:
+        return
+    await response.aread()
+    if response.status_code < 500:
+        refuse(server, response)
+    try:
+        refuse(server, response)
+    except CommandError as error:
+        raise LostError(error) from error

@@ -1,0 +1,197 @@
+"""The real runtime, the hostile provider and the effects server, together for one scenario."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import select
+import subprocess
+import sys
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from django.conf import settings
+from django.test import override_settings
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.choices import TERMINAL, Home, RunStatus
+from agents.models import Agent, Run, ToolBinding
+from agents.runtime.host import LocalHost
+from heartbit_site.base import orm
+from heartbit_site.base.actions.save_provider_account import save_provider_account
+from heartbit_site.base.models import ProviderAccount, Workspace
+from tests.chaos.model_faults.observed import Case, Ledgers, Observed, observe
+from tests.chaos.model_faults.replies import SAVE
+from tests.chaos.model_faults.wire import MODELS
+from tests.chaos.processes import EffectsServer
+from tests.chaos.toolbox import agent_tools
+from tests.fleet import ROOT
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+    from uuid import UUID
+
+    from tests.chaos.model_faults.modes import Mode, Where
+    from tests.chaos.model_faults.wire import Dialect
+
+AGENT = "faulty"
+LOOK_EVERY = 0.05
+STUCK_AFTER = 20.0  # seconds beyond the longest that a mode may take
+#: Providers of the openai dialect that stand for the places where no provider is.
+STAND_INS: dict[str, str] = {"closed": "openrouter", "garbage": "gemini"}
+
+
+@contextmanager
+def provider(ledger: Path) -> Iterator[dict[str, str]]:
+    """The hostile provider as a process; its addresses."""
+    command = [sys.executable, "-m", "tests.chaos.model_faults.provider", "--ledger", str(ledger)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
+    assert process.stdout is not None
+    try:
+        ready, _, _ = select.select([process.stdout], [], [], 20)
+        assert ready, "the provider did not start"
+        places: dict[str, str] = json.loads(process.stdout.readline())
+        yield places
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+@dataclass
+class Stage:
+    """Where modes are played.
+
+    Attributes:
+        places: The provider's addresses.
+        queue: Of the fleet's runs.
+        host: Of the local runs.
+    """
+
+    places: dict[str, str]
+    provider_ledger: Path
+    effects_ledger: Path
+    environment: dict[str, str]
+    queue: str = field(default_factory=lambda: f"faults-{secrets.token_hex(4)}")
+    host: LocalHost | None = None
+
+    def case(self, mode: Mode, dialect: Dialect, route: str, detail: str = "") -> Case:
+        """A run of a mode."""
+        name: str = dialect
+        if mode.where != "provider" and route != "account":
+            name = STAND_INS[mode.where]
+        return Case(mode.name, dialect, route, f"{name}:{MODELS[dialect]}", detail)
+
+    def prepare(self, mode: Mode, case: Case) -> Workspace:
+        """A workspace of the mode's own: its account is paused for nobody else."""
+        slug = f"f-{secrets.token_hex(6)}"
+        workspace = Workspace.objects.create(slug=slug, name=slug)
+        typed = case.route == "account"
+        account = ProviderAccount(
+            workspace=workspace,
+            provider=case.model.partition(":")[0],
+            base_url=f"{self._place(mode.where)}/v1" if typed else "",
+        )
+        save_provider_account(account, key="sk-not-a-secret-of-anybody")
+        agent = Agent.objects.create(
+            workspace=workspace,
+            name=AGENT,
+            system_prompt="Be brief.",
+            model=case.model,
+            timeout_seconds=mode.deadline,
+            max_retries=mode.attempts,
+            retry_base_delay_ms=20,
+            queue=self.queue,
+        )
+        ToolBinding.objects.create(agent=agent, tool=SAVE)
+        publish_agent(agent)
+        return workspace
+
+    def _place(self, where: Where) -> str:
+        return self.places["url" if where == "provider" else where]
+
+    async def play(self, mode: Mode, case: Case, workspace: Workspace) -> tuple[UUID, bool]:
+        """Run it to its end; its id, and whether it was seen waiting without a worker.
+
+        A run that never ends is given up and shows as such.
+        """
+        home = Home.FLEET if case.route == "fleet" else Home.LOCAL
+        run_id = await orm.in_thread(
+            lambda: start_run(workspace, case.task, agent=AGENT, home=home)
+        )
+        if home is Home.LOCAL:
+            assert self.host is not None
+            self.host.execute(run_id)
+        waited = False
+        waits = 3 * mode.wait if mode.suspended else 0.0
+        try:
+            async with asyncio.timeout(mode.deadline + waits + STUCK_AFTER):
+                while True:
+                    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+                    waited = waited or _waits(run)
+                    if run.status in TERMINAL:
+                        return run_id, waited
+                    await asyncio.sleep(LOOK_EVERY)
+        except TimeoutError:
+            return run_id, waited
+
+    async def observe(
+        self, case: Case, run_id: UUID, *, waited: bool, served_after: bool
+    ) -> Observed:
+        """Read a run and the ledgers."""
+
+        def read() -> Observed:
+            ledgers = Ledgers.read(self.provider_ledger, self.effects_ledger)
+            return observe(case, run_id, ledgers, waited=waited, served_after=served_after)
+
+        return await orm.in_thread(read)
+
+
+def _waits(run: Run) -> bool:
+    return run.status == RunStatus.WAITING and run.worker_id is None
+
+
+@contextmanager
+def stage(directory: Path) -> Iterator[Stage]:
+    """Both servers, and this process's environment as a worker's that uses them."""
+    ledger, effects_ledger = directory / "provider.jsonl", directory / "effects.jsonl"
+    with provider(ledger) as places, EffectsServer(ledger=effects_ledger) as effects:
+        ledger.touch()
+        urls = [*places.values(), effects.url]
+        environment = {
+            "OPENAI_BASE_URL": f"{places['url']}/v1",
+            "ANTHROPIC_BASE_URL": places["url"],
+            "OPENROUTER_BASE_URL": f"{places['closed']}/v1",
+            "GEMINI_BASE_URL": f"{places['garbage']}/v1",
+            "CHAOS_EFFECTS_URL": effects.url,
+            "HEARTBIT_EXTRA_APPS": agent_tools.__package__ or "",
+            "HEARTBIT_HTTP_ALLOW": ",".join(url.partition("//")[2] for url in urls),
+        }
+        allow = environment["HEARTBIT_HTTP_ALLOW"]
+        registry.discover([agent_tools])
+        with mock.patch.dict(os.environ, environment), override_settings(HEARTBIT_HTTP_ALLOW=allow):
+            yield Stage(places, ledger, effects_ledger, environment)
+
+
+@asynccontextmanager
+async def local_host(on: Stage, *, slots: int = 200) -> AsyncIterator[LocalHost]:
+    """The runtime in this process."""
+    host = LocalHost(slots=slots)
+    await host.start()
+    on.host = host
+    try:
+        yield host
+    finally:
+        on.host = None
+        await host.stop()
+
+
+def sweep_seconds() -> float:
+    """How often a process looks for waits that are over."""
+    return float(settings.HEARTBIT_SWEEP_SECONDS)

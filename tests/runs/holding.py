@@ -1,0 +1,58 @@
+"""A worker's side of a run, without a worker: claim it, hold its lease, write its journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.conf import settings
+
+from agents.actions.start_run import start_run
+from agents.choices import Home
+from agents.events import ModelAnswered
+from agents.llm.messages import AssistantMessage, ToolCall, Usage
+from agents.models import Run, WorkerHeartbeat
+from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.lease import Lease
+from agents.runs.pool import Pool, open_pool
+from heartbit_site.base import orm
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+
+@pytest.fixture
+async def pool(database: None) -> AsyncIterator[Pool]:
+    opened = open_pool(settings.DATABASE_URL)
+    await opened.open(wait=True)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def claimant(database: None) -> Claimant:
+    row = WorkerHeartbeat.objects.create(name="test:1", home=Home.LOCAL, lease_seconds=3600)
+    return Claimant(row.pk, row.name, Home.LOCAL, (), "openai:fake")
+
+
+def accept(workspace: Workspace, agent: str = "orchestrator") -> UUID:
+    return start_run(workspace, "Do it.", agent=agent, home=Home.LOCAL)
+
+
+async def hold(pool: Pool, claimant: Claimant, run_id: UUID) -> tuple[Claimed, Lease]:
+    claimed = await claim(pool, claimant, run_id, task_id="task")
+    assert claimed is not None
+    return claimed, Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
+
+
+def answer(turn: int, *calls: ToolCall, text: str = "") -> ModelAnswered:
+    message = AssistantMessage(text=text, tool_calls=calls)
+    usage = Usage(input_tokens=7, output_tokens=3)
+    return ModelAnswered(turn, message, usage, "stop", "openai:fake", cost_usd="0.25")
+
+
+async def fetch(run_id: UUID) -> Run:
+    return await orm.in_thread(lambda: Run.objects.get(pk=run_id))

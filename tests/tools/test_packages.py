@@ -1,0 +1,120 @@
+"""Third-party packages bring tools: real distributions, found by a process that starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START = """
+import django, logging, sys
+from django.conf import settings
+logging.basicConfig(format="%(levelname)s %(message)s")
+settings.configure(INSTALLED_APPS=["tools"], LOGGING_CONFIG=None)
+django.setup()
+from django.apps import apps
+apps.get_app_config("tools").ready()  # a second time changes nothing
+from tools.registry import registry
+for spec in registry.values():
+    print(spec.name, spec.source, sep="|")
+"""
+
+
+def distribution(
+    folder: Path, name: str, *, entry_points: str, module: str = "", source: str = ""
+) -> None:
+    """Write what an installer leaves behind."""
+    info = folder / f"{name}-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text(f"[heartbit.tools]\n{entry_points}\n")
+    if module:
+        (folder / f"{module}.py").write_text(
+            "from heartbit_site.base.toolspec import tool\n" + dedent(source)
+        )
+
+
+def start(folder: Path) -> subprocess.CompletedProcess[str]:
+    script = f"import sys; sys.path.insert(0, {str(folder)!r})\n{START}"
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+WEATHER = """
+    @tool(effect="pure")
+    def forecast(city: str) -> str:
+        "Tell the weather."
+        return city
+
+    @tool
+    class OpenUmbrella:
+        "Open it."
+        def run(self) -> str:
+            return "open"
+"""
+
+
+def test_a_module_and_a_single_tool_are_found_with_their_package(tmp_path: Path) -> None:
+    distribution(tmp_path, "acme", entry_points="w = wx", module="wx", source=WEATHER)
+    distribution(
+        tmp_path,
+        "ticket",
+        entry_points="t = tk:open_ticket",
+        module="tk",
+        source="""
+            @tool
+            def open_ticket(title: str) -> str:
+                "Open a ticket."
+                return title
+        """,
+    )
+    ended = start(tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert {"forecast|acme 1.2", "open_umbrella|acme 1.2", "open_ticket|ticket 1.2"} < set(lines)
+    assert "calculate|tools.builtin.arithmetic" in lines
+
+
+@pytest.mark.parametrize(
+    ("entry_points", "source", "sentence"),
+    [
+        ("b = gone", "", "ModuleNotFoundError: No module named 'gone'"),
+        ("b = br:nothing", "", "AttributeError"),
+        ("b = br", "raise SystemExit(3)", "SystemExit: 3"),
+        ("b = br", "x = 1", "ConfigurationError: br has nothing that @tool marked."),
+        ("b = br:plain", "def plain(): ...", "br:plain has nothing that @tool marked."),
+        ("b = br", '@tool(name="A B")\ndef f() -> str:\n    "Do."', "The tool name 'A B'"),
+    ],
+)
+def test_a_broken_package_is_logged_and_left_out(
+    tmp_path: Path, entry_points: str, source: str, sentence: str
+) -> None:
+    distribution(tmp_path, "broken", entry_points=entry_points, module="br", source=source)
+    distribution(tmp_path, "acme", entry_points="w = wx", module="wx", source=WEATHER)
+    ended = start(tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "forecast|acme 1.2" in ended.stdout.splitlines()
+    (line,) = set(ended.stderr.splitlines())
+    assert line.startswith("ERROR The tools of broken 1.2 (")
+    assert sentence in line
+
+
+def test_a_name_that_is_taken_stops_the_process_with_both_places(tmp_path: Path) -> None:
+    source = """
+        @tool
+        def calculate(a: int) -> str:
+            "Count."
+            return str(a)
+    """
+    distribution(tmp_path, "rival", entry_points="c = rv", module="rv", source=source)
+    ended = start(tmp_path)
+    assert ended.returncode != 0
+    assert (
+        "Two tools are called 'calculate' (tools.builtin.arithmetic and rival 1.2): rename one of "
+        "them." in ended.stderr
+    )
