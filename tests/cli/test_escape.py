@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from heartbit_site.cli.escape import compact_json, readable_json, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, é 漢字 🐝", "plain text, é 漢字 🐝"),
+        ("\x1b[2J\x07\x00", r"\u001b[2J\u0007\u0000"),
+        ("\x9b31m", r"\u009b31m"),
+        ("rm -rf\u202e txt.", r"rm -rf\u202e txt."),
+        ("\u2066isolate\u2069", r"\u2066isolate\u2069"),
+        ("zero\u200bwidth\u200d\ufeff", r"zero\u200bwidth\u200d\ufeff"),
+        ("soft\u00adhyphen", r"soft\u00adhyphen"),
+        ("no\u00a0break\u3000space", r"no\u00a0break\u3000space"),
+        ("two\nlines\r\tand a tab", r"two\nlines\u000d\u0009and a tab"),
+        ("line\u2028separator", r"line\u2028separator"),
+        ("filler\u3164\u2800", r"filler\u3164\u2800"),
+        ("tag\U000e0041", r"tag\udb40\udc41"),
+        ("lone\ud800", r"lone\ud800"),
+        ("private\ue000", r"private\ue000"),
+        ("back\\u202eslash", r"back\\u202eslash"),
+        ("e\u0301", "e\u0301"),
+        ("z" + "\u0310" * 6, "z\u0310\u0310\u0310" + r"\u0310" * 3),
+        ("variation\ufe0f", r"variation\ufe0f"),
+    ],
+)
+def test_nothing_hides_in_a_line(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_json_stays_the_same_value_and_shows_everything() -> None:
+    value = {"b": ["\u202e\x1b]0;x\x07", {"\u200b": "é\n"}], "a": 1.5, "tag": "\U000e0041\ud800"}
+    for text in (readable_json(value), compact_json(value)):
+        assert json.loads(text) == value
+        assert text.replace("\n", "").isprintable()
+    assert list(json.loads(readable_json(value))) == ["b", "a", "tag"]
+    assert '"é\\n"' in readable_json(value)
