@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
-from agents.admin import agent, provider_account, run, version, worker
+from agents.admin import (
+    agent,
+    approvals,
+    conversation,
+    decision,
+    grant,
+    provider_account,
+    run,
+    version,
+    worker,
+)
 
-__all__ = ["agent", "provider_account", "run", "version", "worker"]
+__all__ = [
+    "agent",
+    "approvals",
+    "conversation",
+    "decision",
+    "grant",
+    "provider_account",
+    "run",
+    "version",
+    "worker",
+]

@@ -35,9 +35,11 @@ class Dashboard:
 
     Attributes:
         statuses: Today's runs: status, its pill and how many.
+        waiting: Tool calls that wait for a person.
         held: Runs that workers hold now.
     """
 
+    waiting: int
     today: int
     statuses: list[tuple[str, SafeString, int]]
     live: list[tuple[SafeString, int]]
@@ -59,13 +61,14 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def read() -> Dashboard:
-    """Read the page: five queries."""
+    """Read the page: six queries."""
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     statuses = queries.statuses_since(midnight)
     live = queries.live_statuses()
     spent = queries.spent_since(midnight)
     workers = list(queries.alive_workers())
     return Dashboard(
+        waiting=queries.waiting_calls().count(),
         today=sum(statuses.values()),
         statuses=[(s, words.run_pill(s), statuses[s]) for s in RunStatus.values if s in statuses],
         live=[(words.run_pill(s), live[s]) for s in RunStatus.values if s in live],

@@ -62,7 +62,7 @@ def line(row: RunEvent, *, began: datetime, tools: dict[str, str]) -> Line:
     text = said.text[:_PREVIEW] + " …" if len(said.text) > _PREVIEW else said.text
     said = Said(said.title, text, said.icon, said.tone, said.note)
     since = f"+{duration(row.at - began)}"
-    return Line(row.seq, row.type, row.at, since, said, pretty_json(row.payload))
+    return Line(row.seq, row.type, row.at, since, said, visible(pretty_json(row.payload)))
 
 
 def _say(event: events.Event, tools: dict[str, str]) -> Said:
@@ -136,7 +136,7 @@ def _answer(event: events.ModelAnswered) -> Said:
     asked = event.message.tool_calls
     title = f"Turn {event.turn}: " + (_asked(asked) if asked else "the model answered")
     text = [event.message.text] if event.message.text else []
-    text += [f"{call.name} {call.arguments}" for call in asked]
+    text += [visible(f"{call.name} {call.arguments}") for call in asked]
     return Said(title, "\n".join(text), "smart_toy", "primary", _figures(event))
 
 
@@ -157,14 +157,16 @@ def _pause(seconds: float) -> str:
 
 
 def _asked(calls: tuple[ToolCall, ...]) -> str:
-    return f"the model called {calls[0].name}" if len(calls) == 1 else f"{len(calls)} tool calls"
+    if len(calls) == 1:
+        return f"the model called {visible(calls[0].name)}"
+    return f"{len(calls)} tool calls"
 
 
 def _resolved(key: str, value: dict[str, object], tools: dict[str, str]) -> Said:
     kind, _, subject = key.partition(":")
     match kind:
         case "approval":
-            return _decided(f"{_name(subject, tools)}", value)
+            return _decided(_name(subject, tools), value)
         case "timer":
             return Said("The pause is over", icon="timer", tone="info")
     status = str(value.get("status", "ended"))
@@ -191,4 +193,4 @@ def _decided(call: str, value: dict[str, object]) -> Said:
 
 
 def _name(call_id: str, tools: dict[str, str]) -> str:
-    return f"{tools.get(call_id, 'call')} ({call_id})"
+    return f"{visible(tools.get(call_id, 'call'))} ({call_id})"

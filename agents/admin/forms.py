@@ -94,7 +94,7 @@ class AgentForm(forms.ModelForm[Agent]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial = strategy_form.initial(self.instance.context_strategy) | self.initial
+        self.initial = {**strategy_form.initial(self.instance.context_strategy), **self.initial}
 
     def clean_model(self) -> str:
         """See ``check_model``."""

@@ -1,11 +1,11 @@
-"""Make visible what a text hides: direction changes, zero-width and control characters. Pure.
+r"""Make visible what a text hides: direction changes, zero-width and control characters. Pure.
 
 A person decides by what they see. ``U+202E`` shows ``exe.txt`` for ``txt.exe``, a zero-width space
 makes two names look like one, and ``ESC`` moves a terminal's cursor.
 
 Usage::
 
-    visible("a\\u202eb")            # 'a\\\\u202eb', the escape as six plain characters
+    visible("a\u202eb")      # a\u202eb, the escape as six plain characters
 """
 
 from __future__ import annotations

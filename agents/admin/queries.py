@@ -14,6 +14,7 @@ from agents.choices import LIVE, CallStatus, RunStatus, WaitKind
 from agents.models import (
     Agent,
     BlackboardEntry,
+    Conversation,
     Decision,
     Run,
     RunEvent,
@@ -93,6 +94,11 @@ def waiting_calls() -> QuerySet[ToolCall]:
 def decisions(run_id: UUID) -> dict[str, Decision]:
     """What was decided about a run's calls, by call id."""
     return {decision.call_id: decision for decision in Decision.objects.filter(run_id=run_id)}
+
+
+def with_messages(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
+    """Conversations with ``said``: how many messages each has."""
+    return conversations.annotate(said=Count("runs"))
 
 
 def journal(run_id: UUID, *, after: int) -> list[RunEvent]:

@@ -5,20 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import path, reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 from unfold.paginator import InfinitePaginator
 
 from agents.actions.cancel_run import cancel_run
-from agents.admin import run_page, words
+from agents.admin import deciding, run_page, words
+from agents.admin.approval_card import Refused
+from agents.admin.deciding import PERMISSION, DecisionForm
 from agents.choices import LIVE
-from agents.models import Agent, Run
+from agents.errors import NoLongerOpenError
+from agents.models import Agent, Run, ToolCall
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog
+from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
+    from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
 
@@ -86,8 +94,8 @@ class RunAdmin(ReadOnlyAdmin[Run]):
         """Long texts stay in the table until a page needs them."""
         runs = super().get_queryset(request)
         if request.resolver_match and request.resolver_match.url_name == "agents_run_changelist":
-            return runs.defer("output", "error")
-        return runs.select_related("version", "workspace", "worker", "parent")
+            return runs.defer("output", "error", "payload", "structured")
+        return runs.select_related("version", "workspace", "worker", "parent", "conversation")
 
     @admin.display(description="run")
     def what(self, run: Run) -> SafeString:
@@ -145,6 +153,56 @@ class RunAdmin(ReadOnlyAdmin[Run]):
             messages.success(request, "The run was asked to stop.")
         return _redirect(reverse("admin:agents_run_change", args=[object_id]))
 
+    def get_urls(self) -> list[URLPattern]:
+        """Where the forms of the waiting calls send what somebody decides."""
+        decide = path(
+            "<path:object_id>/decide/<int:call_pk>/",
+            self.admin_site.admin_view(self.decide),
+            name="agents_run_decide",
+        )
+        return [decide, *super().get_urls()]
+
+    def decide(self, request: HttpRequest, object_id: str, call_pk: int) -> HttpResponse:
+        """Take a decision and show the run again, or show what is wrong with the decision."""
+        run = self.get_object(request, object_id)
+        if not (self.has_view_permission(request, run) and request.user.has_perm(PERMISSION)):
+            raise PermissionDenied
+        if run is None:
+            raise Http404
+        page = redirect("admin:agents_run_change", run.pk)
+        if request.method != "POST":
+            return page
+        call = get_object_or_404(
+            ToolCall.objects.select_related("run__workspace", "run__version__agent"),
+            pk=call_pk,
+            run__root=run.root_id,
+        )
+        form = DecisionForm(request.POST)
+        if not form.is_valid():
+            return self._ask_again(request, object_id, call_pk, form.problem())
+        try:
+            messages.success(request, deciding.decide(call, form, request))
+        except NoLongerOpenError as lost:
+            messages.warning(request, str(lost))
+        except HeartbitError as error:
+            return self._ask_again(request, object_id, call_pk, str(error))
+        return page
+
+    def _ask_again(
+        self, request: HttpRequest, object_id: str, call_pk: int, problem: str
+    ) -> HttpResponse:
+        """The page with what was written still in the call's form."""
+        sent = request.POST
+        refused = Refused(
+            call_pk,
+            sent.get("verdict", ""),
+            problem,
+            sent.get("arguments", ""),
+            sent.get("reason", ""),
+        )
+        request.method = "GET"  # to Django a POST to this page would be a change of the row
+        return self.change_view(request, object_id, extra_context={"refused": refused})
+
     def render_change_form(
         self,
         request: HttpRequest,
@@ -156,8 +214,13 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     ) -> HttpResponse:
         """The page: header, tree, calls and journal instead of form fields."""
         if obj is not None:
-            page = run_page.read(obj, after=_number(request.GET.get("after", "")))
-            context |= {"page": page, "title": f"{obj.agent} · {words.short(obj.pk)}"}
+            after = _number(request.GET.get("after", ""))
+            context |= {
+                "page": run_page.read(obj, after=after, refused=context.get("refused")),
+                "title": f"{obj.agent} · {words.short(obj.pk)}",
+                "may_decide": request.user.has_perm(PERMISSION),
+                "zone": timezone.get_current_timezone_name(),
+            }
         response = super().render_change_form(request, context, add, change, form_url, obj)
         if obj is not None and "HX-Request" in request.headers and obj.status not in LIVE:
             response["HX-Refresh"] = "true"  # it has ended: the page's actions change as well

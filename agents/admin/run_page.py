@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from agents.admin import queries, words
+from agents.admin.approval_card import card, decided
 from agents.admin.events import Line, line
-from agents.choices import LIVE
+from agents.admin.hidden_text import visible
+from agents.choices import LIVE, RunStatus
 from heartbit_site.base.admin.themed import pretty_json
 
 if TYPE_CHECKING:
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
     from django.utils.safestring import SafeString
 
-    from agents.models import BlackboardEntry, Run, ToolCall
+    from agents.admin.approval_card import Card, Refused
+    from agents.models import BlackboardEntry, Decision, Run, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,12 @@ class Call:
     """A tool call, ready to be shown."""
 
     row: ToolCall
+    tool: str
+    arguments: str
+    effect: str
     pill: SafeString
     took: str
+    decided: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,9 @@ class RunPage:
 
     Attributes:
         problem: One sentence on why there is no final answer; empty when there is one.
+        structured: The answer as JSON, when the agent has a form for it.
+        payload: The task in its long form as JSON, when it was given so.
+        cards: The calls that wait for a person, of this run and of those below it.
         newer: ``after`` of the journal's next page; 0 on the last one.
     """
 
@@ -58,6 +68,9 @@ class RunPage:
     live: bool
     pill: SafeString
     problem: str
+    structured: str
+    payload: str
+    cards: list[Card]
     facts: list[tuple[str, str]]
     branches: list[Branch]
     calls: list[Call]
@@ -67,16 +80,18 @@ class RunPage:
     newer: int
 
 
-def read(run: Run, *, after: int) -> RunPage:
+def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
     """Read the page.
 
     Args:
         run: The run, with its version, agent, workspace and worker.
         after: The journal is shown from the event that follows this sequence number.
+        refused: A decision that was sent a moment ago and could not be taken.
     """
     runs = queries.tree(run.root_id)
     calls = queries.calls(run.pk)
     events = queries.journal(run.pk, after=after)
+    decisions = queries.decisions(run.pk) if calls else {}
     tools = {call.call_id: call.tool for call in calls}
     last = events[-1].seq if events else after
     return RunPage(
@@ -84,9 +99,12 @@ def read(run: Run, *, after: int) -> RunPage:
         live=run.status in LIVE,
         pill=words.run_pill(run.status),
         problem=str(run.error["message"]) if run.error else "",
+        structured="" if run.structured is None else pretty_json(run.structured),
+        payload="" if run.payload is None else pretty_json(run.payload),
+        cards=_cards(run, runs, refused),
         facts=_facts(run, runs),
         branches=_branches(run, runs) if len(runs) > 1 else [],
-        calls=[Call(call, words.call_pill(call.status), _took(call)) for call in calls],
+        calls=[_call(call, decisions.get(call.call_id)) for call in calls],
         blackboard=[
             (entry, entry.value if isinstance(entry.value, str) else pretty_json(entry.value))
             for entry in queries.blackboard(run.root_id)
@@ -94,6 +112,25 @@ def read(run: Run, *, after: int) -> RunPage:
         lines=[line(event, began=run.created_at, tools=tools) for event in events],
         after=after,
         newer=last if last < run.last_seq else 0,
+    )
+
+
+def _cards(run: Run, runs: list[Run], refused: Refused | None) -> list[Card]:
+    if run.status not in (RunStatus.WAITING, RunStatus.RUNNING):
+        return []
+    waiting = queries.waiting_calls().filter(run__in=_below(run, runs))
+    return [card(call, here=run.pk, refused=refused) for call in waiting]
+
+
+def _call(call: ToolCall, decision: Decision | None) -> Call:
+    return Call(
+        row=call,
+        tool=visible(call.tool),
+        arguments=visible(call.arguments),
+        effect=call.effect.replace("_", " "),
+        pill=words.call_pill(call.status),
+        took=_took(call),
+        decided=decided(decision) if decision is not None else "",
     )
 
 
@@ -116,6 +153,8 @@ def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
     ]
     if run.worker is not None:
         facts.append(("Worker", run.worker.name))
+    if run.approve:
+        facts.append(("Approval", "every tool call waits for a person"))
     if run.attempts:
         facts.append(("Workers that died", str(run.attempts)))
     return [*facts, ("Workspace", run.workspace.name), ("Run", str(run.pk))]

@@ -89,9 +89,7 @@ def read(cleaned: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, s
     kind = next((kind for kind in TITLES if kind.type == cleaned.get("context_type")), Unlimited)
     given = {name: cleaned.get(f"{_PREFIX}{name}") for name in _names(kind)}
     missing = [
-        name
-        for name, default in _names(kind).items()
-        if default is MISSING and given[name] is None
+        name for name, default in _names(kind).items() if default is MISSING and given[name] is None
     ]
     if missing:
         return None, {f"{_PREFIX}{name}": "Enter a number from 1." for name in missing}

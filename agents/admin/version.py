@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from agents.models import AgentVersion
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
 
@@ -19,11 +22,15 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
 
     list_display = ("__str__", "short_hash", "created_at")
     list_select_related = ("agent",)
-    list_filter = ("agent",)
+    list_filter = (("agent", RelatedOnlyFieldListFilter),)
     search_fields = ("agent__name", "^hash")
     ordering = ("-id",)
     fields = ("agent", "number", "hash", "created_at", "content")
     readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
+        """Of the agents that people edit."""
+        return super().get_queryset(request).filter(agent__origin="")
 
     @admin.display(description="hash")
     def short_hash(self, version: AgentVersion) -> str:

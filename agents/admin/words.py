@@ -68,6 +68,16 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def figure(count: int) -> str:
+    """A number for a small place; nothing for none."""
+    return "" if count == 0 else str(count) if count < 100 else "99+"
+
+
+def beginning(text: str, most: int) -> str:
+    """The text, cut after so many characters."""
+    return text if len(text) <= most else f"{text[:most]} …"
+
+
 def short(run_id: UUID) -> str:
     """The end of a run's id: ids of one second begin alike."""
     return str(run_id)[-8:]
@@ -114,7 +124,9 @@ def cost(spent: Spent) -> str:
     if spent.calls and spent.unpriced == spent.calls:
         return "unknown"
     known = money(spent.cost_usd)
-    return f"{known} + {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else known
+    return (
+        f"{known} + {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else known
+    )
 
 
 def money(amount: Decimal) -> str:

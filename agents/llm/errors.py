@@ -67,6 +67,12 @@ class StreamTruncatedError(ModelError):
     retryable = True
 
 
+class AnswerTooLargeError(StreamTruncatedError):
+    """The answer was cut off because it is too large; the next one would be as large, and paid."""
+
+    retryable = False
+
+
 class AuthenticationError(ModelError):
     """HTTP 401 or 403: the key is missing, wrong, or may not use this model."""
 

@@ -78,5 +78,5 @@ def _patterns() -> list[URLPattern]:
 
 urlpatterns = [
     path("api/v1/", include((_patterns(), "ninja"), namespace=NAMESPACE)),
-    re_path(r"^api(/|$)", nothing_here),
+    re_path(r"^api(?:/|$)", nothing_here),
 ]

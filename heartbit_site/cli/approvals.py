@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from django.db import connections
 
-from agents.actions.decide_call import Always
 from agents.actions.resume_run import executor_of
 from agents.choices import Home
 from agents.errors import NoLongerOpenError
 from agents.models import Decision, Run
 from agents.querysets import find_run
 from heartbit_site.cli.asking import Asking
-from heartbit_site.cli.deciding import Approve, Choice, Deny, Edit, decide, this_person
+from heartbit_site.cli.choices import Approve, Choice, Order
+from heartbit_site.cli.deciding import OwnDesk, decide, this_person
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import compact_json, visible
 from heartbit_site.cli.fleet import warn_without_worker
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table
-from heartbit_site.cli.until import moment
 from heartbit_site.cli.waiting import closed, described, short_id, waiting_calls
 from heartbit_site.first_start import default_workspace
 
@@ -34,25 +32,6 @@ if TYPE_CHECKING:
 
 ARGUMENTS_WIDTH: Final = 60
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What `heartbit approve` was told about a run's calls; nothing: ask.
-
-    Attributes:
-        edit: The arguments to use instead, as JSON; None: not edited.
-        deny: Why not; None: not denied.
-        always: `run` or `agent`, with `yes`.
-        digest: Decide only the call that was shown with this digest.
-    """
-
-    yes: bool = False
-    edit: str | None = None
-    deny: str | None = None
-    always: Literal["run", "agent"] | None = None
-    until: str | None = None
-    digest: str = ""
 
 
 def overview(*, as_json: bool) -> int:
@@ -73,7 +52,7 @@ def overview(*, as_json: bool) -> int:
 
 def of_run(text: str, call_id: str | None, order: Order, *, as_json: bool) -> int:
     """Decide what waits in a run and its sub-agents."""
-    choice = _choice(order)
+    choice = order.choice()
     run = find_run(default_workspace(), text)
     calls = _named(run, call_id, order.digest)
     if as_json and choice is None:
@@ -94,28 +73,6 @@ def of_run(text: str, call_id: str | None, order: Order, *, as_json: bool) -> in
     return _decide_all(calls, choice, as_json=as_json)
 
 
-def _choice(order: Order) -> Choice | None:
-    given = [order.yes, order.edit is not None, order.deny is not None]
-    if sum(given) > 1:
-        raise CommandError("Say one of --yes, --edit and --deny.", USAGE)
-    if order.always is None and order.until is not None:
-        raise CommandError("--until goes with --always run or --always agent.", USAGE)
-    if order.always is not None and not order.yes:
-        raise CommandError("--always goes with --yes.", USAGE)
-    if order.yes:
-        return Approve(_always(order))
-    if order.edit is not None:
-        return Edit(order.edit)
-    return Deny(order.deny) if order.deny is not None else None
-
-
-def _always(order: Order) -> Always | None:
-    if order.always is None:
-        return None
-    now = datetime.now().astimezone()
-    return Always(order.always, moment(order.until, now) if order.until is not None else None)
-
-
 def _named(run: Run, call_id: str | None, digest: str) -> list[WaitingCall]:
     """The calls that are meant.
 
@@ -133,15 +90,21 @@ def _named(run: Run, call_id: str | None, digest: str) -> list[WaitingCall]:
             raise CommandError("The call is not the one that was shown: look at it again.")
     if calls:
         return calls
-    found = Decision.objects.filter(run__root_id=run.root_id, call_id=call_id or "")
-    decision = found.filter(run=run).first() or found.first()
+    raise CommandError(_why_not(run, call_id))
+
+
+def _why_not(run: Run, call_id: str | None) -> str:
+    """Why nothing is left to decide: who was quicker, if somebody was."""
+    found = Decision.objects.filter(run__root_id=run.root_id)
+    found = found.filter(run=run) if run.parent_id is not None else found
+    decision = (found.filter(call_id=call_id) if call_id else found).order_by("-at").first()
+    name = short_id(run.pk)
     if decision is not None:
         by = visible(decision.decided_by) or "somebody"
-        raise CommandError(f"The call was already {decision.verdict} by {by}.")
+        call = "The call" if call_id else f"Nothing waits any more in run {name}: its last call"
+        return f"{call} was already {decision.verdict} by {by}."
     problem = f"The call {call_id} does not wait" if call_id else "Nothing waits"
-    raise CommandError(
-        f"{problem} for a decision in run {short_id(run.pk)}: `heartbit approve` lists what does."
-    )
+    return f"{problem} for a decision in run {name}: `heartbit approve` lists what does."
 
 
 def _name(call: WaitingCall, run: Run) -> str:
@@ -185,7 +148,7 @@ def _ask(calls: Sequence[WaitingCall]) -> None:
 
 
 async def _ask_all(calls: Sequence[WaitingCall]) -> None:
-    asking = Asking(this_person("terminal"))
+    asking = Asking(OwnDesk(this_person("terminal")))
     for number, call in enumerate(calls, start=1):
         if len(calls) > 1:
             note(f"\n{number} of {len(calls)}".strip())
@@ -206,15 +169,3 @@ def _warn(call: WaitingCall) -> None:
         warn_without_worker(run)
     elif executor_of(call.root_id) is None:
         note(f"Its process has ended: `heartbit resume {short_id(call.root_id)}` goes on with it.")
-
-
-def _cells(call: WaitingCall) -> tuple[str, ...]:
-    waited = (datetime.now(UTC) - call.since).total_seconds() if call.since else None
-    arguments = one_line(compact_json(dict(call.arguments)), ARGUMENTS_WIDTH)
-    return (
-        short_id(call.run_id),
-        call.call_id,
-        "" if waited is None else seconds(waited),
-        one_line(call.agent, 16),
-        f"{one_line(call.tool, 40)} {arguments}",
-    )

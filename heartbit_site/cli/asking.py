@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from agents.actions.decide_call import Always
-from agents.errors import InvalidEditError, NoLongerOpenError
-from heartbit_site.base import aio, orm
+from agents.errors import InvalidEditError
+from heartbit_site.base import aio
+from heartbit_site.base.errors import ConflictError
 from heartbit_site.cli import editor, keyboard
-from heartbit_site.cli.deciding import Approve, Choice, Deny, Edit, decide
+from heartbit_site.cli.choices import Approve, Choice, Deny, Edit
 from heartbit_site.cli.escape import compact_json, readable_json
 from heartbit_site.cli.output import note
-from heartbit_site.cli.question import KEYS, WaitingCall, question
-from heartbit_site.cli.waiting import closed
+from heartbit_site.cli.question import KEYS, question
 
 if TYPE_CHECKING:
-    from agents.actions.decide_call import Decider
+    from heartbit_site.cli.choices import Desk
+    from heartbit_site.cli.question import WaitingCall
 
 LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was quicker
-_ALWAYS: Final = {"a": None, "r": Always("run"), "A": Always("agent")}
+_APPROVALS: Final = {"a": Approve(), "r": Approve("run"), "A": Approve("agent")}
 
 
 class Skip:
@@ -33,19 +34,21 @@ class Asking:
 
     Attributes:
         in_editor: Whether the person's editor has the terminal, and with it Ctrl-C.
+        look: Set it when something may have become of the call that is asked about.
     """
 
-    def __init__(self, by: Decider) -> None:
+    def __init__(self, desk: Desk) -> None:
         self.in_editor = False
-        self._by = by
+        self.look = asyncio.Event()
+        self._desk = desk
         self._deciding = False
 
     async def settle(self, call: WaitingCall) -> bool:
         """Ask until the call is decided, here or elsewhere; False when it is left to others."""
-        if await orm.in_thread(lambda: closed(call)) is not None:
+        if await self._desk.closed(call) is not None:
             return True  # an earlier answer, or somebody, has covered it
         consulting = asyncio.create_task(self._consult(call))
-        elsewhere = asyncio.create_task(_closed(call))
+        elsewhere = asyncio.create_task(self._closed(call))
         try:
             await asyncio.wait({consulting, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
             if consulting.done() or self._deciding:
@@ -55,6 +58,17 @@ class Asking:
             return True
         finally:
             await aio.cancel_and_wait(consulting, elsewhere)
+
+    async def _closed(self, call: WaitingCall) -> str:
+        """Wait until it is decided elsewhere, or its run has ended; say so."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self.look.wait()
+            self.look.clear()
+            sentence = await self._desk.closed(call)
+            if sentence is not None:
+                return sentence
 
     async def _consult(self, call: WaitingCall) -> bool:
         for text in question(call, shutil.get_terminal_size().columns):
@@ -80,10 +94,10 @@ class Asking:
         """Decide and say so; or why an edit cannot be."""
         self._deciding = True
         try:
-            note(await orm.in_thread(lambda: decide(call, choice, self._by)))
+            note(await self._desk.decide(call, choice))
         except InvalidEditError as error:
             return error
-        except NoLongerOpenError as error:
+        except ConflictError as error:
             note(str(error))
         finally:
             self._deciding = False
@@ -93,8 +107,8 @@ class Asking:
         """A choice, or None when the question has to be put again."""
         answer = await keyboard.line(KEYS)
         word = "s" if answer is None else answer.strip()
-        if word in _ALWAYS:
-            return Approve(_ALWAYS[word])
+        if word in _APPROVALS:
+            return _APPROVALS[word]
         match word.lower():
             case "approve":
                 return Approve()
@@ -141,11 +155,3 @@ def _is_same(text: str, draft: str) -> bool:
         return bool(json.loads(text) == json.loads(draft))
     except ValueError:
         return text.strip() == draft.strip()
-
-
-async def _closed(call: WaitingCall) -> str:
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        sentence = await orm.in_thread(lambda: closed(call))
-        if sentence is not None:
-            return sentence

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import contextlib
+from typing import TYPE_CHECKING, Final
 
-from agents.events import ApprovalRequested
+from agents.events import ApprovalRequested, WaitResolved
 from agents.live.follow import Happened, Update
 from agents.models import Run
 from heartbit_site.base import orm
 from heartbit_site.cli.asking import Asking
-from heartbit_site.cli.deciding import this_person
+from heartbit_site.cli.deciding import OwnDesk, this_person
 from heartbit_site.cli.errors import database_is_away
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
@@ -23,15 +24,19 @@ if TYPE_CHECKING:
     from heartbit_site.cli.display import Display
     from heartbit_site.cli.question import WaitingCall
 
+PATIENCE_SECONDS: Final = 5.0
+
 
 class Attendant:
     """Looks at what waits whenever a call begins to wait; each call is put to the person once."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
-        self._asking = Asking(this_person("inline")) if is_interactive() else None
+        self._asking = Asking(OwnDesk(this_person("inline"))) if is_interactive() else None
         self._news = asyncio.Event()
         self._known: set[int] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @property
     def is_deaf(self) -> bool:
@@ -40,8 +45,19 @@ class Attendant:
 
     def hear(self, update: Update) -> None:
         """Take in what happens in the tree."""
-        if isinstance(update, Happened) and isinstance(update.recorded.event, ApprovalRequested):
+        event = update.recorded.event if isinstance(update, Happened) else None
+        if isinstance(event, ApprovalRequested):
             self._news.set()
+        elif isinstance(event, WaitResolved) and self._asking is not None:
+            self._asking.look.set()
+
+    async def finish(self) -> None:
+        """The tree has ended: let the person know what became of the question they see."""
+        if self._asking is not None:
+            self._asking.look.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._idle.wait()
 
     async def attend(self, root_id: UUID) -> None:
         """Ask, or say, until cancelled."""
@@ -69,10 +85,14 @@ class Attendant:
             return
         if not calls:
             return
-        with self._display.paused():
-            for call in calls:
-                await self._asking.settle(call)
-                self._known.add(call.id)
+        self._idle.clear()
+        try:
+            with self._display.paused():
+                for call in calls:
+                    await self._asking.settle(call)
+                    self._known.add(call.id)
+        finally:
+            self._idle.set()
 
 
 def _waiting(root_id: UUID) -> list[WaitingCall]:

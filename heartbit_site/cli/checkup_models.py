@@ -65,9 +65,14 @@ def _providers() -> list[Check]:
         return []
     found = asyncio.run(_ask(subjects, guard=False))
     return [
-        _said(f"provider {subject.provider}", health, "Check its key and its _BASE_URL.")
+        _said(f"provider {subject.provider}", health, _mend(subject))
         for subject, health in zip(subjects, found, strict=True)
     ]
+
+
+def _mend(subject: Subject) -> str:
+    name = subject.provider.upper()
+    return f"Check {PROVIDERS[subject.provider].key_env} and {name}_BASE_URL."
 
 
 def _is_configured(name: str) -> bool:

@@ -41,14 +41,18 @@ def _tools() -> list[Check]:
     installed = {name: definition_hash(spec) for name, spec in registry.items()}
     published = Agent.objects.filter(current_version__isnull=False, enabled=True, origin="")
     try:
-        rows = list(published.values_list("name", "current_version__snapshot__tools"))
+        rows = list(
+            published.order_by("workspace", "name").values_list(
+                "workspace__slug", "name", "current_version__snapshot__tools"
+            )
+        )
     except DatabaseError:
         return []  # no tables yet, or no database: said above
-    changed = {
-        name: [tool["name"] for tool in tools if installed.get(tool["name"]) != tool["hash"]]
-        for name, tools in rows
-    }
-    stale = [f"{name} ({', '.join(tools)})" for name, tools in sorted(changed.items()) if tools]
+    changed = [
+        (slug, name, [tool["name"] for tool in tools if installed.get(tool["name"]) != tool["hash"]])
+        for slug, name, tools in rows
+    ]
+    stale = [f"{slug}/{name} ({', '.join(tools)})" for slug, name, tools in changed if tools]
     if not stale:
         return [Check("agents", "ok", f"{len(rows)}, with the tools they were published with")]
     detail = f"tools changed since these were published: {'; '.join(stale)}"

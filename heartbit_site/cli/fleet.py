@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import connections
 
-from agents.actions.start_run import find_agent, start_run
+from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.start_run import find_agent, start_run, task_text
 from agents.choices import LIVE
 from agents.live.valkey import ValkeySource, connect
 from agents.models import Run
@@ -25,32 +27,53 @@ from heartbit_site.cli.workers import alive
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from uuid import UUID
 
+    from agents.payload import TaskPayload
 
-def submit(
-    task: str,
-    *,
-    agent: str,
-    model: str,
-    priority: int,
-    idempotency_key: str | None,
-    follow: bool,
-    as_json: bool,
-    plain: bool,
-) -> int:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What `heartbit submit` was asked.
+
+    Attributes:
+        agent: Empty: the orchestrator, or whom the configuration file asks first.
+        file: The configuration file whose team is meant; None: the installation's agents.
+        approve: Every tool call waits for a person.
+    """
+
+    task: str
+    agent: str = ""
+    model: str = ""
+    priority: int = 0
+    idempotency_key: str | None = None
+    payload: TaskPayload | None = None
+    file: Path | None = None
+    approve: bool = False
+
+
+def submit(request: Request, *, follow: bool, as_json: bool, plain: bool) -> int:
     """Accept a run; with `follow`, stay until it has ended."""
     workspace = default_workspace()
-    find_agent(workspace, agent)
-    if model:
-        load("preflight").check_reference(model)  # only then are the adapters worth importing
+    task_text(request.task, request.payload)  # an empty one is refused before a team is made
+    chosen = (
+        load("team").team_of(workspace, request.file, request.agent)
+        if request.file is not None
+        else find_agent(workspace, request.agent or ORCHESTRATOR)
+    )
+    if request.model:
+        load("preflight").check_reference(request.model)  # only then worth its imports
     run_id = start_run(
         workspace,
-        task,
-        agent=agent,
-        model=model,
-        priority=priority,
-        idempotency_key=idempotency_key,
+        request.task,
+        agent=chosen.name,
+        model=request.model,
+        priority=request.priority,
+        idempotency_key=request.idempotency_key,
+        origin=chosen.origin,
+        approve=request.approve,
+        payload=request.payload,
     )
     run = Run.objects.get(pk=run_id)
     if not follow:

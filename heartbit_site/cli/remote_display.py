@@ -120,7 +120,7 @@ def show(run: dict[str, Any], updates: list[dict[str, Any]]) -> None:
         console.print(line, soft_wrap=True)
     if run["status"] in remote_outcome.LIVE:
         remote_outcome.warn_without_worker(run)
-    elif run["status"] == "succeeded":
+    elif run["output"]:
         write(f"\n{remote_outcome.answer(run)}")
     else:
         write(f"\n{remote_outcome.reason(run)}")

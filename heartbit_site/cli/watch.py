@@ -62,6 +62,8 @@ async def _follow(
                 raise
             await asyncio.sleep(1.0)
         else:
+            if attendant is not None:
+                await attendant.finish()
             return
 
 

@@ -15,14 +15,13 @@ from heartbit_site.config.sections import (
     OrchestratorSection,
     ProviderSection,
     Section,
-    ToolSection,
 )
+from heartbit_site.library.toolsource import Given, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from heartbit_site.config.complaints import Complaint
-    from heartbit_site.library.toolsource import Given
 
 Table = dict[str, Any]
 OWN_STEPS: Final = {
@@ -136,18 +135,6 @@ def check(content: Table) -> None:
     _refuse(agreement.check(content), content)
 
 
-def check_tool(name: str, settings: Mapping[str, Any]) -> None:
-    """Check how a tool is bound, but for whether it is installed.
-
-    Raises:
-        ConfigurationError: One sentence that names the tool and the setting.
-    """
-    found = complaints.check(ToolSection, {"name": name, **settings}, ("tools", 0))
-    for path, message in found:
-        if path[2:] != ("name",):
-            raise ConfigurationError(f"Tool {name!r}: {_sentence(path[2:], message)}")
-
-
 def _refuse(found: Any, content: Table) -> None:
     complaint: Complaint | None = next(iter(found), None)
     if complaint is None:
@@ -161,10 +148,4 @@ def _refuse(found: Any, content: Table) -> None:
             place = f"Agent {name!r}"
         case _:
             place, rest = "The provider", list(path[1:])
-    raise ConfigurationError(f"{place}: {_sentence(tuple(rest), message)}")
-
-
-def _sentence(path: tuple[Any, ...], message: str) -> str:
-    label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    sentence = f"{label.removeprefix('.')} {message}"
-    return sentence if sentence.endswith("?") else f"{sentence}."
+    raise ConfigurationError(f"{place}: {sentence_of(tuple(rest), message)}")

@@ -9,6 +9,8 @@ from typing import Any
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import ToolSpec, spec_of
+from heartbit_site.config import complaints
+from heartbit_site.config.sections import ToolSection
 from tools.registry import marked, registry
 
 Tool = str | ToolSpec | Callable[..., Any]
@@ -56,6 +58,7 @@ def bind(
     if defaults:
         settings["defaults"] = dict(defaults)
     plain = given(tool)
+    _check(plain.name, settings)
     return Given(plain.name, plain.spec, settings)
 
 
@@ -97,3 +100,18 @@ def register(tools: tuple[Given, ...]) -> None:
     for tool in tools:
         if tool.spec is not None:
             registry.register(tool.spec)
+
+
+def _check(name: str, settings: Mapping[str, Any]) -> None:
+    """Check how a tool is bound, but for whether it is installed."""
+    found = complaints.check(ToolSection, {"name": name, **settings}, ("tools", 0))
+    for path, message in found:
+        if path[2:] != ("name",):
+            raise ConfigurationError(f"Tool {name!r}: {sentence_of(path[2:], message)}")
+
+
+def sentence_of(path: tuple[Any, ...], message: str) -> str:
+    """What is wrong with a setting, given the setting's path within its table."""
+    label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    sentence = f"{label.removeprefix('.')} {message}"
+    return sentence if sentence.endswith("?") else f"{sentence}."

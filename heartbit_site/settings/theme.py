@@ -75,7 +75,22 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Runs", "play_circle", "agents.run"),
+                    _page("Waiting for approval", "back_hand", "agents.toolcall")
+                    | {
+                        "badge": "agents.admin.approvals.badge",
+                        "badge_variant": "warning",
+                        "permission": _may("agents.view_run"),
+                    },
+                    _page("Conversations", "forum", "agents.conversation"),
                     _page("Workers", "memory", "agents.workerheartbeat"),
+                ],
+            },
+            {
+                "title": "Approval",
+                "separator": True,
+                "items": [
+                    _page("Decisions", "gavel", "agents.decision"),
+                    _page("Permissions", "verified_user", "agents.grant"),
                 ],
             },
             {

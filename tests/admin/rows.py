@@ -10,9 +10,11 @@ from django.db import connection
 from agents.actions.start_run import start_run
 from agents.choices import Home
 from agents.events import (
+    ApprovalRequested,
     CallWaiting,
     Event,
     ModelAnswered,
+    RunFailed,
     RunSucceeded,
     ToolFinished,
     ToolStarted,
@@ -20,6 +22,7 @@ from agents.events import (
 )
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run, WorkerHeartbeat
+from agents.models import ToolCall as Call
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 HOSTILE = "<script>alert('from a model')</script>"
 MODEL = "openai:fake"
+DIGEST = "d" * 64
 
 
 def sql(statement: str, *parameters: Any) -> dict[str, Any]:
@@ -70,6 +74,28 @@ class Held:
         )
         assert not done["moved"]
 
+    def fail(self, message: str) -> None:
+        run = Run.objects.get(pk=self.id)
+        sql(
+            "SELECT * FROM heartbit_finish(%s, %s, %s, 'failed', NULL, %s, %s)",
+            *(self.id, self.token, run.last_seq, json.dumps({"message": message})),
+            _json(RunFailed("internal", message)),
+        )
+
+    def ask(self, call_id: str, tool: str, arguments: dict[str, Any]) -> None:
+        """Suspend the run until somebody decides this call."""
+        asked = ApprovalRequested(
+            *(call_id, tool, arguments, "at_most_once", DIGEST),
+            reason=f"It asks before it uses {tool}.",
+        )
+        self.record(asked)
+        run = Run.objects.get(pk=self.id)
+        wait = {"kind": "approval", "key": asked.key, "call_id": call_id}
+        sql(
+            "SELECT * FROM heartbit_suspend(%s, %s, %s, '[]', %s)",
+            *(self.id, self.token, run.last_seq, json.dumps([wait])),
+        )
+
     def delegate(self, call_id: str, agent: str, task: str) -> UUID:
         """Suspend the run on one child; the child's id."""
         child = new_id()
@@ -109,6 +135,22 @@ def tree(workspace: Workspace) -> tuple[Run, Run]:
     again.record(answer(2, "Because."))
     again.finish("Because.")
     return Run.objects.get(pk=root), Run.objects.get(pk=child)
+
+
+def asking(
+    workspace: Workspace,
+    agent: str = "researcher",
+    *,
+    tool: str = "http_get",
+    arguments: dict[str, Any] | None = None,
+) -> Call:
+    """A run that waits until somebody decides its first call."""
+    given = {"url": "https://example.org/"} if arguments is None else arguments
+    run_id = start_run(workspace, "Look it up.", agent=agent, model=MODEL)
+    held = Held(run_id)
+    held.record(answer(1, "", ToolCall("x", tool, json.dumps(given))))
+    held.ask("1.0", tool, given)
+    return Call.objects.select_related("run__version__agent").get(run=run_id)
 
 
 def _json(*events: Event) -> str:

@@ -18,8 +18,11 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
+from agents.actions.decide_call import Always, Decider, approve_call
+from agents.actions.post_message import post_message, start_conversation
+from agents.admin.decision import TONES
 from agents.admin.words import CALL_TONES, RUN_TONES
-from agents.choices import CallStatus, RunStatus
+from agents.choices import CallStatus, RunStatus, Verdict
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.models import ProviderAccount
@@ -39,6 +42,11 @@ ELSEWHERE = re.compile(rb"""(?:src|href|action)\s*=\s*["']?\s*(?:https?:)?//""")
 def full(workspace: Workspace) -> None:
     """At least one row of everything."""
     rows.tree(workspace)
+    post_message(start_conversation(workspace, agent="writer", title=rows.HOSTILE), rows.HOSTILE)
+    decided = rows.asking(workspace)
+    by = Decider(rows.HOSTILE, "admin")
+    approve_call(decided, digest=decided.digest, by=by, always=Always("run"))
+    rows.asking(workspace, arguments={"url": rows.HOSTILE})
     every = IntervalSchedule.objects.create(every=5, period="minutes")
     CrontabSchedule.objects.create(minute="0")
     SolarSchedule.objects.create(event="sunrise", latitude=52, longitude=13)
@@ -71,12 +79,12 @@ def test_every_list_add_and_change_page_renders(browser: Client, full: None) -> 
         assert first is not None, f"the fixture makes no {model.__name__}"
         urls.append(reverse(f"{name}_change", args=[first.pk]))
         for url in urls:
-            response = browser.get(url)
+            response = browser.get(url, follow=True)  # a waiting call leads to its run
             assert response.status_code == 200, url
             assert not ELSEWHERE.search(response.content), f"{url} asks for something elsewhere"
             assert rows.HOSTILE.encode() not in response.content, f"{url} does not escape"
             seen += 1
-    assert seen > 25
+    assert seen > 35
 
 
 def _request(browser: Client) -> Any:
@@ -107,6 +115,7 @@ def test_style_sheets_are_served_without_collectstatic(browser: Client) -> None:
 def test_every_status_has_a_colour() -> None:
     assert set(RUN_TONES) == set(RunStatus)
     assert set(CALL_TONES) == set(CallStatus)
+    assert set(TONES) == set(Verdict)
 
 
 def test_the_dashboard_counts_today(browser: Client, workspace: Workspace) -> None:
@@ -116,7 +125,7 @@ def test_the_dashboard_counts_today(browser: Client, workspace: Workspace) -> No
     after = response.context["dashboard"]
     assert after.today == before.today + 1  # the sub-agent's run does not count
     assert after.calls == before.calls + 4
-    assert "calls without a price" in after.cost
+    assert "1 call without a price" in after.cost
     assert after.rows[0].run.pk == root.pk
     assert child.pk not in {row.run.pk for row in after.rows}
     assert any(worker.name == "test:1" for worker in after.workers)

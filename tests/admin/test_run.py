@@ -37,12 +37,12 @@ def test_a_runs_page_tells_its_story(browser: Client, workspace: Workspace) -> N
     text = browser.get(page(root)).content.decode()
     for said in (
         "Because.",
-        "delegate_task (1.0) waits for 1 sub-agents",
+        "delegate_task (1.0) waits for 1 sub-agent",
         "researcher: succeeded",
         "Turn 2: the model answered",
         "2 runs on one time line",
         "agent:researcher",
-        "1 calls without a price",
+        "1 call without a price",
         f'href="{page(child)}"',
     ):
         assert said in text, said
@@ -159,12 +159,13 @@ def test_pages_cost_the_same_however_much_happened(
     for _ in range(10):
         rows.tree(workspace)
     for url, most in (
-        (page(root), 13),
-        (LIST, 9),
-        (f"{LIST}?runs=all", 9),
-        (reverse("admin:agents_agent_changelist"), 9),
-        (reverse("admin:agents_workerheartbeat_changelist"), 8),
-        (reverse("admin:index"), 8),
+        (page(root), 15),
+        (LIST, 10),
+        (f"{LIST}?runs=all", 10),
+        (reverse("admin:agents_agent_changelist"), 10),
+        (reverse("admin:agents_workerheartbeat_changelist"), 9),
+        (reverse("admin:agents_toolcall_changelist"), 9),
+        (reverse("admin:index"), 10),
     ):
         with django_assert_max_num_queries(most):
             assert browser.get(url).status_code == 200

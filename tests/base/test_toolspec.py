@@ -136,7 +136,13 @@ def test_every_kind_of_parameter_has_a_schema_and_arrives_as_itself() -> None:
         "note": None,
         "tags": ("a",),
     }
-    for wrong in ({"colour": "green"}, {"mood": "sad"}, {"size": {}}, {"note": 5}):
+    mistakes: list[dict[str, Any]] = [
+        {"colour": "green"},
+        {"mood": "sad"},
+        {"size": {}},
+        {"note": 5},
+    ]
+    for wrong in mistakes:
         assert validate(spec.parameters, {**arguments, **wrong}), wrong
 
 

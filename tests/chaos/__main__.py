@@ -16,7 +16,7 @@ from tests.installation import BUILD, installed
 def main() -> int:
     """Run the command; 1 when a promise was broken or a scenario proved nothing."""
     parser = argparse.ArgumentParser(prog="tests.chaos", description=(__doc__ or "").split(":")[0])
-    parser.add_argument("--only", action="append", default=[], help="R1; default: all")
+    parser.add_argument("--only", action="append", default=[], help="R1, R15; default: all")
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
     arguments = parser.parse_args()

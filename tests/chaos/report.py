@@ -55,6 +55,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     for each in rows:
         state = "pass" if each["pass"] else "FAIL"
         lines.append(f"{each['scenario']}  {state}  {each['runs']} runs  seed {each['seed']}")
+        lines += [f"  {line}" for line in each.get("lines", ())]
         lines += [
             f"  {name:36} {value:>8}  target <= {each['target'][name]}"
             for name, value in each["figure"].items()

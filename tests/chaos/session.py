@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.chaos import report, worker_kill
+from tests.chaos.model_faults import scenario as model_faults
 from tests.installation import BUILD
 
 if TYPE_CHECKING:
@@ -20,16 +21,31 @@ def play(names: Sequence[str], *, runs: int, seed: int) -> list[dict[str, Any]]:
 
 
 def _worker_kill(runs: int, seed: int) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="chaos") as name:
-        directory = Path(name)
+    def play(directory: Path) -> dict[str, Any]:
         verdict = worker_kill.run(worker_kill.Load(runs), seed=seed, directory=directory)
         recovery = worker_kill.target_recovery()
-        row = report.row("R1", verdict, runs=runs, seed=seed, recovery_s=recovery)
+        return report.row("R1", verdict, runs=runs, seed=seed, recovery_s=recovery)
+
+    return _kept("R1", seed, play)
+
+
+def _model_faults(_runs: int, seed: int) -> dict[str, Any]:
+    return _kept("R15", seed, lambda directory: model_faults.play(model_faults.Load(), directory))
+
+
+def _kept(scenario: str, seed: int, play: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """Play in a directory that stays when the scenario fails."""
+    with tempfile.TemporaryDirectory(prefix="chaos") as name:
+        directory = Path(name)
+        row = play(directory)
         if not row["pass"]:
-            kept = BUILD / f"chaos-R1-{seed}"
+            kept = BUILD / f"chaos-{scenario}-{seed}"
             shutil.copytree(directory, kept, dirs_exist_ok=True)
             row["kept"] = str(kept.relative_to(BUILD.parent))
         return row
 
 
-SCENARIOS: dict[str, Callable[[int, int], dict[str, Any]]] = {"R1": _worker_kill}
+SCENARIOS: dict[str, Callable[[int, int], dict[str, Any]]] = {
+    "R1": _worker_kill,
+    "R15": _model_faults,
+}

@@ -40,6 +40,10 @@ def one_line(ended: Ended, code: int, *parts: str) -> None:
         (["submit", "x", "--priority", "high"], ["--priority"]),
         (["serve", "--concurrency", "0"], ["--concurrency"]),
         (["up", "--port", "70000"], ["--port"]),
+        (["agents", "shwo"], ["No such command 'shwo'", "Did you mean 'show'?"]),
+        (["runs", "--status", "lost"], ["--status"]),
+        (["approve", "--yes"], ["Name the run"]),
+        (["completion", "tcsh"], ["tcsh"]),
     ],
 )
 def test_what_is_not_understood_is_usage(
@@ -61,6 +65,10 @@ def test_what_is_not_understood_is_usage(
         (["status"], {"HEARTBIT_LOG": "loud"}, 3, ["HEARTBIT_LOG"]),
         (["status", "00000000-0000"], {}, 2, ["no run begins with"]),
         (["serve", "--queues", "A b"], {}, 2, ["names no queue"]),
+        (["tools", "show", "calcualte"], {}, 2, ["did you mean calculate?"]),
+        (["agents", "show", "writter"], {}, 2, ["did you mean writer?"]),
+        (["run", "x", "--config", "/nowhere.toml"], {}, 3, ["/nowhere.toml does not exist"]),
+        (["run", "x"], {"HEARTBIT_CONFIG": "/nowhere.toml"}, 3, ["HEARTBIT_CONFIG names"]),
     ],
 )
 def test_what_cannot_be_done_writes_nothing(

@@ -1,24 +1,36 @@
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agents.models import Agent, AgentVersion
+from heartbit_site.base.models import ProviderAccount
+from heartbit_site.cli import checkup_models, checkup_work, doctor
+from heartbit_site.embedded.state import StateDirectory
+from heartbit_site.environment import read
 from tests.cli.conftest import NO_MODEL
 
 if TYPE_CHECKING:
+    import pytest
+
+    from heartbit_site.base.models import Workspace
     from tests.cli.conftest import Command
     from tests.fleet import Worker
 
 
 def test_a_sound_installation(heartbit: Command, worker: Worker) -> None:
-    ended = heartbit("doctor", "--json")
-    assert ended.code == 0
+    with served(models("gpt-6-sol")) as provider:
+        ended = heartbit("doctor", "--json", env={"OPENAI_BASE_URL": provider.url})
+    assert ended.code == 0, ended.out
     assert ended.json["ok"] is True
     checks = {check["name"]: check for check in ended.json["checks"]}
     assert checks["keys"]["detail"] == "OPENAI_API_KEY"
     assert str(worker.pid) in checks["workers"]["detail"]
+    assert checks["provider openai"]["detail"].startswith("It takes the key and lists ")
     assert {name for name, check in checks.items() if check["status"] == "ok"} >= {
         *("state directory", "embedded", "postgres", "migrations", "valkey", "direct database"),
-        "workers",
+        *("workers", "key files", "agents", "provider openai"),
     }
 
 
@@ -26,7 +38,57 @@ def test_each_problem_comes_with_its_mend(heartbit: Command) -> None:
     env = {"REDIS_URL": "redis://127.0.0.1:9/0", "HEARTBIT_PROVIDER": "opnai", **NO_MODEL}
     ended = heartbit("doctor", env=env)
     assert (ended.code, ended.err) == (1, "")
-    assert "problem valkey" in ended.out
+    assert "fail  valkey" in ended.out
     assert "Check REDIS_URL" in ended.out
-    assert "problem default model" in ended.out
-    assert "note    keys" in ended.out
+    assert "fail  default model" in ended.out
+    assert "warn  keys" in ended.out
+
+
+def test_keys_that_others_can_read_fail(tmp_path: Path) -> None:
+    environment = dataclasses.replace(read(), state=StateDirectory(tmp_path))
+    assert doctor._keys(environment).status == "ok"
+    (tmp_path / "secret_key").write_text("x")
+    (tmp_path / "secret_key").chmod(0o644)
+    check = doctor._keys(environment)
+    assert (check.status, "mode 0644" in check.detail) == ("fail", True)
+    assert f"chmod 600 {tmp_path / 'secret_key'}" in check.mend
+
+
+def test_a_configuration_file_is_checked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    look = checkup_work.LOOKS[0]
+    assert look() == []
+    Path("heartbit.toml").write_text("[orchestratr]\n")
+    [check] = look()
+    assert (check.status, "heartbit.toml:1:" in check.detail) == ("fail", True)
+
+
+def test_an_account_whose_key_cannot_be_read_fails(workspace: Workspace) -> None:
+    account = ProviderAccount.objects.create(
+        workspace=workspace, provider="openai", secret="v1:0123456789abcdef:AAAA"
+    )
+    try:
+        checks = checkup_models.LOOKS[-1]()
+    finally:
+        account.delete()
+    [check] = [check for check in checks if workspace.slug in check.mend]
+    assert (check.name, check.status) == ("account openai", "fail")
+    assert "enter it again" in check.detail
+
+
+def test_agents_whose_tools_changed_are_named(workspace: Workspace) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="analyst")
+    version = agent.current_version
+    assert version is not None
+    content = {**version.snapshot, "tools": [{**version.snapshot["tools"][0], "hash": "other"}]}
+    changed = AgentVersion.objects.create(agent=agent, number=99, hash="x" * 64, snapshot=content)
+    Agent.objects.filter(pk=agent.pk).update(current_version=changed)
+    try:
+        checks = [check for look in checkup_work.LOOKS for check in look()]
+    finally:
+        Agent.objects.filter(pk=agent.pk).update(current_version=version)
+    [check] = [check for check in checks if check.name == "agents"]
+    assert check.status == "warn"
+    assert "analyst (" in check.detail

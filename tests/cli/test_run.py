@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FIELDS = {
     *("run", "root", "parent", "agent", "home", "model", "status", "task", "output", "error"),
+    "structured",
     *("usage", "created_at", "started_at", "finished_at", "children"),
 }
 

@@ -3,6 +3,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agents import events
+from agents.llm.messages import Usage
+from heartbit_site.cli import plain
+from heartbit_site.cli.render import Canvas, render
 from heartbit_site.cli.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, TWO, Builder, answered, delegation, started
 
@@ -71,3 +74,69 @@ def test_a_gap_in_the_stream_is_shown_and_the_journal_ends_the_text() -> None:
     assert build.tree.runs[ROOT].text == "begin…end"
     build.event(ROOT, answered(1))
     assert build.tree.runs[ROOT].text == ""
+
+
+def asks(build: Builder) -> None:
+    """A run that asks for one call, at its first turn."""
+    build.seen(ROOT, "writer")
+    build.event(ROOT, started())
+    build.event(ROOT, answered(1, ("send", '{"to": "all"}')), 1)
+    reason = "writer asks before it uses send."
+    requested = events.ApprovalRequested("1.0", "send", {"to": "all"}, "pure", "d", reason)
+    build.event(ROOT, requested, 2)
+
+
+def test_a_call_waits_for_a_person_until_somebody_decides() -> None:
+    build = Builder()
+    asks(build)
+    run = build.tree.runs[ROOT]
+    assert run.status == "waiting"
+    assert build.tree.activity(run) == "waits until a person decides about send"
+    value = {"status": "edited", "by": "alice"}
+    build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
+    assert run.status == "queued"
+    assert run.calls[0].decided == "approved with other arguments by alice"
+    shown = [line.plain for line in render(build.tree, Canvas(100, START))]
+    assert "(approved with other arguments by alice)" in shown[1]
+    build.event(ROOT, events.ToolFinished("1.0", "ok", "sent", "pure", 1, grant=7), 4)
+    assert "(by a standing permission)" in told(build)[-1]
+
+
+def test_a_run_that_is_cancelled_asks_nobody_any_more() -> None:
+    build = Builder()
+    asks(build)
+    build.event(ROOT, events.RunCancelled(), 3)
+    assert not any(call.asked for call in build.tree.runs[ROOT].calls)
+
+
+def test_pauses_summaries_and_words_of_others_are_told() -> None:
+    build = Builder()
+    build.seen(ROOT, "writer")
+    build.event(ROOT, started())
+    paused = events.ModelDelayed(1, "retry:1", "openai: too many requests.", 90.0)
+    build.event(ROOT, paused, 0)
+    run = build.tree.runs[ROOT]
+    until = (START + timedelta(seconds=90)).astimezone()
+    assert build.tree.activity(run) == f"is paused until {until:%H:%M:%S}: {paused.reason}"
+    build.event(ROOT, events.WaitResolved("retry:1", {"status": "fired"}), 90)
+    assert (run.status, run.pause) == ("queued", None)
+    usage = Usage(input_tokens=100, output_tokens=20)
+    build.event(ROOT, events.ContextSummarized(1, 9, "So far ...", usage, "test", 500), 91)
+    assert (run.input_tokens, run.output_tokens) == (100, 20)
+    build.event(ROOT, events.RunSteered("Be\nbrief \x1b[2J", "alice"), 92)
+    shown = [line.plain for line in render(build.tree, Canvas(100, START, 20))]
+    assert "was told by alice: Be brief" in shown[1]
+    lines = told(build)
+    assert f"is paused for 1 min 30 s until {until:%H:%M:%S}: {paused.reason}" in lines[1]
+    assert lines[2:] == [
+        "writer        summed up 8 earlier messages (20 tokens, 500 ms)",
+        "writer        was told by alice: Be brief",
+    ]
+
+
+def told(build: Builder) -> list[str]:
+    again, lines = Tree(), []
+    for update in build.updates:
+        again.apply(update)
+        lines += plain.lines(again, update)
+    return lines

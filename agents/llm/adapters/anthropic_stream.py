@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ class AnthropicDecoder:
         self._done = False
         self._model = ""
         self._blocks: dict[int, _Block] = {}
+        self._kinds: Counter[str] = Counter()
         self._stop_reason = ""
         self._usage: dict[str, Any] = {}
 
@@ -98,8 +100,8 @@ class AnthropicDecoder:
     def _start(self, index: int, content: object) -> Iterator[StreamEvent]:
         fields = as_dict(content)
         kind = as_str(fields.get("type"))
-        number = sum(block.kind == kind for block in self._blocks.values())
-        block = self._blocks[index] = _Block(kind, fields, number)
+        block = self._blocks[index] = _Block(kind, fields, self._kinds[kind])
+        self._kinds[kind] += 1
         # The first words, the whole input of a call, or thinking may stand in the start event.
         yield from _add(block, as_str(fields.get(kind)))
 

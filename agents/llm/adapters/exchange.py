@@ -125,7 +125,8 @@ class Exchange:
         first = asyncio.get_running_loop().time() + self.timeouts.first_event
         try:
             async with asyncio.timeout_at(min(deadline, first)):
-                return await self.client.send(request, stream=True)
+                # Whatever the client does elsewhere: a prompt goes where it was sent, or nowhere.
+                return await self.client.send(request, stream=True, follow_redirects=False)
         except TimeoutError as error:
             limit = min(timeout_seconds, self.timeouts.first_event)
             raise ModelTimeoutError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 import httpx
 
-from agents.llm.errors import ModelTimeoutError, StreamTruncatedError
+from agents.llm.errors import AnswerTooLargeError, ModelTimeoutError, StreamTruncatedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -56,14 +56,15 @@ class GuardedStream(httpx.AsyncByteStream):
 
         Raises:
             ModelTimeoutError: Silence, or the end of the whole call's time.
-            StreamTruncatedError: The connection broke, or the answer is too large.
+            StreamTruncatedError: The connection broke.
+            AnswerTooLargeError: More came than one answer may have.
         """
         received = 0
         chunks = aiter(self._stream)
         while (chunk := await self._next(chunks)) is not None:
             received += len(chunk)
             if received > self._limits.max_bytes:
-                raise StreamTruncatedError(
+                raise AnswerTooLargeError(
                     f"{self._label} sent more than {self._limits.max_bytes} bytes for one answer, "
                     "which is the limit; ask for less or lower max_tokens."
                 )

@@ -41,6 +41,7 @@ _FINISH: dict[str, FinishReason] = {
 
 @dataclass(slots=True)
 class _Call:
+    number: int
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -107,7 +108,7 @@ class OpenAIDecoder:
         call.extra = as_dict(fragment.get("extra_content")) or call.extra
         arguments = as_str(function.get("arguments"))
         call.arguments.append(arguments)
-        return ToolCallDelta(self._calls.index(call), call.name, clean_text(arguments))
+        return ToolCallDelta(call.number, call.name, clean_text(arguments))
 
     def _slot(self, fragment: dict[str, Any]) -> _Call:
         """Find the call a fragment belongs to, or begin one.
@@ -119,7 +120,7 @@ class OpenAIDecoder:
         index = raw_index if isinstance(raw_index, int) else max(self._by_index, default=0)
         call = self._by_index.get(index)
         if call is None or (call_id and call.id and call_id != call.id):
-            call = self._by_index[index] = _Call()
+            call = self._by_index[index] = _Call(len(self._calls))
             self._calls.append(call)
         call.id = call.id or call_id
         return call
@@ -135,11 +136,11 @@ class OpenAIDecoder:
             self._text.append(rest)
         calls = tuple(
             ToolCall(
-                id=call.id or f"{self._call_prefix}_{number}",
+                id=call.id or f"{self._call_prefix}_{call.number}",
                 name=call.name,
                 arguments=clean_text("".join(call.arguments)),
             )
-            for number, call in enumerate(self._calls)
+            for call in self._calls
         )
         message = AssistantMessage("".join(self._text), calls, self._thinking())
         usage = _usage(self._usage or {}, model=self._model)
@@ -156,8 +157,8 @@ class OpenAIDecoder:
         provider = self._endpoint.provider
         blocks = self._reasoning.blocks()
         blocks += [
-            {"type": "call_field", "index": number, "value": clean_json(call.extra)}
-            for number, call in enumerate(self._calls)
+            {"type": "call_field", "index": call.number, "value": clean_json(call.extra)}
+            for call in self._calls
             if call.extra
         ]
         return tuple(Thinking(provider, block) for block in blocks)

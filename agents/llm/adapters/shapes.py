@@ -10,6 +10,9 @@ from agents.llm.errors import StreamTruncatedError
 if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
 
+#: The most that the usage ledger's columns hold; a larger int may not even convert to a float.
+MAX_COUNT = 2**31 - 1
+
 
 def as_dict(value: object) -> dict[str, Any]:
     """Return ``value`` when it is an object, else an empty one."""
@@ -27,8 +30,10 @@ def as_str(value: object) -> str:
 
 
 def as_count(value: object) -> int:
-    """Return ``value`` when it is a number of something, else 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    """Return ``value`` when it is a number of something, else 0; what is absurd is cut."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return min(max(value, 0), MAX_COUNT)
 
 
 def parse_event(data: str, *, endpoint: Endpoint) -> dict[str, Any]:

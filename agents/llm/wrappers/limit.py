@@ -196,5 +196,11 @@ class LimitedModel:
         return wait
 
     async def _settle(self, reserved: int, *, used: int) -> None:
-        if self.limits.tokens_per_minute is not None and reserved != used:
+        allowed = self.limits.tokens_per_minute
+        if allowed is None:
+            return
+        # No provider lets one call use more than a minute's worth: a figure beyond that is wrong,
+        # and believed it would stop the account for days.
+        used = min(used, max(reserved, allowed))
+        if reserved != used:
             await self.limiter.settle(self.account, self.limits, reserved=reserved, used=used)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Header, Router
+from ninja.responses import Status as Answer
 
 from agents.actions.post_message import post_message, start_conversation
 from heartbit_site.api import forms
@@ -29,16 +30,15 @@ router = Router(tags=["conversations"])
 async def begin(request: HttpRequest, body: ConversationIn) -> Any:
     """A thread: each message is answered by a run that knows what was said before."""
     workspace = workspace_of(request)
-    return await orm.in_thread(
-        lambda: forms.conversation(
-            start_conversation(
-                workspace,
-                agent=body.agent,
-                title=body.title,
-                second_message=body.second_message,
-            )
+    row = await orm.in_thread(
+        lambda: start_conversation(
+            workspace,
+            agent=body.agent,
+            title=body.title,
+            second_message=body.second_message,
         )
     )
+    return Answer(201, forms.conversation(row))
 
 
 @router.post(
@@ -69,4 +69,4 @@ async def post(
         )
         return {"run": str(posted.run_id), "outcome": posted.outcome}
 
-    return await orm.in_thread(say)
+    return Answer(201, await orm.in_thread(say))

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003  typer reads the annotations
+
 import typer
 
-from heartbit_site.cli import options
+from heartbit_site.cli import options, remote, remote_options
 from heartbit_site.cli.begin import begin
+from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.load import load
 
+TASK = typer.Argument(None, help="What the agent should do.", show_default=False)
+AGENT = typer.Option(
+    "",
+    "--agent",
+    "-a",
+    metavar="NAME",
+    help="Who does it; else the orchestrator.",
+    show_default=False,
+)
 PRIORITY = typer.Option(
     0, "--priority", "-p", min=-1000, max=1000, help="Higher goes first in its queue."
 )
@@ -17,15 +29,34 @@ KEY = typer.Option(
     metavar="KEY",
     help="The same key gives the same run, however often it is submitted.",
 )
+APPROVE = typer.Option(options.OFF, "--approve", help="Each tool call waits for a person.")
+PAYLOAD = typer.Option(
+    "",
+    "--payload",
+    metavar="FILE|JSON",
+    help="The task as action, spec, inputs, constraints.",
+    show_default=False,
+)
+CONFIG = typer.Option(
+    None,
+    "--config",
+    "-C",
+    metavar="FILE",
+    help="The agents of this file instead of the installation's.",
+)
 
 
 def submit(
-    task: str = options.TASK,
+    task: str | None = TASK,
     *,
-    agent: str = options.AGENT,
+    agent: str = AGENT,
     model: str = options.MODEL,
     priority: int = PRIORITY,
     idempotency_key: str | None = KEY,
+    approve: bool = APPROVE,
+    payload: str = PAYLOAD,
+    config: Path | None = CONFIG,
+    url: str = remote_options.URL,
     watch: bool = options.WATCH,
     as_json: bool = options.JSON,
     plain: bool = options.PLAIN,
@@ -34,15 +65,52 @@ def submit(
 
     With --watch the run is shown and its answer printed; Ctrl-C leaves it, and it goes on.
     """
-    begin("heartbit_site.cli.fleet")
-    code = load("fleet").submit(
-        task,
+    if task is None and not payload:
+        raise CommandError(
+            "Missing argument TASK: say what the agent should do. See `heartbit submit --help`.",
+            USAGE,
+        )
+    if task is not None and not payload:
+        options.not_empty(task)
+    server = remote.server(url)
+    if server is not None and config is not None:
+        raise CommandError(
+            f"--config {config} is for this installation, but {server.url} does the run: import "
+            "the file there (`heartbit config import`), or leave --config out.",
+            USAGE,
+        )
+    if server is None:
+        begin("heartbit_site.cli.fleet")
+    # The long form is read after the installation is ready, as everything else that may be slow.
+    task_payload = load("payload_option").payload_of(payload) if payload else None
+    if server is not None:
+        runs = load("remote_runs")
+        request = runs.Request(
+            task=task or "",
+            agent=agent,
+            model=model,
+            priority=priority,
+            payload=task_payload,
+            approve=approve,
+        )
+        code = runs.submit(
+            server,
+            request,
+            idempotency_key=idempotency_key,
+            follow=watch,
+            as_json=as_json,
+            plain=plain,
+        )
+        raise typer.Exit(code)
+    fleet = load("fleet")
+    wanted = fleet.Request(
+        task=task or "",
         agent=agent,
         model=model,
         priority=priority,
         idempotency_key=idempotency_key,
-        follow=watch,
-        as_json=as_json,
-        plain=plain,
+        payload=task_payload,
+        file=config,
+        approve=approve,
     )
-    raise typer.Exit(code)
+    raise typer.Exit(fleet.submit(wanted, follow=watch, as_json=as_json, plain=plain))

@@ -1,4 +1,4 @@
-"""Every fault of a model provider, and what the run has to do. Pure data: tests and document read it.
+"""Every fault of a model provider, and what the run has to do: tests and document read it. Pure.
 
 ``sees`` is the exact sentence, in which ``MODEL`` stands for ``provider:model`` and ``HOST`` for
 the host and port it was looked for at.
@@ -12,7 +12,7 @@ from typing import Literal
 RETRIES = 2  # the agent's max_retries in this scenario
 DEADLINE = 30  # its timeout_seconds where a mode does not say
 GRACE_SECONDS = 5.0
-LONG_WAIT = 12.0
+SHORT_WAIT, LONG_WAIT = 5.0, 12.0
 
 Where = Literal["provider", "closed", "garbage"]
 WHERE = "MODEL at HOST"
@@ -44,8 +44,6 @@ class Mode:
         suspended: Whether the run waits for them without a worker.
         where: Where the model is looked for.
         attempts: The agent's ``max_retries``.
-        only: The one dialect that has this fault.
-        tokens: What the ledger says afterwards, input and output; None: what the answers said.
     """
 
     name: str
@@ -63,6 +61,12 @@ class Mode:
     suspended: bool = False
     where: Where = "provider"
     attempts: int = RETRIES
+
+    @property
+    def longest(self) -> float:
+        """Seconds after which a run of the mode has to have ended."""
+        waits = self.wait * 1.1 + 1.0 if self.suspended else 0.0
+        return self.deadline + GRACE_SECONDS + waits
 
 
 def passing(name: str, fault: str, *, does: str = "tries again and succeeds") -> Mode:
@@ -169,21 +173,21 @@ MODES: tuple[Mode, ...] = (
     # What the provider refuses.
     Mode(
         name="429-seconds",
-        fault="429, Retry-After: 2",
-        does="waits 2 s in its worker and tries again",
+        fault="429, Retry-After: 5",
+        does="waits 5 s in its worker and tries again",
         sees=ANSWER,
         retried=ONCE,
         calls=2,
-        wait=2.0,
+        wait=SHORT_WAIT,
     ),
     Mode(
         name="429-date",
-        fault="429, Retry-After: a date in 2 s",
+        fault="429, Retry-After: a date in 5 s",
         does="waits until then in its worker and tries again",
         sees=ANSWER,
         retried=ONCE,
         calls=2,
-        wait=2.0,
+        wait=SHORT_WAIT,
     ),
     Mode(
         name="429-long",
@@ -259,16 +263,10 @@ MODES: tuple[Mode, ...] = (
         "is right.",
         where="garbage",
     ),
-    final(
-        "redirect-302", "302 to another host, which is not followed", _ELSEWHERE.format(302)
-    ),
-    final(
-        "redirect-307", "307 to another host, which is not followed", _ELSEWHERE.format(307)
-    ),
+    final("redirect-302", "302 to another host, which is not followed", _ELSEWHERE.format(302)),
+    final("redirect-307", "307 to another host, which is not followed", _ELSEWHERE.format(307)),
     lasting("html-200", "an HTML page with 200", _NO_STREAM.format("text/html")),
-    lasting(
-        "html-500", "an HTML page with 500", _overloaded(500, 'an HTML page titled "Welcome"')
-    ),
+    lasting("html-500", "an HTML page with 500", _overloaded(500, 'an HTML page titled "Welcome"')),
     lasting("error-body-200", "200 with an overload error as JSON", _overloaded(529)),
     final(
         "rejection-body-200",
@@ -337,7 +335,8 @@ MODES: tuple[Mode, ...] = (
     unserved(
         "wrong-types",
         "arguments of the wrong type",
-        "The arguments of store_item are not valid; it was not called.\n- op: it has to be text.",
+        "The arguments of store_item are not valid; it was not called.\n"
+        "- op: 7 is not of type string",
     ),
     unserved(
         "arguments-no-object",
@@ -386,7 +385,12 @@ MODES: tuple[Mode, ...] = (
         "JSON object.",
     ),
     # Values that databases refuse.
-    odd("invalid-utf8", "bytes that are not UTF-8", "replaces them by U+FFFD", sees="All is \ufffd\ufffdwell."),
+    odd(
+        "invalid-utf8",
+        "bytes that are not UTF-8",
+        "replaces them by U+FFFD",
+        sees="All is \ufffd\ufffdwell.",
+    ),
     odd("lone-surrogate", "halves of an emoji", "replaces them by U+FFFD", sees="a\ufffdbc\ufffd"),
     odd("nul", r"\u0000 in the text", "replaces it by U+FFFD", sees="a\ufffdb"),
     odd("nan", "NaN and Infinity in the usage", "counts them as nothing"),

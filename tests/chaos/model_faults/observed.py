@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from agents.events import Recorded, decode
@@ -15,6 +14,7 @@ from agents.querysets import events_after
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
+    from decimal import Decimal
     from pathlib import Path
     from uuid import UUID
 
@@ -39,7 +39,7 @@ class Case:
     @property
     def name(self) -> str:
         """In the ledgers."""
-        serial = self.detail.replace("@", "-") or "0"
+        serial = self.detail.partition(".")[0].replace("@", "-") or "0"
         return f"{self.mode}/{self.dialect}/{self.route}/{serial}"
 
     @property
@@ -125,7 +125,7 @@ def observe(
         journal=tuple((event.type, event.payload, event.at.timestamp()) for event in events),
         seqs=tuple(event.seq for event in events),
         unreadable=_unreadable(events),
-        calls=tuple(run.calls.order_by("id").values_list("status", "result")),
+        calls=tuple((call.status, call.result or "") for call in run.calls.order_by("id")),
         requests=tuple(ledgers.requests.get(case.name, ())),
         effects=tuple(ledgers.effects.get(case.name, ())),
         waited=waited,

@@ -64,13 +64,14 @@ class Provider:
         if turn or case is None:
             writer.write(asked.whole(Answer(text=("Done.",))))
             return True
-        keep = True
+        sent = b""
         for step in SCRIPTS[case[2].decode()](asked):
-            keep = await _do(step, reader, writer)
-            if not keep:
-                break
+            if not await _do(step, reader, writer):
+                return False
+            sent = step if isinstance(step, bytes) else sent
         await writer.drain()
-        return keep and _is_whole(asked)
+        # Only after a whole answer may the connection carry another one.
+        return sent.endswith(b"0\r\n\r\n") or b"content-length" in sent[:200]
 
     async def redirected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Somebody followed a redirect: the worst case, an answer as if nothing were wrong."""
@@ -84,13 +85,6 @@ class Provider:
         self._ledger.write(json.dumps(entry).encode() + b"\n")
         self._ledger.flush()
         os.fsync(self._ledger.fileno())
-
-
-def _is_whole(asked: Asked) -> bool:
-    """Whether the connection may be used again: cut and endless streams end with it."""
-    cut = asked.case.startswith(("cut/", "second-call-cut/")) and asked.attempt == 1
-    closing = ("20-mb/", "gzip/", "gzip-unannounced/", "drip/", "comments-only/")
-    return not cut and not asked.case.startswith(closing)
 
 
 async def _do(step: Step, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

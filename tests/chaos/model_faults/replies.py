@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
@@ -14,7 +15,8 @@ from tests.chaos.model_faults import wire
 from tests.chaos.model_faults.wire import Answer, Call, Dialect
 
 SAVE = "store_item"
-LONG_WAIT = 12
+SHORT_WAIT, LONG_WAIT = 5, 12
+CUT_SAVE_BYTES = 300
 TEXT_BYTES = 20_000_000
 LARGE_TEXT_BYTES = 4_000_000
 MANY_CALLS = 5_000
@@ -60,10 +62,13 @@ class Asked:
         """An answer as a complete response."""
         return wire.whole(b"".join(wire.events(self.dialect, answer)))
 
-    def save(self, number: int = 0, **changes: Any) -> Call:
-        """A call that has an effect of its own."""
-        arguments = json.dumps({"op": f"{self.case}/{number}"})
-        return Call(SAVE, changes.pop("arguments", arguments), **changes)
+    def save(self, number: int = 0, size: int = 0, **changes: Any) -> Call:
+        """A call that has an effect of its own; with a size, its arguments have so many bytes."""
+        written: dict[str, Any] = {"op": f"{self.case}/{number}"}
+        if size:
+            empty = len(json.dumps({**written, "pad": ""}))
+            written["pad"] = "x" * (size - empty)
+        return Call(SAVE, changes.pop("arguments", json.dumps(written)), **changes)
 
 
 Script = Callable[[Asked], Iterator[Step]]
@@ -163,26 +168,23 @@ def _reset(asked: Asked) -> Iterator[Step]:
 
 
 def cut_answer(asked: Asked, kind: str) -> Answer:
-    """The answer of the truncation sweep, about 2 kB in either dialect."""
+    """The answer of the truncation sweep, about 2 kB in either dialect, whatever the case."""
     if kind == "text":
         return Answer(text=tuple(f"{n} {'word ' * 15}" for n in range(8)))
-    pad = "x" * 150
-    saves = tuple(
-        asked.save(n, arguments=json.dumps({"op": f"{asked.case}/{n}", "pad": pad}))
-        for n in range(3)
-    )
-    return Answer(calls=saves)
+    return Answer(calls=tuple(map(asked.save, range(3), itertools.repeat(CUT_SAVE_BYTES))))
 
 
 def _cut(asked: Asked) -> Iterator[Step]:
-    """The answer up to the byte the case names; whole when it is asked for again."""
-    kind, _, offset = asked.detail.partition("@")
+    """The answer up to the byte that the case names for this attempt; in the end, whole."""
+    kind, _, named = asked.detail.partition("@")
+    offsets = list(map(int, named.split(".")))
     stream = b"".join(wire.events(asked.dialect, cut_answer(asked, kind)))
-    if asked.attempt > 1:
+    if asked.attempt > len(offsets):
         yield wire.whole(stream)
         return
-    part = stream[: int(offset)]
-    if int(offset) % 2:
+    offset = offsets[asked.attempt - 1]
+    part = stream[:offset]
+    if offset % 2:
         yield wire.STREAM_HEAD + wire.CHUNKED + b"%x\r\n%b" % (len(stream), part)
     else:
         yield wire.STREAM_HEAD + wire.CLOSE + part
@@ -253,10 +255,10 @@ _DEEP = "[" * DEPTH + "]" * DEPTH
 
 SCRIPTS: dict[str, Script] = {
     "sound": _always(Asked.sound),
-    "429-seconds": _once(_status(_RATE, "retry-after: 2")),
+    "429-seconds": _once(_status(_RATE, f"retry-after: {SHORT_WAIT}")),
     "429-long": _once(_status(_RATE, f"retry-after: {LONG_WAIT}")),
     "429-long-forever": _always(_status(_RATE, f"retry-after: {LONG_WAIT}")),
-    "429-date": _once(_date(2)),
+    "429-date": _once(_date(SHORT_WAIT)),
     "429-long-date": _once(_date(LONG_WAIT)),
     "429-silent": _once(_status(_RATE)),
     "429-forever": _always(_status(_RATE)),

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from django.conf import settings
 from django.test import override_settings
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, Home, RunStatus
+from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, ToolBinding
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
@@ -34,7 +34,7 @@ from tests.fleet import ROOT
 from tools.registry import registry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from pathlib import Path
     from uuid import UUID
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tests.chaos.model_faults.wire import Dialect
 
 AGENT = "faulty"
+TOKENS_PER_MINUTE = 10_000_000  # so that what an answer used is settled as well
 LOOK_EVERY = 0.05
 STUCK_AFTER = 20.0  # seconds beyond the longest that a mode may take
 #: Providers of the openai dialect that stand for the places where no provider is.
@@ -62,6 +63,22 @@ def provider(ledger: Path) -> Iterator[dict[str, str]]:
     finally:
         process.terminate()
         process.communicate(timeout=10)
+
+
+@dataclass(slots=True)
+class Played:
+    """A run of a mode, as far as it came.
+
+    Attributes:
+        waited: Whether it was seen waiting without a worker.
+        served_after: Whether the same process served a sound run after it.
+    """
+
+    mode: Mode
+    case: Case
+    run_id: UUID
+    waited: bool
+    served_after: bool = True
 
 
 @dataclass
@@ -97,6 +114,7 @@ class Stage:
             workspace=workspace,
             provider=case.model.partition(":")[0],
             base_url=f"{self._place(mode.where)}/v1" if typed else "",
+            tokens_per_minute=TOKENS_PER_MINUTE,
         )
         save_provider_account(account, key="sk-not-a-secret-of-anybody")
         agent = Agent.objects.create(
@@ -107,6 +125,7 @@ class Stage:
             timeout_seconds=mode.deadline,
             max_retries=mode.attempts,
             retry_base_delay_ms=20,
+            retry_max_delay_ms=50,
             queue=self.queue,
         )
         ToolBinding.objects.create(agent=agent, tool=SAVE)
@@ -116,11 +135,8 @@ class Stage:
     def _place(self, where: Where) -> str:
         return self.places["url" if where == "provider" else where]
 
-    async def play(self, mode: Mode, case: Case, workspace: Workspace) -> tuple[UUID, bool]:
-        """Run it to its end; its id, and whether it was seen waiting without a worker.
-
-        A run that never ends is given up and shows as such.
-        """
+    async def start(self, case: Case, workspace: Workspace) -> UUID:
+        """Accept a run and hand it to whoever executes it."""
         home = Home.FLEET if case.route == "fleet" else Home.LOCAL
         run_id = await orm.in_thread(
             lambda: start_run(workspace, case.task, agent=AGENT, home=home)
@@ -128,33 +144,50 @@ class Stage:
         if home is Home.LOCAL:
             assert self.host is not None
             self.host.execute(run_id)
+        return run_id
+
+    async def play(self, mode: Mode, case: Case, workspace: Workspace) -> Played:
+        """Run it to its end; a run that never ends is given up, and shows as such."""
+        run_id = await self.start(case, workspace)
         waited = False
-        waits = 3 * mode.wait if mode.suspended else 0.0
         try:
-            async with asyncio.timeout(mode.deadline + waits + STUCK_AFTER):
-                while True:
-                    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-                    waited = waited or _waits(run)
-                    if run.status in TERMINAL:
-                        return run_id, waited
-                    await asyncio.sleep(LOOK_EVERY)
+            async with asyncio.timeout(mode.longest + STUCK_AFTER):
+                if mode.suspended or case.route == "fleet":
+                    waited = await _watch(run_id)
+                elif self.host is not None:
+                    await wait_for_end(run_id, self.host.window)
         except TimeoutError:
-            return run_id, waited
+            pass
+        return Played(mode, case, run_id, waited)
 
-    async def observe(
-        self, case: Case, run_id: UUID, *, waited: bool, served_after: bool
-    ) -> Observed:
-        """Read a run and the ledgers."""
+    async def observe(self, played: Sequence[Played]) -> list[Observed]:
+        """Read the runs and the ledgers."""
 
-        def read() -> Observed:
+        def read() -> list[Observed]:
             ledgers = Ledgers.read(self.provider_ledger, self.effects_ledger)
-            return observe(case, run_id, ledgers, waited=waited, served_after=served_after)
+            return [
+                observe(
+                    each.case,
+                    each.run_id,
+                    ledgers,
+                    waited=each.waited,
+                    served_after=each.served_after,
+                )
+                for each in played
+            ]
 
         return await orm.in_thread(read)
 
 
-def _waits(run: Run) -> bool:
-    return run.status == RunStatus.WAITING and run.worker_id is None
+async def _watch(run_id: UUID) -> bool:
+    """Wait for a run's end; whether it was seen waiting without a worker."""
+    waited = False
+    while True:
+        run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+        waited = waited or (run.status == RunStatus.WAITING and run.worker_id is None)
+        if run.status in TERMINAL:
+            return waited
+        await asyncio.sleep(LOOK_EVERY)
 
 
 @contextmanager
@@ -190,8 +223,3 @@ async def local_host(on: Stage, *, slots: int = 200) -> AsyncIterator[LocalHost]
     finally:
         on.host = None
         await host.stop()
-
-
-def sweep_seconds() -> float:
-    """How often a process looks for waits that are over."""
-    return float(settings.HEARTBIT_SWEEP_SECONDS)

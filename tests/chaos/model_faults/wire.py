@@ -98,9 +98,11 @@ def _openai(answer: Answer) -> list[dict[str, Any]]:
     deltas: list[dict[str, Any]] = [{"content": piece} for piece in answer.text]
     for index, call in enumerate(answer.calls):
         for part, text in enumerate(_halves(call.arguments)):
-            head = {"id": call.id or f"call_{index}", "type": "function"} if not part else {}
-            function = {"arguments": text} | ({"name": call.name} if not part else {})
-            deltas.append({"tool_calls": [{"index": index, **head, "function": function}]})
+            piece: dict[str, Any] = {"index": index, "function": {"arguments": text}}
+            if not part:
+                piece |= {"id": call.id or f"call_{index}", "type": "function"}
+                piece["function"]["name"] = call.name
+            deltas.append({"tool_calls": [piece]})
     choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     finish = "tool_calls" if answer.calls else "stop"
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
@@ -129,15 +131,17 @@ def _anthropic(answer: Answer) -> list[dict[str, Any]]:
         halves = _halves(call.arguments)
         parts = [{"type": "input_json_delta", "partial_json": half} for half in halves]
         blocks.append(({**start, "input": {}}, parts))
+    index: Any  # mixed with strings in the same object
     for index, (content, deltas) in enumerate(blocks):
-        start = {"type": "content_block_start", "index": index}
-        made.append({**start, "content_block": content})
+        made.append({"type": "content_block_start", "index": index, "content_block": content})
         made += [{"type": "content_block_delta", "index": index, "delta": d} for d in deltas]
         made.append({"type": "content_block_stop", "index": index})
     if answer.choices:
         delta = {"stop_reason": "tool_use" if answer.calls else "end_turn"}
         last: dict[str, Any] = {"type": "message_delta", "delta": delta}
-        made.append(last if completion is None else {**last, "usage": {"output_tokens": completion}})
+        made.append(
+            last if completion is None else {**last, "usage": {"output_tokens": completion}}
+        )
     return [*made, {"type": "message_stop"}] if answer.final else made
 
 

@@ -1,0 +1,109 @@
+"""The calls that wait for a person, of every run: a list that leads to where they are decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from agents.admin import queries, words
+from agents.admin.approval_card import effect, since
+from agents.admin.hidden_text import visible
+from agents.models import ToolCall
+from agents.querysets import shown_tool
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, pretty_json
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest, HttpResponse
+
+_PREVIEW = 160  # characters; all of it is on the run's page, where it is decided
+
+
+@admin.register(ToolCall)
+class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
+    """Waiting for approval, the oldest first. Who may see runs may see this."""
+
+    list_display = ("what", "asks", "effect_class", "waits", "workspace")
+    list_display_links = None
+    list_filter = ("run__workspace",)
+    search_fields = ("run__agent", "tool")
+    ordering = ("id",)
+    list_fullwidth = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
+        """The open ones alone."""
+        return queries.waiting_calls()
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As the list."""
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: ToolCall | None = None) -> bool:
+        """A waiting call is a part of its run."""
+        return request.user.has_perm("agents.view_run")
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list under its own name."""
+        context = {"title": "Waiting for approval"} | (extra_context or {})
+        return super().changelist_view(request, context)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """A call has no page of its own: the run's page shows it."""
+        call = self.get_object(request, object_id) if request.method == "GET" else None
+        if call is None or not self.has_view_permission(request):
+            return super().change_view(request, object_id, form_url, extra_context)
+        return redirect(_place(call))
+
+    @admin.display(description="call")
+    def what(self, call: ToolCall) -> SafeString:
+        """The tool and the beginning of its arguments."""
+        arguments = visible(pretty_json((call.shown or {}).get("arguments", {})))
+        return format_html(
+            '<a class="hb-two" href="{}"><b>{}</b><span class="hb-clip" dir="ltr">{}</span></a>',
+            _place(call),
+            visible(shown_tool(call)),
+            " ".join(arguments.split())[:_PREVIEW],
+        )
+
+    @admin.display(description="agent", ordering="run__agent")
+    def asks(self, call: ToolCall) -> str:
+        """Whose call it is."""
+        return call.run.agent
+
+    @admin.display(description="effect", ordering="effect")
+    def effect_class(self, call: ToolCall) -> str:
+        """What it would do outside."""
+        return effect(call.effect).partition(":")[0]
+
+    @admin.display(description="waits for")
+    def waits(self, call: ToolCall) -> str:
+        """How long so far."""
+        return since(call)
+
+    @admin.display(description="workspace")
+    def workspace(self, call: ToolCall) -> str:
+        """Where it runs."""
+        return call.run.workspace.name
+
+
+def badge(request: HttpRequest) -> str:
+    """How many wait, for the sidebar; the theme always draws a badge, so none hides itself."""
+    count = queries.waiting_calls().count()
+    return words.figure(count) or SafeString('<i class="hb-none"></i>')
+
+
+def _place(call: ToolCall) -> str:
+    return f"{reverse('admin:agents_run_change', args=[call.run_id])}#call-{call.pk}"

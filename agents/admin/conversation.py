@@ -1,0 +1,98 @@
+"""Conversations in the admin: who talks with whom, and the runs that answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+
+from agents.admin import queries, words
+from agents.models import Conversation, Run
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+_PREVIEW = 200  # characters
+
+
+class MessageInline(ReadOnlyInline[Run, Conversation]):
+    """What was said and answered, the oldest first."""
+
+    model = Run
+    fields = ("message", "answer", "state", "accepted")
+    readonly_fields = fields
+    ordering = ("created_at", "id")
+    verbose_name_plural = "messages"
+    hide_title = True
+    per_page = 20
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        """Without what the list does not show."""
+        return super().get_queryset(request).defer("error", "payload", "structured")
+
+    @admin.display(description="message")
+    def message(self, run: Run) -> SafeString:
+        """What was said, as a link to the run that answers it."""
+        url = reverse("admin:agents_run_change", args=[run.pk])
+        return format_html(
+            '<a class="hb-link" href="{}"><span class="hb-text" dir="auto">{}</span></a>',
+            url,
+            words.beginning(run.task, _PREVIEW),
+        )
+
+    @admin.display(description="answer")
+    def answer(self, run: Run) -> SafeString:
+        """What came back."""
+        text = words.beginning(run.output or "-", _PREVIEW)
+        return format_html('<span class="hb-text" dir="auto">{}</span>', text)
+
+    @admin.display(description="status")
+    def state(self, run: Run) -> SafeString:
+        """How the run is doing."""
+        return words.run_pill(run.status)
+
+    @admin.display(description="said")
+    def accepted(self, run: Run) -> str:
+        """When."""
+        return words.clock(run.created_at)
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnlyAdmin[Conversation]):
+    """Threads with agents."""
+
+    list_display = ("what", "messages", "second_message", "begun")
+    list_filter = ("workspace", "agent")
+    search_fields = ("title", "agent", "^id")
+    ordering = ("-id",)
+    inlines = (MessageInline,)
+    fields = ("agent", "title", "second_message", "workspace", "created_at", "id")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        """With the number of messages."""
+        return queries.with_messages(super().get_queryset(request))
+
+    @admin.display(description="conversation")
+    def what(self, conversation: Conversation) -> SafeString:
+        """Who answers, and about what."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            conversation.agent,
+            conversation,
+        )
+
+    @admin.display(description="messages")
+    def messages(self, conversation: Conversation) -> int:
+        """How many were said."""
+        return int(getattr(conversation, "said", 0))
+
+    @admin.display(description="begun", ordering="created_at")
+    def begun(self, conversation: Conversation) -> str:
+        """When."""
+        return words.clock(conversation.created_at)

@@ -1,0 +1,104 @@
+"""Decisions in the admin: what people allowed and denied, to be read only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+from unfold.contrib.filters.admin import ChoicesCheckboxFilter
+
+from agents.admin import words
+from agents.admin.hidden_text import visible
+from agents.choices import Verdict
+from agents.models import Decision, ToolCall
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+    from heartbit_site.base.admin.themed import Tone
+
+TONES: dict[str, Tone] = {
+    Verdict.APPROVED: "success",
+    Verdict.EDITED: "info",
+    Verdict.DENIED: "warning",
+}
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnlyAdmin[Decision]):
+    """Who decided what, and for exactly what."""
+
+    list_display = ("what", "said", "decided_by", "via", "right", "when")
+    list_select_related = ("run", "grant")
+    list_filter = (("verdict", ChoicesCheckboxFilter), "via")
+    list_filter_submit = True
+    search_fields = ("decided_by", "run__agent", "^run__id")
+    search_help_text = "Who decided, an agent, or the beginning of a run's id."
+    ordering = ("-id",)
+    fields = (
+        *("place", "called", "said", "decided_by", "via", "why", "edited", "right"),
+        *("at", "digest", "runs_digest"),
+    )
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
+        """With the run's agent."""
+        return super().get_queryset(request).select_related("run", "grant")
+
+    @admin.display(description="call")
+    def what(self, decision: Decision) -> SafeString:
+        """Whose call."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">call {} of run …{}</span></span>',
+            decision.run.agent,
+            decision.call_id,
+            words.short(decision.run_id),
+        )
+
+    @admin.display(description="verdict", ordering="verdict")
+    def said(self, decision: Decision) -> SafeString:
+        """What was decided."""
+        return pill(decision.get_verdict_display(), tone=TONES[decision.verdict])
+
+    @admin.display(description="permission")
+    def right(self, decision: Decision) -> SafeString | str:
+        """The standing permission that decided it, or that came with it."""
+        if decision.grant is None:
+            return "-"
+        url = reverse("admin:agents_grant_change", args=[decision.grant.pk])
+        word = "by" if decision.via == "grant" else "gave"
+        return format_html('{} <a class="hb-link" href="{}">{}</a>', word, url, decision.grant.pk)
+
+    @admin.display(description="when", ordering="at")
+    def when(self, decision: Decision) -> str:
+        """The time."""
+        return words.clock(decision.at)
+
+    @admin.display(description="run")
+    def place(self, decision: Decision) -> SafeString:
+        """Its run, as a link."""
+        url = reverse("admin:agents_run_change", args=[decision.run_id])
+        return format_html('<a class="hb-link" href="{}">{}</a>', url, decision.run)
+
+    @admin.display(description="call")
+    def called(self, decision: Decision) -> str:
+        """The tool and its call's number."""
+        call = ToolCall.objects.filter(run=decision.run_id, call_id=decision.call_id).first()
+        return f"{visible(call.tool)} ({call.call_id})" if call else decision.call_id
+
+    @admin.display(description="reason")
+    def why(self, decision: Decision) -> str:
+        """What the model was told."""
+        return visible(decision.reason) or "-"
+
+    @admin.display(description="other arguments")
+    def edited(self, decision: Decision) -> SafeString | str:
+        """What it ran with instead."""
+        if decision.arguments is None:
+            return "-"
+        return format_html('<pre class="hb-text hb-code">{}</pre>', visible(decision.arguments))

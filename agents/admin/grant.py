@@ -1,0 +1,125 @@
+"""Standing permissions ("always allow") in the admin: to be read, and revoked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin, messages
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from agents.admin import words
+from agents.admin.hidden_text import visible
+from agents.choices import TERMINAL
+from agents.models import Grant
+from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from django.db.models import QuerySet
+    from django.utils.safestring import SafeString
+
+REVOKE = dialog(
+    DialogForm,
+    label="Revoke",
+    explanation="From now on its calls wait for a person again. What has run stays as it is.",
+    submit="Revoke",
+    icon="block",
+    permissions=["revoke"],
+    variant="DANGER",
+)
+
+
+@admin.register(Grant)
+class GrantAdmin(ReadOnlyAdmin[Grant]):
+    """What needs no question, for whom and until when."""
+
+    list_display = ("what", "state", "scope", "granted_by", "until", "since")
+    list_select_related = ("agent", "root")
+    list_filter = ("agent__name", "tool")
+    search_fields = ("tool", "agent__name", "granted_by")
+    ordering = (F("revoked_at").desc(nulls_first=True), "-id")
+    actions = ("revoke_chosen",)  # type: ignore[assignment]  # the base has none
+    actions_detail = ("revoke",)
+    fields = (
+        *("agent", "tool", "state", "scope", "granted_by", "created_at", "until", "revoked_at"),
+        *("workspace", "definition_hash"),
+    )
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
+        """With agent and tree."""
+        return super().get_queryset(request).select_related("agent", "root", "workspace")
+
+    @admin.display(description="permission")
+    def what(self, grant: Grant) -> SafeString:
+        """The tool, and who may use it."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">for {}</span></span>',
+            visible(grant.tool),
+            grant.agent.name,
+        )
+
+    @admin.display(description="state")
+    def state(self, grant: Grant) -> SafeString:
+        """Whether it still holds."""
+        if grant.revoked_at is not None:
+            return pill("Revoked", tone="warning")
+        return pill("Ended") if _is_over(grant) else pill("Holds", tone="success")
+
+    @admin.display(description="where")
+    def scope(self, grant: Grant) -> SafeString | str:
+        """One run's tree, or every run of the agent."""
+        if grant.root is None:
+            return "every run"
+        url = reverse("admin:agents_run_change", args=[grant.root.pk])
+        text = words.short(grant.root.pk)
+        return format_html('run <a class="hb-link" href="{}">…{}</a>', url, text)
+
+    @admin.display(description="until", ordering="expires_at")
+    def until(self, grant: Grant) -> str:
+        """When it ends by itself."""
+        if grant.expires_at is not None:
+            return words.moment(grant.expires_at)
+        return "revoked" if grant.root is None else "the run has ended"
+
+    @admin.display(description="given", ordering="created_at")
+    def since(self, grant: Grant) -> str:
+        """When it was given."""
+        return words.clock(grant.created_at)
+
+    def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may change permissions, if the admin let anybody change them by hand."""
+        return request.user.has_perm("agents.change_grant")
+
+    @admin.action(description="Revoke", permissions=["revoke"])
+    def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
+        """End the chosen ones."""
+        count = grants.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
+        messages.success(request, f"{words.counted(count, 'permission')} revoked.")
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Revoke is offered while there is something to revoke."""
+        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        grant = self.get_object(request, object_id)
+        over = grant is None or grant.revoked_at is not None or _is_over(grant)
+        return [] if over else offered
+
+    @REVOKE
+    def revoke(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """End it, and show it again."""
+        grants = Grant.objects.filter(pk=object_id, revoked_at__isnull=True)
+        if grants.update(revoked_at=timezone.now()):
+            messages.success(request, "The permission was revoked.")
+        return HttpResponse(headers={"HX-Refresh": "true"})
+
+
+def _is_over(grant: Grant) -> bool:
+    """Whether it ended by itself: its time, or its run, is over."""
+    if grant.expires_at is not None and grant.expires_at <= timezone.now():
+        return True
+    return grant.root is not None and grant.root.status in TERMINAL

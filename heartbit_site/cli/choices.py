@@ -1,0 +1,122 @@
+"""What a person may say about a call that waits, and who carries it out. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.escape import visible
+from heartbit_site.cli.until import moment
+
+if TYPE_CHECKING:
+    from heartbit_site.cli.question import WaitingCall
+
+Scope = Literal["run", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """Let it run as it was shown.
+
+    Attributes:
+        always: Also such calls from now on, in this run or of this agent.
+        until: When that ends; None: never, or with the run.
+    """
+
+    always: Scope | None = None
+    until: datetime | None = None
+
+    @property
+    def scope(self) -> str:
+        """What to add to a sentence about it."""
+        if self.always is None:
+            return ""
+        until = f" until {self.until.astimezone():%Y-%m-%d %H:%M}" if self.until else ""
+        return f", and always {'in this run' if self.always == 'run' else 'for this agent'}{until}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Let it run with other arguments, a JSON object."""
+
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Do not let it run; the model reads the reason."""
+
+    reason: str
+
+
+Choice = Approve | Edit | Deny
+
+
+def done(call: WaitingCall, choice: Choice) -> str:
+    """The sentence about a decision that was taken."""
+    subject = f"{visible(call.tool)} of {visible(call.agent)}"
+    match choice:
+        case Approve():
+            return f"Approved {subject}{choice.scope}."
+        case Edit():
+            return f"Approved {subject} with other arguments."
+        case Deny():
+            return f"Denied {subject}."
+
+
+class Desk(Protocol):
+    """Where decisions are made: the database of this installation, or a server."""
+
+    async def decide(self, call: WaitingCall, choice: Choice) -> str:
+        """Decide the call as it was shown and say, in one sentence, what was done.
+
+        Raises:
+            InvalidEditError: The arguments do not fit the tool; nothing was decided.
+            ConflictError: Somebody was quicker, or the run has ended.
+        """
+        ...
+
+    async def closed(self, call: WaitingCall) -> str | None:
+        """Why the call waits no longer, as a sentence; None while it waits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What `heartbit approve` was told about a run's calls; nothing: ask.
+
+    Attributes:
+        edit: The arguments to use instead, as JSON; None: not edited.
+        deny: Why not; None: not denied.
+        digest: Decide only the call that was shown with this digest.
+    """
+
+    yes: bool = False
+    edit: str | None = None
+    deny: str | None = None
+    always: Scope | None = None
+    until: str | None = None
+    digest: str = ""
+
+    def choice(self) -> Choice | None:
+        """What it says about a call; None: the person is asked.
+
+        Raises:
+            CommandError: Its parts contradict each other.
+            UntilError: `until` is no moment to come.
+        """
+        if sum([self.yes, self.edit is not None, self.deny is not None]) > 1:
+            raise CommandError("Say one of --yes, --edit and --deny.", USAGE)
+        if self.always is None and self.until is not None:
+            raise CommandError("--until goes with --always run or --always agent.", USAGE)
+        if self.always is not None and not self.yes:
+            raise CommandError("--always goes with --yes.", USAGE)
+        if self.edit is not None:
+            return Edit(self.edit)
+        if self.deny is not None:
+            return Deny(self.deny)
+        now = datetime.now().astimezone()
+        until = moment(self.until, now) if self.until is not None else None
+        return Approve(self.always, until) if self.yes else None

@@ -1,0 +1,62 @@
+"""`heartbit keys`: API keys of this installation."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime  # noqa: TC003  typer reads the annotations
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.load import load
+
+NAME = typer.Argument(help="What it is for, such as nightly-import.")
+PREFIX = typer.Argument(help="How it begins: hb_ and ten letters, as `heartbit keys list` shows.")
+SCOPE = typer.Option(
+    [],
+    "--scope",
+    "-s",
+    metavar="SCOPE",
+    help="runs:read, runs:write, approvals:decide, agents:read; may be repeated; none: all.",
+    show_default=False,
+)
+EXPIRES = typer.Option(
+    None, "--expires", metavar="DATE", help="From then on it is refused; none: never."
+)
+
+keys = typer.Typer(name="keys", rich_markup_mode=None, help="Make, list and revoke API keys.")
+
+
+@keys.callback(invoke_without_command=True)
+def of_keys(context: typer.Context) -> None:
+    """Show help when nothing else is asked for."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(f"{context.get_help()}\n")
+
+
+@keys.command()
+def create(
+    name: str = NAME,
+    *,
+    scope: list[str] = SCOPE,
+    expires: datetime | None = EXPIRES,
+    as_json: bool = options.JSON,
+) -> None:
+    """Make a key and print it, once."""
+    begin("heartbit_site.cli.remote_keys")
+    raise typer.Exit(load("remote_keys").create(name, scope, expires=expires, as_json=as_json))
+
+
+@keys.command(name="list")
+def list_keys(*, as_json: bool = options.JSON) -> None:
+    """List the keys, without what is secret of them."""
+    begin("heartbit_site.cli.remote_keys")
+    raise typer.Exit(load("remote_keys").list_all(as_json=as_json))
+
+
+@keys.command()
+def revoke(prefix: str = PREFIX, *, as_json: bool = options.JSON) -> None:
+    """Refuse a key from now on."""
+    begin("heartbit_site.cli.remote_keys")
+    raise typer.Exit(load("remote_keys").revoke(prefix, as_json=as_json))

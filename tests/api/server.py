@@ -1,0 +1,82 @@
+"""The real web process, as ``heartbit up`` starts it, on a port of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import httpx
+
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.models.api_key import SCOPES
+from tests.fleet import ROOT, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from heartbit_site.base.models import Workspace
+
+_ADDRESS = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
+
+
+class WebServer:
+    """Uvicorn in a process, logging to a file."""
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "uvicorn", "heartbit_site.asgi:application"]
+        command += ["--host", "127.0.0.1", "--port", "0", "--lifespan", "off"]
+        command += ["--timeout-graceful-shutdown", "1", "--no-access-log"]
+        descriptor, name = tempfile.mkstemp(prefix="web", suffix=".log")
+        self.log = Path(name)
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=dict(os.environ), stdout=descriptor, stderr=descriptor
+        )
+        os.close(descriptor)
+        found = wait_until(self._address, seconds=40, what=f"the web server, see {self.log}")
+        self.url: str = found[1]
+        return self
+
+    def _address(self) -> re.Match[str] | None:
+        assert self._process.poll() is None, self.log.read_text()[-4000:]
+        return _ADDRESS.search(self.log.read_text())
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(timeout=15)
+        self.log.unlink()
+
+
+class Caller:
+    """A client with a key of one workspace."""
+
+    def __init__(self, server: WebServer, key: str) -> None:
+        self.key = key
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.http = httpx.Client(base_url=f"{server.url}/api/v1", headers=headers, timeout=60)
+
+    def get(self, path: str, **query: Any) -> httpx.Response:
+        return self.http.get(path, params=query)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        return self.http.post(path, json={} if body is None else body, headers=headers)
+
+    def submit(self, task: str, **fields: Any) -> dict[str, Any]:
+        response = self.post("/runs", {"task": task, **fields})
+        assert response.status_code == 201, response.text
+        found: dict[str, Any] = response.json()
+        return found
+
+    def ended(self, run_id: str) -> dict[str, Any]:
+        response = self.get(f"/runs/{run_id}/result", wait=30)
+        assert response.status_code == 200, response.text
+        found: dict[str, Any] = response.json()
+        return found
+
+
+def key_for(workspace: Workspace, scopes: Iterable[str] = SCOPES) -> str:
+    return create_api_key(workspace, "test", scopes=scopes)[1]

@@ -1,0 +1,78 @@
+"""The description of the API, and its page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from heartbit_site.api.errors import STATUSES, name_of
+from tests.api.test_matrix import ROUTES
+
+if TYPE_CHECKING:
+    from tests.api.server import WebServer
+
+
+@pytest.fixture(scope="module")
+def described(web: WebServer) -> Any:
+    response = httpx.get(f"{web.url}/api/v1/openapi.json")
+    assert response.status_code == 200
+    return response.json()
+
+
+def test_every_documented_path_is_in_the_table(described: Any) -> None:
+    documented = {
+        (method.upper(), path.removeprefix("/api/v1"))
+        for path, operations in described["paths"].items()
+        for method in operations
+    }
+    assert documented == {(route.method, route.path) for route in ROUTES}
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_a_route_says_what_can_go_wrong(described: Any, route: Any) -> None:
+    operation = described["paths"][f"/api/v1{route.path}"][route.method.lower()]
+    expected = {str(route.right)}
+    if route.scope is not None:
+        expected |= {"401", "403", "422"}
+        assert operation["security"], "it needs a key"
+    if "{" in route.path:
+        expected.add("404")
+    if route.body is not None:
+        expected |= {"400", "413"}
+    assert expected <= set(operation["responses"])
+    for status, answer in operation["responses"].items():
+        if int(status) >= 400:
+            schema = answer["content"]["application/json"]["schema"]
+            assert schema == {"$ref": "#/components/schemas/ErrorOut"}
+
+
+def test_the_stream_is_described_as_one(described: Any) -> None:
+    answers = described["paths"]["/api/v1/runs/{run_id}/events"]["get"]["responses"]
+    assert "text/event-stream" in answers["200"]["content"]
+    assert "404" in answers
+
+
+def test_every_reference_leads_somewhere(described: Any) -> None:
+    names = set(re.findall(r"#/components/schemas/(\w+)", str(described)))
+    assert names <= set(described["components"]["schemas"])
+
+
+def test_the_page_loads_nothing_from_elsewhere(web: WebServer) -> None:
+    page = httpx.get(f"{web.url}/api/v1/docs")
+    assert page.status_code == 200
+    links = re.findall(r"""(?:src|href)=["']([^"']+)""", page.text)
+    assert links
+    assert all(link.startswith("/") for link in links)
+    for link in links:
+        assert httpx.get(f"{web.url}{link}").status_code == 200, link
+
+
+def test_an_error_s_type_is_its_class() -> None:
+    names = [name_of(kind) for kind, _ in STATUSES]
+    assert names == [
+        *("malformed_body", "unauthorized", "forbidden"),
+        *("not_found", "conflict", "too_large", "heartbit"),
+    ]

@@ -1,0 +1,66 @@
+"""The sweep: the connection ends at each byte of an answer, and only the whole answer counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tests.chaos.model_faults import wire
+from tests.chaos.model_faults.modes import CUT, Mode
+from tests.chaos.model_faults.replies import Asked, cut_answer
+from tests.chaos.model_faults.wire import DIALECTS, Dialect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+KINDS = ("text", "calls")
+#: What says nothing and may be missing; the other dialect's end mark is needed.
+END_MARK: dict[Dialect, int] = {"openai": len(b"data: [DONE]\n\n"), "anthropic": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One run of the sweep: its answer is cut at each of some offsets, then it comes whole."""
+
+    mode: Mode
+    dialect: Dialect
+    detail: str
+    offsets: int
+
+
+def cuts(step: int, together: int) -> Iterator[Cut]:
+    """Every ``step``-th offset of a text and of tool calls, in both dialects.
+
+    Args:
+        step: Bytes between two cuts.
+        together: How many cuts one run gets, one after the other.
+    """
+    for dialect in DIALECTS:
+        for kind in KINDS:
+            size = _size(dialect, kind)
+            safe = size - END_MARK[dialect]
+            offsets = range(0, safe, step)
+            for first in range(0, len(offsets), together):
+                yield _cut(dialect, kind, offsets[first : first + together], whole=False)
+            for offset in range(safe, size):
+                yield _cut(dialect, kind, [offset], whole=True)
+
+
+def _size(dialect: Dialect, kind: str) -> int:
+    """Bytes of the answer; what a case is called does not change them."""
+    asked = Asked(dialect, "", "", 1, "")
+    return sum(map(len, wire.events(dialect, cut_answer(asked, kind))))
+
+
+def _cut(dialect: Dialect, kind: str, offsets: Sequence[int], *, whole: bool) -> Cut:
+    """What has to come of it; where only the end mark is missing, both ways are sound."""
+    tools = kind == "calls"
+    text = "".join(cut_answer(Asked(dialect, "", "", 1, ""), "text").text)
+    mode = replace(
+        CUT,
+        sees="Done." if tools else text,
+        effects=3 if tools else 0,
+        calls=None if whole else len(offsets) + 1 + tools,
+        attempts=len(offsets),
+    )
+    return Cut(mode, dialect, f"{kind}@{'.'.join(map(str, offsets))}", len(offsets))

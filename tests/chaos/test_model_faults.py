@@ -1,0 +1,26 @@
+"""R15, smaller: every fault of a model provider once; ``make chaos ONLY=R15`` cuts every byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chaos import report
+from tests.chaos.model_faults import scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVERY = 7  # bytes between two cuts
+TOGETHER = 20  # cuts of one run
+
+
+@pytest.mark.chaos
+# aiohttp means well: the conversation after 5,000 tool calls is sent in one piece.
+@pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning")
+@pytest.mark.usefixtures("database")
+def test_whatever_a_provider_does_the_run_ends_as_documented(tmp_path: Path) -> None:
+    load = scenario.Load(step=EVERY, together=TOGETHER, every_route=False)
+    row = scenario.play(load, tmp_path)
+    assert row["pass"], report.table([row])

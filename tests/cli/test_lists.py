@@ -1,0 +1,163 @@
+"""`agents`, `tools`, `runs`, `run --config`, structured answers, completion."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agents.metrics import agents_with_metrics, result_of
+from agents.models import Agent, Run
+from heartbit_site.base.models import UsageEntry
+from tests.cli.conftest import HEARTBIT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from heartbit_site.base.models import Workspace
+    from tests.cli.conftest import Command
+
+CONFIG = """
+[orchestrator]
+team = ["counter"]
+
+[[agents]]
+name = "counter"
+description = "Counts."
+system_prompt = "You count."
+response_schema = { type = "object", properties = { n = { type = "integer" } }, required = ["n"] }
+"""
+
+
+def ran(agent: Agent, status: str, *, seconds: float = 2.0, cost: str | None = "0.5") -> Run:
+    """A run of an agent with one model call, as the journal would have left it."""
+    now = timezone.now()
+    live = status in ("queued", "running", "waiting")
+    run = Run(
+        workspace=agent.workspace,
+        version=agent.current_version,
+        agent=agent.name,
+        status=status,
+        task="Do it.",
+        output="Done." if status == "succeeded" else None,
+        error={"message": "It broke."} if status == "failed" else None,
+        started_at=now - timedelta(seconds=seconds),
+        finished_at=None if live else now,
+    )
+    run.root = run
+    run.save()
+    UsageEntry.objects.create(
+        workspace=agent.workspace,
+        run_id=run.pk,
+        turn=1,
+        model="m",
+        input_tokens=10,
+        output_tokens=5,
+        cost_usd=cost,
+        at=now,
+    )
+    return run
+
+
+def test_figures_and_states_come_from_three_queries_for_all_agents(workspace: Workspace) -> None:
+    analyst, writer, researcher = (
+        Agent.objects.select_related("workspace").get(workspace=workspace, name=name)
+        for name in ("analyst", "writer", "researcher")
+    )
+    for status in ("succeeded", "succeeded", "failed"):
+        ran(analyst, status)
+    ran(writer, "failed", cost=None)
+    live = ran(writer, "queued", cost=None)
+    Agent.objects.filter(pk=researcher.pk).update(
+        enabled=False, enabled_at=timezone.now() - timedelta(days=1)
+    )
+    Agent.objects.filter(pk=analyst.pk).update(enabled_at=timezone.now() - timedelta(hours=1))
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        found = {overview.agent.name: overview for overview in agents_with_metrics(workspace)}
+    assert len(queries) == 3
+    metrics = found["analyst"].metrics
+    assert (metrics.runs, metrics.succeeded, metrics.failed) == (3, 2, 1)
+    assert metrics.success_rate == pytest.approx(2 / 3)
+    assert metrics.average_seconds == pytest.approx(2.0, abs=0.1)
+    assert (metrics.input_tokens, metrics.output_tokens) == (30, 15)
+    assert metrics.cost_usd is not None
+    assert float(metrics.cost_usd) == 1.5
+    assert 3600 <= metrics.uptime_seconds < 3700
+    assert found["analyst"].state == "error", "its last run failed"
+    assert (found["writer"].state, found["writer"].current_run) == ("busy", live.pk)
+    assert found["writer"].metrics.cost_usd is None, "a price is unknown"
+    assert (found["researcher"].state, found["researcher"].metrics.uptime_seconds) == ("stopped", 0)
+    assert found["orchestrator"].state == "idle"
+    assert found["orchestrator"].metrics.success_rate is None
+
+
+def test_a_result_has_the_common_form(workspace: Workspace) -> None:
+    agent = Agent.objects.select_related("workspace").get(workspace=workspace, name="writer")
+    good = result_of(ran(agent, "succeeded")).as_dict()
+    assert (good["status"], good["text"], good["error"]) == ("success", "Done.", None)
+    assert good["metrics"]["cost_usd"] == "0.5"
+    assert good["metrics"]["model_calls"] == 1
+    bad = result_of(ran(agent, "failed", cost=None)).as_dict()
+    assert (bad["status"], bad["error"]) == ("failure", "It broke.")
+    assert bad["metrics"]["cost_usd"] is None
+
+
+def test_agents_tools_and_runs_are_listed_and_shown(heartbit: Command) -> None:
+    heartbit("run", "x [[text: Written.]]", "--agent", "writer")
+    listed = heartbit("agents")
+    assert listed.code == 0
+    assert listed.out.splitlines()[0].split()[:3] == ["AGENT", "STATE", "RUNS"]
+    assert any(line.startswith("writer ") for line in listed.out.splitlines())
+    shown = heartbit("agents", "show", "writer", "--json").json
+    assert shown["metrics"]["runs"] >= 1
+    assert shown["definition"]["limits"]["max_turns"] == 10
+    assert [version["current"] for version in shown["versions"]].count(True) == 1
+    runs = heartbit("runs", "list", "--agent", "writer", "--status", "succeeded", "--json").json
+    assert {run["agent"] for run in runs["runs"]} == {"writer"}
+    tool = heartbit(
+        "tools", "show", "calculate", env={"DATABASE_URL": "postgresql://x@127.0.0.1:9/x"}
+    )
+    assert tool.code == 0, "no service is needed"
+    assert '"expression": {' in tool.out
+    tools = heartbit("tools", "--json").json["tools"]
+    effects = {row["tool"]: row["effect"] for row in tools}
+    assert effects["http_request"] == "at_most_once"
+
+
+def test_a_configuration_file_brings_its_own_team(heartbit: Command, tmp_path: Path) -> None:
+    file = tmp_path / "heartbit.toml"
+    file.write_text(CONFIG)
+    before = set(Agent.objects.filter(origin="").values_list("pk", flat=True))
+    task = f'x [[text: {{"n": 3}}]] [[run: {uuid4()}]]'
+    done = heartbit("run", task, "--agent", "counter", "--config", str(file))
+    assert (done.code, done.out) == (0, '{\n  "n": 3\n}\n'), done.err
+    assert f"Using the agents of {file}." in done.err.splitlines()
+    run = Run.objects.get(task=task)
+    assert run.version.agent.origin != ""
+    assert set(Agent.objects.filter(origin="").values_list("pk", flat=True)) == before
+    unknown = heartbit("run", "x", "--agent", "writer", env={"HEARTBIT_CONFIG": str(file)})
+    assert unknown.code == 2
+    assert "There is no agent named 'writer'" in unknown.err
+
+
+@pytest.mark.parametrize(
+    ("words", "at", "expected"),
+    [("heartbit re", 1, {"result", "resume"}), ("heartbit agents s", 2, {"show"})],
+)
+def test_a_shell_completes_commands(words: str, at: int, expected: set[str]) -> None:
+    script = subprocess.run([HEARTBIT, "completion", "bash"], capture_output=True, check=True)
+    assert b"_HEARTBIT_COMPLETE=complete_bash" in script.stdout
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(at), "_HEARTBIT_COMPLETE": "complete_bash"}
+    found = subprocess.run(
+        [HEARTBIT], env={**os.environ, **asked}, capture_output=True, text=True, check=True
+    )
+    assert set(found.stdout.split()) == expected

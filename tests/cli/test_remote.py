@@ -1,0 +1,394 @@
+"""The run commands against a server: the same output and exit codes as at home, without Django."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+import pytest
+
+from agents.models import Agent, Run, RunEvent
+from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.cli import remote, remote_outcome, remote_table, render
+from heartbit_site.cli.remote import Server
+from heartbit_site.first_start import default_workspace
+from tests.api.conftest import web  # noqa: F401  the fixture
+from tests.api.server import WebServer, key_for
+from tests.cli.conftest import Command, Ended
+from tests.cli.test_run import TEAM
+from tests.fleet import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    
+    from tests.fleet import Worker
+
+#: A database nobody may need: a command that looks for it fails.
+NOWHERE = {
+    "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+    "REDIS_URL": "redis://127.0.0.1:1/0",
+}
+PROGRAM = """
+import json, sys
+sys.argv = ["heartbit", *json.loads(sys.argv[1])]
+from heartbit_site.cli.main import main
+try:
+    main()
+finally:
+    slow = [name for name in ("django", "celery", "psycopg") if name in sys.modules]
+    print(slow, file=sys.stderr)
+"""
+
+
+class Afar:
+    """`heartbit` on a machine that has nothing but an address and a key."""
+
+    def __init__(self, url: str, key: str, state: Path) -> None:
+        self.server = Server(url, key)
+        self._command = Command()
+        self._environment = {
+            **NOWHERE,
+            "HEARTBIT_URL": url,
+            "HEARTBIT_API_KEY": key,
+            "HEARTBIT_STATE": str(state),
+        }
+
+    def __call__(self, *arguments: str, **env: str) -> Ended:
+        return self._command.end(self.start(*arguments, **env))
+
+    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
+        return self._command.start(*arguments, env={**self._environment, **env})
+
+    def end(self, process: subprocess.Popen[str]) -> Ended:
+        return self._command.end(process)
+
+    def modules(self, *arguments: str) -> tuple[int, str]:
+        """The exit code, and which of the slow modules were imported."""
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, json.dumps(arguments)],
+            env={**os.environ, **self._environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def afar(web: WebServer, tmp_path: Path) -> Afar:  # noqa: F811
+    return Afar(web.url, key_for(default_workspace()), tmp_path / "state")
+
+
+@pytest.fixture
+def parked(database: None) -> Iterator[str]:
+    """An agent of the default workspace whose queue nobody serves."""
+    found = Agent.objects.filter(workspace=default_workspace(), origin="", name="researcher")
+    found.update(queue="nobody-serves-this")
+    yield "researcher"
+    found.update(queue="agents")
+
+
+def test_submit_status_result_and_cancel_as_at_home(
+    heartbit: Command, afar: Afar, worker: Worker
+) -> None:
+    submitted = afar("submit", TEAM)
+    assert (submitted.code, submitted.err) == (0, "")
+    run_id = submitted.out.strip()
+    for arguments in (
+        ["result", run_id, "--wait"],
+        ["result", run_id, "--json"],
+        ["status", run_id[:18], "--json"],
+        ["status", run_id],
+        ["cancel", run_id],
+        ["result", "0199"],
+        ["status", str(uuid4())],
+    ):
+        there, here = afar(*arguments), heartbit(*arguments)
+        assert (there.code, there.out, there.err) == (here.code, here.out, here.err), arguments
+    there, here = (command("status", "--last", "3").out for command in (afar, heartbit))
+    assert columns(there) == columns(here)
+    assert afar("status", "--json", "-n", "2").json == heartbit("status", "--json", "-n", "2").json
+
+
+def columns(table: str) -> list[tuple[str, str, str]]:
+    """A table without its ages, which move."""
+    lines = table.splitlines()
+    return [(line[:28], line[40:50], line[50:]) for line in lines]
+
+
+def test_the_table_is_drawn_in_the_same_colours() -> None:
+    assert remote_table.STYLES == render.STYLES
+
+
+def test_watch_shows_the_run_and_exits_as_at_home(afar: Afar, worker: Worker) -> None:
+    ended = afar("submit", TEAM, "--watch")
+    assert (ended.code, ended.out) == (0, "All done.\n")
+    assert "writer        succeeded" in ended.err
+    failed = afar("submit", "x [[error: 401]]", "--agent", "writer", "--watch")
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err.splitlines()[-1].startswith("heartbit: openai:")
+
+
+def test_watch_json_is_a_line_for_each_fact(afar: Afar, heartbit: Command, worker: Worker) -> None:
+    lines = afar("submit", TEAM, "--watch", "--json").lines
+    assert {line["type"] for line in lines} == {"run", "event", "delta", "result"}
+    run_id = lines[-1]["run"]
+    assert {"type": "result", **heartbit("result", run_id, "--json").json} == lines[-1]
+    complete(lines)
+
+
+def complete(lines: list[dict[str, Any]]) -> None:
+    """Each run's events are its journal, once and in order."""
+    runs = {line["run"] for line in lines if line["type"] == "run"}
+    assert len([line for line in lines if line["type"] == "run"]) == len(runs)
+    for run in runs:
+        seqs = [line["seq"] for line in lines if line["type"] == "event" and line["run"] == run]
+        journal = RunEvent.objects.filter(run_id=run).order_by("seq").values_list("seq", flat=True)
+        assert seqs == list(journal)
+
+
+def test_a_connection_that_breaks_loses_and_doubles_nothing(
+    afar: Afar,
+    worker: Worker,
+    web: WebServer,  # noqa: F811
+) -> None:
+    task = 'Work. [[calls: calculate {"expression": "1+1"}]] [[rounds: 5]] [[latency: 250]]'
+    with Breaking(web.url, after=2500) as between:
+        process = afar.start(
+            *("submit", task, "--agent", "analyst", "--watch", "--json"), HEARTBIT_URL=between.url
+        )
+        ended = afar.end(process)
+    assert ended.code == 0, ended.err
+    assert between.broken >= 2
+    complete(ended.lines)
+
+
+def test_ctrl_c_leaves_the_run_alone(afar: Afar, parked: str) -> None:
+    task = f"wait {uuid4()}"
+    process = afar.start("submit", task, "--agent", parked, "--watch", "--json")
+    assert process.stdout is not None
+    first = json.loads(process.stdout.readline())  # it follows
+    process.send_signal(signal.SIGINT)
+    ended = afar.end(process)
+    assert ended.code == 130
+    assert "The run goes on" in ended.err
+    assert Run.objects.get(pk=first["run"]).status == "queued"
+    assert afar("cancel", first["run"]).out == f"Run {first['run']} was cancelled.\n"
+
+
+def test_a_queue_without_a_worker_is_said(afar: Afar, parked: str) -> None:
+    submitted = afar("submit", "wait", "--agent", parked)
+    assert "No worker serves the queue nobody-serves-this" in submitted.err
+    early = afar("result", submitted.out.strip())
+    assert early.code == 1
+    assert "has not ended (queued)" in early.err
+
+
+def test_a_long_form_and_approval_go_along(afar: Afar, parked: str) -> None:
+    key = f"remote-{uuid4()}"
+    payload = json.dumps({"action": "review", "spec": "The module."})
+    options = ("--payload", payload, "--approve", "-p", "5", "--idempotency-key", key)
+    first = afar("submit", *options, "--agent", parked)
+    assert first.code == 0, first.err
+    run = Run.objects.get(pk=first.out.strip())
+    assert (run.approve, run.priority, run.payload["action"]) == (True, 5, "review")
+    assert afar("submit", *options, "--agent", parked).out == first.out
+
+
+def test_what_waits_is_listed_and_decided(afar: Afar, worker: Worker) -> None:
+    task = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
+    run_id = afar("submit", task, "--agent", "analyst", "--approve").out.strip()
+
+    def mine() -> list[dict[str, Any]]:
+        return [call for call in remote.waiting(afar.server) if call["run"] == run_id]
+
+    [call] = wait_until(mine, what="it waits")
+    decided = remote.decide(afar.server, call, "approve", always={"scope": "run", "until": None})
+    assert (decided["call"], decided["verdict"]) == (call["call"], "approved")
+    with pytest.raises(ConflictError, match="already approved by API key test"):
+        remote.decide(afar.server, call, "deny", reason="late")
+    assert afar("result", run_id, "--wait").out == "Done.\n"
+
+
+def test_no_remote_command_imports_django(afar: Afar, worker: Worker) -> None:
+    run_id = afar("submit", "x [[text: y]]", "--agent", "writer").out.strip()
+    for arguments in (
+        ["submit", "x [[text: y]]", "--agent", "writer", "--watch", "--json"],
+        ["result", run_id, "--wait"],
+        ["status"],
+        ["status", run_id, "--json"],
+    ):
+        assert afar.modules(*arguments) == (0, "[]"), arguments
+
+
+@pytest.mark.parametrize(
+    ("environment", "code", "words"),
+    [
+        ({"HEARTBIT_API_KEY": ""}, 3, "HEARTBIT_API_KEY is not set"),
+        ({"HEARTBIT_API_KEY": "hb_x_y"}, 3, "does not take the key in HEARTBIT_API_KEY"),
+        ({"HEARTBIT_API_KEY": "två ord"}, 3, "HEARTBIT_API_KEY is no API key"),
+        ({"HEARTBIT_URL": "http://127.0.0.1:1"}, 3, "cannot be reached"),
+        ({"HEARTBIT_URL": "ftp://x"}, 3, "HEARTBIT_URL is no address"),
+        ({"HEARTBIT_URL": "https://u:p@x"}, 3, "HEARTBIT_URL holds more than an address"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(
+    afar: Afar, environment: dict[str, str], code: int, words: str
+) -> None:
+    ended = afar("status", **environment)
+    assert (ended.code, ended.out) == (code, "")
+    [line] = ended.err.splitlines()
+    assert line.startswith("heartbit: ")
+    assert words in line
+
+
+def test_what_the_server_refuses_is_one_sentence(afar: Afar, web: WebServer) -> None:  # noqa: F811
+    reader = key_for(default_workspace(), ["runs:read"])
+    cases: list[tuple[list[str], dict[str, str], str]] = [
+        (["submit", "x", "--agent", "writr"], {}, "did you mean writer?"),
+        (["submit", "x", "--model", "opnai:x"], {}, "did you mean openai?"),
+        (["submit", "x"], {"HEARTBIT_API_KEY": reader}, "does not have the scope runs:write"),
+        (["submit", "x", "--config", "a.toml"], {}, "leave --config out"),
+        (["submit", " "], {}, "The task is empty"),
+        (["submit"], {}, "Missing argument TASK"),
+        (["status", "../../admin"], {}, "no run begins with"),
+    ]
+    for arguments, environment, words in cases:
+        ended = afar(*arguments, **environment)
+        assert (ended.code, ended.out) == (2, ""), arguments
+        assert words in ended.err, arguments
+
+
+def test_another_web_server_is_told_apart(afar: Afar, web: WebServer) -> None:  # noqa: F811
+    ended = afar("status", HEARTBIT_URL=f"{web.url}/admin")
+    assert ended.code == 3
+    assert "does not answer as a Heartbit server" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("option", "variable", "expected"),
+    [
+        ("http://localhost:1", "http://localhost:2", "http://localhost:1"),
+        ("", "http://localhost:2/", "http://localhost:2"),
+        ("", "", "http://localhost:3"),
+        ("heartbit.example", "", "https://heartbit.example"),
+    ],
+)
+def test_the_option_wins_then_the_variable_then_the_file(
+    tmp_path: Path, option: str, variable: str, expected: str
+) -> None:
+    file = tmp_path / "heartbit.toml"
+    file.write_text('[server]\nurl = "http://localhost:3"\n')
+    environ = {"HEARTBIT_CONFIG": str(file), "HEARTBIT_API_KEY": "hb_a_b", "HEARTBIT_URL": variable}
+    found = remote.server(option, environ)
+    assert found is not None
+    assert found.url == expected
+    assert "hb_a_b" not in repr(found)
+
+
+def test_without_an_address_the_database_is_meant(tmp_path: Path) -> None:
+    file = tmp_path / "heartbit.toml"
+    file.write_text("")
+    assert remote.server("", {"HEARTBIT_CONFIG": str(file)}) is None
+
+
+def test_a_key_in_the_clear_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    remote.server("http://heartbit.example", {"HEARTBIT_API_KEY": "hb_a_b"})
+    assert "unencrypted" in capsys.readouterr().err
+
+
+def test_the_fields_are_those_at_home(heartbit: Command, afar: Afar, parked: str) -> None:
+    run = afar("submit", "x", "--agent", parked, "--json").json
+    assert set(run) == {*remote_outcome.FIELDS, "children"}
+    assert heartbit("status", run["run"], "--json").json == run
+
+
+def test_keys_are_made_listed_and_revoked(
+    heartbit: Command, afar: Afar, in_keys: Callable[..., Ended]
+) -> None:
+    made = in_keys("create", "nightly", "--scope", "runs:read")
+    key = made.out.strip()
+    assert (made.code, key[:3]) == (0, "hb_")
+    assert key not in made.err
+    assert afar("status", HEARTBIT_API_KEY=key).code == 0
+    assert afar("submit", "x", HEARTBIT_API_KEY=key).code == 2
+    listed = in_keys("list")
+    prefix = "_".join(key.split("_")[:2])
+    assert f"{prefix}  active" in listed.out
+    assert key.split("_", 2)[2] not in listed.out
+    assert in_keys("revoke", prefix).out == f"The key {prefix} (nightly) is revoked.\n"
+    assert afar("status", HEARTBIT_API_KEY=key).code == 3
+    assert f"{prefix}  revoked" in in_keys("list").out
+    everything = in_keys("create", "all", "--json").json
+    assert sorted(everything["scopes"]) == sorted(SCOPES)
+    for wrong, words in (
+        (["create", " "], "1 to 100 characters"),
+        (["create", "x", "--scope", "root"], "root is no scope"),
+        (["create", "x", "--expires", "2020-01-01"], "in the past"),
+        (["revoke", "hb_nothing"], "No API key begins like this"),
+    ):
+        ended = in_keys(*wrong)
+        assert (ended.code, ended.out) == (2, "")
+        assert words in ended.err
+
+
+@pytest.fixture
+def in_keys(heartbit: Command) -> Callable[..., Ended]:
+    """`heartbit keys ...`."""
+    return lambda *arguments: heartbit("keys", *arguments)
+
+
+class Breaking:
+    """Between a client and its server; cuts the first connections after so many bytes."""
+
+    def __init__(self, url: str, *, after: int, times: int = 3) -> None:
+        self._target = int(url.rpartition(":")[2])
+        self._after = after
+        self._times = times
+        self.broken = 0
+
+    def __enter__(self) -> Self:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self._target))
+            threading.Thread(target=self._pass, args=(client, server, None), daemon=True).start()
+            limit = self._after
+            threading.Thread(target=self._pass, args=(server, client, limit), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, limit: int | None) -> None:
+        passed = 0
+        try:
+            while data := source.recv(512):
+                target.sendall(data)
+                passed += len(data)
+                if limit is not None and passed > limit and self.broken < self._times:
+                    self.broken += 1
+                    break
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue

@@ -1,0 +1,28 @@
+"""A builder on the installation under test, with the wire server as its model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from heartbit_site.library import Heartbit, backstage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heartbit_site.base.models import Workspace
+    from tests.fleet import WireServer
+
+
+@pytest.fixture(scope="session")
+def host(database: None) -> Iterator[None]:
+    """The process's host: it has to go before the database does."""
+    yield
+    backstage.close()
+
+
+@pytest.fixture
+def heartbit(host: None, workspace: Workspace, wire_server: WireServer) -> Heartbit:
+    """A builder without agents, in a workspace of the test's own."""
+    return Heartbit(workspace=workspace.slug).provider("openai:fake")
