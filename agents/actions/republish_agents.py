@@ -21,10 +21,13 @@ def republish_agents() -> list[str]:
     """Publish every agent whose tools' definitions changed; return the names of those published."""
     installed = {name: definition_hash(spec) for name, spec in registry.items()}
     published = Agent.objects.filter(current_version__isnull=False)
+    columns = ("pk", "origin", "current_version__snapshot__tools")
     stale = [
         pk
-        for pk, tools in published.values_list("pk", "current_version__snapshot__tools")
+        for pk, origin, tools in published.values_list(*columns)
         if any(installed.get(tool["name"]) != tool["hash"] for tool in tools)
+        # A program's own tools are known in its own process alone, which publishes its agents.
+        and not (origin and any(tool["name"] not in installed for tool in tools))
     ]
     names = []
     for agent in Agent.objects.filter(pk__in=stale):

@@ -86,10 +86,9 @@ class AgentAdmin(ModelAdmin[Agent]):
             {
                 "classes": TAB,
                 "fields": (
-                    *("model", "fallback_models"),
-                    ("temperature", "reasoning_effort", "max_tokens"),
-                    "stop",
-                    ("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
+                    *("model", "fallback_models", "temperature", "reasoning_effort"),
+                    *("max_tokens", "stop"),
+                    *("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
                 ),
             },
         ),
@@ -101,14 +100,14 @@ class AgentAdmin(ModelAdmin[Agent]):
             {
                 "classes": TAB,
                 "fields": (
-                    ("max_turns", "timeout_seconds"),
-                    ("tool_timeout_seconds", "max_tool_output_bytes"),
+                    *("max_turns", "timeout_seconds"),
+                    *("tool_timeout_seconds", "max_tool_output_bytes"),
                 ),
             },
         ),
         (
             "Team",
-            {"classes": TAB, "fields": ("team", ("max_parallel", "delegation_timeout_seconds"))},
+            {"classes": TAB, "fields": ("team", "max_parallel", "delegation_timeout_seconds")},
         ),
         ("Execution", {"classes": TAB, "fields": ("queue",)}),
     )

@@ -111,8 +111,8 @@ def decided(decision: Decision) -> str:
     if decision.grant_id is None:
         return sentence
     if decision.via == "grant":
-        return f"{sentence}, by permission {decision.grant_id}"
-    return f"{sentence}, and permission {decision.grant_id} given"
+        return f"{sentence}, by grant {decision.grant_id}"
+    return f"{sentence}, and grant {decision.grant_id} given"
 
 
 def _argument(name: str, value: object) -> Argument:

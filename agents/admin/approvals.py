@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
 
+TITLE = "Waiting for approval"
 _PREVIEW = 160  # characters; all of it is on the run's page, where it is decided
 
 
@@ -51,7 +53,9 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """The list under its own name."""
-        context = {"title": "Waiting for approval"} | (extra_context or {})
+        named = copy(self.opts)  # the theme's header takes the name from here
+        named.verbose_name_plural = TITLE
+        context = {"title": TITLE, "opts": named} | (extra_context or {})
         return super().changelist_view(request, context)
 
     def change_view(

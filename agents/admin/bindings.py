@@ -41,9 +41,9 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         field_classes = {"approval_when": JSONText, "defaults": JSONObjectText}
         widgets = {
             "approval_when": json_widget(
-                rows=6, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
+                rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
             ),
-            "defaults": json_widget(rows=3, placeholder='{"timeout_seconds": 10}'),
+            "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
         }
         labels = {
             "approval": "Calls that wait for a person",

@@ -65,7 +65,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         """What was decided."""
         return pill(decision.get_verdict_display(), tone=TONES[decision.verdict])
 
-    @admin.display(description="permission")
+    @admin.display(description="grant")
     def right(self, decision: Decision) -> SafeString | str:
         """The standing permission that decided it, or that came with it."""
         if decision.grant is None:

@@ -104,7 +104,7 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
         case events.ToolFinished(call_id=call_id, status=status, content=content):
             took = f"{event.duration_ms} ms" if event.duration_ms else ""
             if event.grant is not None:
-                took = f"{took} · " * bool(took) + f"by permission {event.grant}"
+                took = f"{took} · " * bool(took) + f"by grant {event.grant}"
             tone: Tone = "success" if status == "ok" else "warning"
             return Said(f"{_name(call_id, tools)}: {status}", content, "build", tone, note=took)
         case events.CallWaiting(call_id=call_id, keys=keys):

@@ -55,7 +55,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         """With agent and tree."""
         return super().get_queryset(request).select_related("agent", "root", "workspace")
 
-    @admin.display(description="permission")
+    @admin.display(description="grant")
     def what(self, grant: Grant) -> SafeString:
         """The tool, and who may use it."""
         return format_html(
@@ -85,7 +85,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         """When it ends by itself."""
         if grant.expires_at is not None:
             return words.moment(grant.expires_at)
-        return "revoked" if grant.root is None else "the run has ended"
+        return "it is revoked" if grant.root is None else "the run ends"
 
     @admin.display(description="given", ordering="created_at")
     def since(self, grant: Grant) -> str:
@@ -100,7 +100,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
         """End the chosen ones."""
         count = grants.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
-        messages.success(request, f"{words.counted(count, 'permission')} revoked.")
+        messages.success(request, f"{words.counted(count, 'grant')} revoked.")
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """Revoke is offered while there is something to revoke."""
@@ -114,7 +114,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         """End it, and show it again."""
         grants = Grant.objects.filter(pk=object_id, revoked_at__isnull=True)
         if grants.update(revoked_at=timezone.now()):
-            messages.success(request, "The permission was revoked.")
+            messages.success(request, "The grant was revoked.")
         return HttpResponse(headers={"HX-Refresh": "true"})
 
 

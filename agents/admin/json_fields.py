@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_jso
 
 if TYPE_CHECKING:
     from django.forms.widgets import Textarea
+
+_ONE_LINE = 60  # characters
 
 
 class JSONText(forms.JSONField):
@@ -43,10 +46,13 @@ class JSONText(forms.JSONField):
         return None if data is None else InvalidJSONInput(data)
 
     def prepare_value(self, value: Any) -> str:
-        """Indented; nothing where there is nothing."""
+        """Indented, what is short on one line; nothing where there is nothing."""
         if isinstance(value, InvalidJSONInput):
             return str(value)
-        return "" if value == self.nothing else pretty_json(value)
+        if value == self.nothing:
+            return ""
+        line = json.dumps(value, ensure_ascii=False)
+        return line if len(line) <= _ONE_LINE else pretty_json(value)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Whether it means something else; the way it is written does not count."""

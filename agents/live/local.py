@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import deque
 from typing import TYPE_CHECKING
+
+from agents.live.entries import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,18 +15,25 @@ if TYPE_CHECKING:
     from agents.live.entries import Entry
     from agents.live.window import Cursor
 
+KEEP_ENDED = 256  # streams of ended runs; whoever reads an older one finds its text in Postgres
+
 
 class LocalWindow:
     """Both ends of a window in one process; a cursor is an index. Use it on one loop."""
 
     def __init__(self) -> None:
-        self._entries: defaultdict[UUID, list[Entry]] = defaultdict(list)
+        self._entries: dict[UUID, list[Entry]] = {}
+        self._ended: deque[UUID] = deque()
         self._news = asyncio.Condition()
         self._wakers: set[asyncio.Task[None]] = set()
 
     def put(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream."""
-        self._entries[run_id].append(entry)
+        self._entries.setdefault(run_id, []).append(entry)
+        if isinstance(entry, Ended):
+            self._ended.append(run_id)
+            if len(self._ended) > KEEP_ENDED:
+                self._entries.pop(self._ended.popleft(), None)
         waker = asyncio.get_running_loop().create_task(self._wake())
         self._wakers.add(waker)
         waker.add_done_callback(self._wakers.discard)
@@ -47,7 +56,8 @@ class LocalWindow:
 
     def _after(self, cursors: Mapping[UUID, Cursor]) -> list[tuple[UUID, Cursor, Entry]]:
         return [
-            (run_id, str(index + 1), self._entries[run_id][index])
+            (run_id, str(index + 1), stream[index])
             for run_id, cursor in cursors.items()
-            for index in range(int(cursor or 0), len(self._entries[run_id]))
+            for stream in (self._entries.get(run_id, []),)
+            for index in range(int(cursor or 0), len(stream))
         ]

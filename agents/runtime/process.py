@@ -365,6 +365,7 @@ class Process:
         lease, claimed = held.lease, held.claimed
         if outcome in TERMINAL:
             held.window.ended(outcome)
+            self._roots.discard(claimed.id)
         if lease.children:
             self._outside.doorbell.fan_out(lease.children, Child(claimed.id, claimed.queue))
         if lease.ring is not None:

@@ -49,7 +49,11 @@ def _tools() -> list[Check]:
     except DatabaseError:
         return []  # no tables yet, or no database: said above
     changed = [
-        (slug, name, [tool["name"] for tool in tools if installed.get(tool["name"]) != tool["hash"]])
+        (
+            slug,
+            name,
+            [tool["name"] for tool in tools if installed.get(tool["name"]) != tool["hash"]],
+        )
         for slug, name, tools in rows
     ]
     stale = [f"{slug}/{name} ({', '.join(tools)})" for slug, name, tools in changed if tools]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
+from string import hexdigits
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
+from heartbit_site.base.errors import NotFoundError
 from heartbit_site.cli import errors
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.load import load
-from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.remote_client import Client
 from heartbit_site.cli.remote_outcome import (
     LIVE,
@@ -188,4 +189,14 @@ def _last(client: Client, count: int) -> list[dict[str, Any]]:
 
 
 def _path(run_id: str) -> str:
-    return f"/runs/{quote(run_id.strip(), safe='')}"
+    """The address of a run.
+
+    Raises:
+        NotFoundError: This is no beginning of an id.
+    """
+    text = run_id.strip().lower()
+    if not text or not set(text) <= set(f"{hexdigits}-"):
+        raise NotFoundError(
+            f"No run begins with {one_line(run_id, 60)}: `heartbit status` lists the last ones."
+        )
+    return f"/runs/{text}"

@@ -84,19 +84,3 @@ def closed(call: WaitingCall) -> str | None:
         past = f"was {run.status}" if run.status in ("cancelled", "quarantined") else run.status
         return f"The call waits no longer: its run {past}."
     return None
-
-
-def described(call: WaitingCall) -> dict[str, Any]:
-    """Its machine form."""
-    return {
-        "run": str(call.run_id),
-        "root": str(call.root_id),
-        "call": call.call_id,
-        "agent": call.agent,
-        "tool": call.tool,
-        "effect": call.effect,
-        "reason": call.reason,
-        "arguments": dict(call.arguments),
-        "digest": call.digest,
-        "since": call.since.isoformat() if call.since else None,
-    }

@@ -90,7 +90,7 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Decisions", "gavel", "agents.decision"),
-                    _page("Permissions", "verified_user", "agents.grant"),
+                    _page("Grants", "verified_user", "agents.grant"),
                 ],
             },
             {

@@ -98,9 +98,10 @@ def test_every_setting_is_saved_and_published(browser: Client, writer: Agent) ->
 
 
 def test_json_is_shown_indented_and_nothing_as_nothing(browser: Client, writer: Agent) -> None:
-    Agent.objects.filter(pk=writer.pk).update(response_schema={"type": "object"})
+    schema = {"type": "object", "description": "What was found, and how sure it is: " + "." * 20}
+    Agent.objects.filter(pk=writer.pk).update(response_schema=schema)
     form = browser.get(page(writer)).context["adminform"].form
-    assert form["response_schema"].value() == '{\n  "type": "object"\n}'
+    assert form["response_schema"].value().startswith('{\n  "type": "object",\n')
     assert form["stop"].value() == form["fallback_models"].value() == ""
 
 

@@ -194,7 +194,7 @@ class TestDecisions:
         assert made.grant.root_id == (call.run_id if scope == "run" else None)
         assert made.grant.expires_at == until.replace(second=0, microsecond=0)
         text = browser.get(page(call)).content.decode()
-        assert f"and permission {made.grant.pk} given" in text
+        assert f"and grant {made.grant.pk} given" in text
 
     def test_what_else_waits_goes_on_by_that_permission(
         self, browser: Client, workspace: Workspace
@@ -203,7 +203,7 @@ class TestDecisions:
         send(browser, first, "always", scope="agent", until="")
         made = decision(second)
         assert (made.via, made.decided_by) == ("grant", "root-of-tests")
-        assert f"by permission {made.grant_id}" in browser.get(page(second)).content.decode()
+        assert f"by grant {made.grant_id}" in browser.get(page(second)).content.decode()
 
     @pytest.mark.parametrize(
         ("fields", "said"),
@@ -311,7 +311,7 @@ class TestPermissions:
     ) -> None:
         grant = self.grant(browser, workspace)
         chosen = {"action": "revoke_chosen", "_selected_action": [grant.pk]}
-        assert "1 permission revoked." in told(browser.post("/admin/agents/grant/", chosen))
+        assert "1 grant revoked." in told(browser.post("/admin/agents/grant/", chosen))
         grant.refresh_from_db()
         assert grant.revoked_at is not None
 
@@ -342,7 +342,7 @@ def test_the_journal_says_what_happens_around_a_call(browser: Client, workspace:
         "http_get (1.0) waits for approval",
         "anna told it something",
         "Use the mirror.",
-        "5 ms · by permission 7",
+        "5 ms · by grant 7",
         "Turn 2: the model is asked again in 1 min 30 s",
         "The provider is busy.",
         "3 older messages replaced by a summary",

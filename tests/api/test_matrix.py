@@ -21,7 +21,7 @@ from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.models.api_key import SCOPES
-from tests.api.server import key_for
+from tests.api.server import Caller, key_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,15 +124,9 @@ def world(database: None) -> World:
 
 
 def ask(web: WebServer, route: Route, world: World, key: str) -> httpx.Response:
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    path = route.path.format(**world.values)
-    return httpx.request(
-        route.method,
-        f"{web.url}/api/v1{path}",
-        headers=headers,
-        json=route.body,
-        params=route.query,
-    )
+    with Caller(web, key).http as http:
+        path = route.path.format(**world.values)
+        return http.request(route.method, path, json=route.body, params=route.query)
 
 
 def expected(route: Route, kind: str) -> int:
@@ -215,7 +209,7 @@ def test_an_expired_key_opens_nothing(web: WebServer, world: World) -> None:
     "header", ["", "Bearer", "Basic aGI6eA==", "bearer\thb_x", "hb_x_y", "Bearer é"]
 )
 def test_a_malformed_header_is_refused(web: WebServer, header: str) -> None:
-    headers = {"Authorization": header.encode("latin-1")}
+    headers = [(b"Authorization", header.encode("latin-1"))]
     response = httpx.get(f"{web.url}/api/v1/runs", headers=headers)
     assert response.status_code == 401
     assert response.headers["www-authenticate"].startswith("Bearer")

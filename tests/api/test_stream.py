@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from httpx_sse import EventSource, ServerSentEvent
 
-from agents.models import RunEvent
+from agents.actions.start_run import start_run
+from agents.models import Agent, Run, RunEvent
 from heartbit_site.api import stream
+from heartbit_site.base import orm
 from tests.cli.test_run import TEAM
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from agents.live.follow import Update
+    from heartbit_site.base.models import Workspace
     from tests.api.server import Caller
     from tests.fleet import Worker
 
@@ -104,19 +108,42 @@ def test_a_wrong_place_is_refused(caller: Caller, after: str) -> None:
 
 
 async def test_a_silent_source_is_told_apart_from_an_ended_one() -> None:
-    async def nothing_then_end() -> AsyncIterator[Update]:
-        for wait in waits:
-            await wait.wait()
-        return
-        yield
+    over = asyncio.Event()
+    news: list[Update] = []
 
-    import asyncio  # noqa: PLC0415  next to its use
+    async def silent() -> AsyncIterator[Update]:
+        await over.wait()
+        for update in news:
+            yield update
 
-    waits = [asyncio.Event()]
     silences = 0
-    async for update in stream.with_silences(nothing_then_end(), 0.01):
+    async for update in stream.with_silences(silent(), 0.01):
         assert update is None
         silences += 1
         if silences == 3:
-            waits[0].set()
+            over.set()
     assert silences >= 3
+
+
+async def test_a_stream_shows_life_and_ends_with_its_key(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parked() -> Run:
+        Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
+        return Run.objects.get(pk=start_run(workspace, "x", agent="writer"))
+
+    monkeypatch.setattr(stream, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(stream, "CHECK_SECONDS", 0.0)
+    run = await orm.in_thread(parked)
+    asked = 0
+
+    async def allowed() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked < 6
+
+    selection = stream.Selection(run, after=0, whole_tree=False)
+    found = [chunk async for chunk in stream.events_of(run, selection, allowed)]
+    assert found[0].startswith(b"id: 1\nevent: run.created\n")
+    assert set(found[1:]) == {stream.BEAT}
+    assert asked == 6, "and no end is said, for the run has not ended"

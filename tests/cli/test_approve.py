@@ -16,6 +16,7 @@ from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import approvals, checkup_work, errors, run_report
+from heartbit_site.cli.choices import Order
 from heartbit_site.cli.payload_option import payload_of
 from heartbit_site.first_start import default_workspace
 from tests.fleet import Worker, wait_until
@@ -46,7 +47,7 @@ def ended(run: Run) -> Run:
 def refused(code: int, run: Run, call: str | None = None, *, part: str, **order: Any) -> None:
     """In this process, which saves starting one for each sentence."""
     with pytest.raises(HeartbitError) as caught:
-        approvals.of_run(str(run.pk), call, approvals.Order(**order), as_json=False)
+        approvals.of_run(str(run.pk), call, Order(**order), as_json=False)
     found = errors.explain(caught.value)
     assert found is not None
     assert found[0] == code, found
@@ -83,7 +84,7 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     mine = [call for call in found if call["run"] == str(run.pk)]
     assert [call["call"] for call in mine] == ["1.0", "1.1"]
     assert mine[0]["arguments"] == {"expression": "6*7"}
-    refused(2, run, deny="no", part="name one of 1.0, 1.1")
+    refused(2, run, deny="no", part="name one of 1.0 of run ")
     refused(2, run, yes=True, deny="no", part="one of --yes, --edit and --deny")
     refused(2, run, always="run", part="--always goes with --yes")
     refused(2, run, yes=True, until="2h", part="--until goes with --always")

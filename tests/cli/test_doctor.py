@@ -9,6 +9,7 @@ from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli import checkup_models, checkup_work, doctor
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
+from tests.accounts.provider_server import models, provider_server
 from tests.cli.conftest import NO_MODEL
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def test_a_sound_installation(heartbit: Command, worker: Worker) -> None:
-    with served(models("gpt-6-sol")) as provider:
+    with provider_server(models("gpt-6-sol")) as provider:
         ended = heartbit("doctor", "--json", env={"OPENAI_BASE_URL": provider.url})
     assert ended.code == 0, ended.out
     assert ended.json["ok"] is True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.library import Heartbit, backstage
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,15 @@ def host(database: None) -> Iterator[None]:
     """The process's host: it has to go before the database does."""
     yield
     backstage.close()
+
+
+@pytest.fixture(autouse=True)
+def own_tools() -> Iterator[None]:
+    """What a test's program registers is gone after it, as if its process had ended."""
+    before = set(registry)
+    yield
+    for name in set(registry) - before:
+        del registry._specs[name]
 
 
 @pytest.fixture

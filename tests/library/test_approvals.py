@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from heartbit_site.library import Approval, Heartbit, Result
 
 SENT: list[str] = []
-SEND = '[[calls: send_letter {"to": "Anna"}]] [[text: Done.]]'
+SEND = '[[calls: post_letter {"to": "Anna"}]] [[text: Done.]]'
 THREE = (
-    '[[calls: send_letter {"to": "A"}, send_letter {"to": "B"}, send_letter {"to": "C"}]]'
+    '[[calls: post_letter {"to": "A"}, post_letter {"to": "B"}, post_letter {"to": "C"}]]'
     " [[text: Done.]]"
 )
 
 
 @tool
-def send_letter(to: str) -> str:
+def post_letter(to: str) -> str:
     """Send a letter."""
     SENT.append(to)
     return f"sent to {to}"
@@ -37,7 +37,7 @@ def nothing_sent() -> None:
 
 @pytest.fixture
 def clerk(heartbit: Heartbit) -> Heartbit:
-    return heartbit.agent("clerk", "Work.", tools=[send_letter, "calculate"])
+    return heartbit.agent("clerk", "Work.", tools=[post_letter, "calculate"])
 
 
 def finished(result: Result) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ def test_an_approved_call_runs_as_shown(clerk: Heartbit, answer: Any) -> None:
     (approval,) = asked
     assert (approval.agent, approval.tool, approval.effect, approval.run_id) == (
         "clerk",
-        "send_letter",
+        "post_letter",
         "at_most_once",
         result.run_id,
     )
@@ -122,7 +122,7 @@ def test_always_in_this_run_asks_once(clerk: Heartbit) -> None:
         return Approve(always="run")
 
     careful = clerk.approve(ask)
-    careful.run(THREE + ' [[then: send_letter {"to": "D"}]]')
+    careful.run(THREE + ' [[then: post_letter {"to": "D"}]]')
     assert sorted(SENT) == ["A", "B", "C", "D"]
     assert len(asked) == 1
     careful.run(SEND)
@@ -136,17 +136,17 @@ def test_which_calls_wait(clerk: Heartbit, heartbit: Heartbit) -> None:
         asked.append(approval.tool)
         return True
 
-    both = '[[calls: calculate {"expression": "1+1"}, send_letter {"to": "A"}]] [[text: Done.]]'
+    both = '[[calls: calculate {"expression": "1+1"}, post_letter {"to": "A"}]] [[text: Done.]]'
     clerk.approve(ask).run(both)
-    assert asked == ["send_letter"], "a pure tool has no effect to ask about"
+    assert asked == ["post_letter"], "a pure tool has no effect to ask about"
     asked.clear()
     clerk.approve(ask, calls="always").run(both)
-    assert sorted(asked) == ["calculate", "send_letter"]
+    assert sorted(asked) == ["calculate", "post_letter"]
     asked.clear()
     rule = {"properties": {"to": {"const": "A"}}}
-    ruled = heartbit.agent("clerk", "Work.", tools=[bind(send_letter, approval_when=rule)])
+    ruled = heartbit.agent("clerk", "Work.", tools=[bind(post_letter, approval_when=rule)])
     ruled.approve(ask, calls="never").run(THREE)
-    assert asked == ["send_letter"]
+    assert asked == ["post_letter"]
 
 
 def test_a_sub_agents_calls_are_asked_for_too(clerk: Heartbit) -> None:
@@ -167,7 +167,7 @@ def test_a_sub_agents_calls_are_asked_for_too(clerk: Heartbit) -> None:
     ("answer", "kind", "sentence"),
     [
         (None, ConfigurationError, "The approve callback returned None: return True, False"),
-        (Edit({"too": "Anna"}), InvalidEditError, "send_letter"),
+        (Edit({"too": "Anna"}), InvalidEditError, "post_letter"),
     ],
 )
 def test_an_answer_that_is_no_decision_ends_the_run(

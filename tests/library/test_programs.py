@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import re
 import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agents.models import Run, WorkerHeartbeat
+from heartbit_site.library import Approval, Deny, Edit, backstage
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/howto/library.md").read_text()
 EXAMPLES = ROOT / "docs/examples"
 QUESTION = '"Which of Bonn and Ulm is larger?"'
 
-pytestmark = pytest.mark.usefixtures("database", "wire_server")
+EXTRA_NAMES = "from heartbit_site.library import Deny, Edit\n"
+
+pytestmark = pytest.mark.usefixtures("host", "wire_server")
 
 
 def blocks(page: str) -> list[str]:
@@ -43,37 +48,51 @@ def test_the_pages_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert host.gone_at is not None
 
 
-def test_the_pages_team_delegates_and_uses_its_tool(tmp_path: Path) -> None:
+def executed(source: str) -> dict[str, Any]:
+    """The names that a module of this source has, which is run in this process."""
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(compile(source, "example.py", "exec", dont_inherit=True), names)  # noqa: S102
+    return names
+
+
+def test_the_page_delegates_decides_and_is_tested_as_it_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = '[[calls: population {\\"city\\": \\"Bonn\\"}]] [[text: 330000]]'
     task = (
         f'[[delegate: {{"agent": "researcher", "task": "{inner}"}},'
         ' {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Bonn.]]'
     )
-    example = blocks(PAGE)[0].replace(QUESTION, repr(task))
-    check = (
-        "assert result.blackboard == {'language': 'English', 'agent:researcher': '330000',"
-        " 'agent:writer': 'Prose.'}, result\n"
-        "assert '330000' in [e.data.content for e in result.events if e.type == 'tool.finished']\n"
-    )
-    (tmp_path / "example.py").write_text(example + check)
-    ended = run("example.py", cwd=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.startswith("Bonn.\nsucceeded ")
+    example, ask, test = blocks(PAGE)[:3]
+    names = executed(example.replace(QUESTION, repr(task)) + EXTRA_NAMES + ask + test)
+    assert capsys.readouterr().out.startswith("Bonn.\nsucceeded ")
+    result = names["result"]
+    assert result.blackboard == {
+        "language": "English",
+        "agent:researcher": "330000",
+        "agent:writer": "Prose.",
+    }
+    finished = [event.data.content for event in result.events if event.type == "tool.finished"]
+    assert "330000" in finished
+    backstage.close()  # a new host reads the environment anew
+    assert asyncio.run(names["test_the_team_counts"](monkeypatch)) is None
+    assert capsys.readouterr().out == "Bonn has 330,000."
+    assert names["ask"](letter(tool="send_letter", arguments={"to": "Anna"})) == Edit({"to": "me"})
+    assert names["ask"](letter(tool="pay", arguments={"amount": 5})) is True
+    assert names["ask"](letter(tool="pay", arguments={"amount": 500})) == Deny("Too much.")
 
 
-def test_the_pages_way_to_test_works(tmp_path: Path) -> None:
-    names = "from heartbit_site.library import Deny, Edit\n"
-    (tmp_path / "test_example.py").write_text(
-        blocks(PAGE)[0]
-        .replace("result = ", "if __name__ == '__main__':\n    result = ", 1)
-        .replace("\nprint(", "\nif __name__ == '__main__':\n    print(")
-        + names
-        + blocks(PAGE)[1]
-        + blocks(PAGE)[2]
+def letter(*, tool: str, arguments: dict[str, Any]) -> Approval:
+    return Approval(
+        agent="clerk",
+        tool=tool,
+        arguments=arguments,
+        effect="at_most_once",
+        reason="It asks.",
+        run_id=uuid.UUID(int=1),
+        call_id="1.0",
+        digest="",
     )
-    options = ("-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider")
-    ended = run(*options, "-o", "asyncio_mode=auto", "test_example.py", cwd=tmp_path)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -81,15 +100,13 @@ def test_the_pages_way_to_test_works(tmp_path: Path) -> None:
     [
         (
             "structured.py",
-            ['[[calls: __respond__ {"name": "Bonn", "people": 330000}]]'],
+            '[[calls: __respond__ {"name": "Bonn", "people": 330000}]]',
             "Bonn: 330000\n",
         ),
         (
             "approvals.py",
-            [
-                '[[calls: send_letter {"to": "Anna", "text": "Hi."},'
-                ' send_letter {"to": "Bert", "text": "Hi."}]] [[text: Written.]]'
-            ],
+            '[[calls: send_letter {"to": "Anna", "text": "Hi."},'
+            ' send_letter {"to": "Bert", "text": "Hi."}]] [[text: Written.]]',
             "(sent to Anna: Hi. Yours, Heartbit)\nWritten.\n",
         ),
         (
@@ -100,11 +117,13 @@ def test_the_pages_way_to_test_works(tmp_path: Path) -> None:
     ],
 )
 def test_an_example_says_what_it_should(
-    tmp_path: Path, name: str, task: list[str], output: str
+    capsys: pytest.CaptureFixture[str], name: str, task: str | list[str], output: str
 ) -> None:
-    ended = run(str(EXAMPLES / name), *task, cwd=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == output
+    main = executed((EXAMPLES / name).read_text())["main"]
+    ended = main(task)
+    if asyncio.iscoroutine(ended):
+        asyncio.run(ended)
+    assert capsys.readouterr().out == output
 
 
 def test_every_example_is_tested() -> None:
@@ -132,7 +151,6 @@ def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ,
     )
     assert process.stdout is not None
     run_id = process.stdout.readline().strip()

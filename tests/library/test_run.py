@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 @tool(effect="pure")
-def population(city: str) -> int:
+def people_of(city: str) -> int:
     """How many people live in a city."""
     return {"Bonn": 330_000}[city]
 
 
 def test_an_answer_with_all_that_is_known_of_it(heartbit: Heartbit) -> None:
-    solo = heartbit.agent("solo", "Be brief.", tools=[population])
-    result = solo.run('[[calls: population {"city": "Bonn"}]] [[text: Many.]]')
+    solo = heartbit.agent("solo", "Be brief.", tools=[people_of])
+    result = solo.run('[[calls: people_of {"city": "Bonn"}]] [[text: Many.]]')
     assert (result.text, result.status, result.error) == ("Many.", "succeeded", "")
     assert result.expect() is result
     assert result.structured is None
@@ -119,7 +119,7 @@ class TestStructured:
 class TestTeam:
     TASK = (
         '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]]"},'
-        ' {"agent": "analyst", "task": "[[calls: population {\\"city\\": \\"Bonn\\"}]]'
+        ' {"agent": "analyst", "task": "[[calls: people_of {\\"city\\": \\"Bonn\\"}]]'
         ' [[text: Many.]]"}, {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Together.]]'
     )
 
@@ -128,7 +128,7 @@ class TestTeam:
     ) -> None:
         team = (
             heartbit.agent("researcher", "Find facts.", description="Finds facts.")
-            .agent("analyst", "Count.", tools=[population])
+            .agent("analyst", "Count.", tools=[people_of])
             .agent("writer", "Write.")
             .orchestrator("Lead the team.", max_turns=6)
             .context({"type": "sliding_window", "max_tokens": 50_000})

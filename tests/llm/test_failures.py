@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from agents.llm.adapters.endpoint import Timeouts
 from agents.llm.adapters.failures import retry_after
 from agents.llm.errors import (
+    AnswerTooLargeError,
     AuthenticationError,
     ModelConnectionError,
     ModelError,
@@ -25,9 +26,6 @@ from agents.llm.errors import (
 from .raw_server import STREAM, RawServer, hang_after, raw_server
 from .samples import OPENAI_STREAM, chunk, sse
 from .support import HELLO, canned, collect, complete, model
-
-if TYPE_CHECKING:
-    import httpx
 
 JSON = {"content-type": "application/json"}
 
@@ -157,10 +155,25 @@ async def test_a_compressed_stream_is_refused() -> None:
         await collect(canned(b"x", headers=headers))
 
 
-async def test_a_very_large_answer_is_cut_off() -> None:
+async def test_a_very_large_answer_is_cut_off_and_not_worth_another_try() -> None:
     piece = sse(chunk({"content": "x" * 1000}))
-    with pytest.raises(StreamTruncatedError, match="more than 20000 bytes"):
+    with pytest.raises(AnswerTooLargeError, match="more than 20000 bytes") as caught:
         await collect(canned(*[piece] * 50, max_bytes=20_000))
+    assert not caught.value.retryable
+
+
+async def test_a_redirect_is_not_followed_even_by_a_client_that_does() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(307, headers={"location": "http://elsewhere.example/v1"})
+
+    transport = httpx.MockTransport(answer)
+    async with httpx.AsyncClient(transport=transport, follow_redirects=True) as client:
+        with pytest.raises(RequestRejectedError, match="HTTP 307 instead of a model's answer"):
+            await collect(model(client))
+    assert len(seen) == 1
 
 
 async def test_one_endless_line_is_cut_off() -> None:

@@ -195,6 +195,14 @@ class TestLimitedModel:
         assert await limiter.reserve("acme", TOKENS, left, max_wait=9) == pytest.approx(0.0)
         assert await limiter.reserve("acme", TOKENS, 100, max_wait=9) == pytest.approx(1.0)
 
+    async def test_an_absurd_usage_costs_no_more_than_a_minute(
+        self, limiter: LocalLimiter, clock: Clock
+    ) -> None:
+        reply = Reply(text="x", usage=Usage(2**31 - 1, 2**31 - 1))
+        _, chat_model = limited([reply], limiter, clock, TOKENS)
+        await complete(chat_model, replace(HELLO, max_tokens=100))
+        assert await limiter.reserve("acme", TOKENS, 6000, max_wait=90) == pytest.approx(60, abs=1)
+
     async def test_an_attempt_that_got_no_answer_is_refunded(
         self, limiter: LocalLimiter, clock: Clock
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -49,6 +50,15 @@ async def test_parallel_calls_without_distinct_indexes_are_told_apart_by_their_i
     assert answer.finish_reason == "tool_calls"
 
 
+async def test_thousands_of_calls_are_read_in_a_moment() -> None:
+    count = 5_000
+    deltas = [chunk(call_delta(n, name="clock", arguments="{}")) for n in range(count)]
+    began = time.process_time()
+    answer = await complete(canned(sse(*deltas, chunk({}, "tool_calls"), "[DONE]")))
+    assert len({call.id for call in answer.message.tool_calls}) == count
+    assert time.process_time() - began < 1.0  # 0.1 s; quadratic, it took two
+
+
 async def test_calls_without_ids_get_ids_that_differ() -> None:
     stream = sse(
         chunk(call_delta(0, name="search", arguments="{}")),
@@ -77,6 +87,8 @@ async def test_calls_without_ids_get_ids_that_differ() -> None:
             (5, 2, 4),
         ),
         ({"prompt_tokens": "many", "completion_tokens": None}, (0, 0, 0)),
+        ({"prompt_tokens": -5, "completion_tokens": -2}, (0, 0, 0)),
+        ({"prompt_tokens": 10**4000, "completion_tokens": 2**31}, (2**31 - 1, 2**31 - 1, 0)),
     ],
 )
 async def test_usage_is_normalised_and_kept_raw(

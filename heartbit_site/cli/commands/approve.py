@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import typer
 
-from heartbit_site.cli import options
+from heartbit_site.cli import options, remote, remote_options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.load import load
@@ -43,6 +43,7 @@ def approve(
     always: Scope | None = ALWAYS,
     until: str | None = UNTIL,
     digest: str = DIGEST,
+    url: str = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
     """Decide tool calls that wait for a person.
@@ -51,11 +52,7 @@ def approve(
     """
     if run is None and (yes or edit is not None or deny is not None):
         raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
-    begin("heartbit_site.cli.approvals")
-    approvals = load("approvals")
-    if run is None:
-        raise typer.Exit(approvals.overview(as_json=as_json))
-    order = approvals.Order(
+    order = load("choices").Order(
         yes=yes,
         edit=edit,
         deny=deny,
@@ -63,4 +60,14 @@ def approve(
         until=until,
         digest=digest,
     )
+    server = remote.server(url)
+    if server is not None:
+        there = load("approvals_there")
+        if run is None:
+            raise typer.Exit(there.overview(server, as_json=as_json))
+        raise typer.Exit(there.of_run(server, run, call, order, as_json=as_json))
+    begin("heartbit_site.cli.approvals")
+    approvals = load("approvals")
+    if run is None:
+        raise typer.Exit(approvals.overview(as_json=as_json))
     raise typer.Exit(approvals.of_run(run, call, order, as_json=as_json))

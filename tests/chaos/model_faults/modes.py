@@ -398,7 +398,7 @@ MODES: tuple[Mode, ...] = (
     lasting("deep-json", "an event nested 100,000 deep", _NO_JSON),
     odd("model-switches", "another model's name in the middle", "keeps the name it asked for"),
     odd("negative-usage", "negative token counts", "counts them as nothing"),
-    odd("absurd-usage", "10^30 tokens", "counts as many as the ledger holds"),
+    odd("absurd-usage", "10^4000 tokens", "counts as many as the ledger holds"),
     odd("no-usage", "no token counts", "counts nothing"),
 )
 BY_NAME = {mode.name: mode for mode in MODES}

@@ -103,7 +103,9 @@ def _openai(answer: Answer) -> list[dict[str, Any]]:
                 piece |= {"id": call.id or f"call_{index}", "type": "function"}
                 piece["function"]["name"] = call.name
             deltas.append({"tool_calls": [piece]})
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[dict[str, Any]] = [
+        {"index": 0, "delta": delta, "finish_reason": None} for delta in deltas
+    ]
     finish = "tool_calls" if answer.calls else "stop"
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     made: list[dict[str, Any]] = [{"id": "c", "choices": [choice]} for choice in choices]
@@ -126,16 +128,16 @@ def _anthropic(answer: Answer) -> list[dict[str, Any]]:
     if answer.text:
         pieces = [{"type": "text_delta", "text": piece} for piece in answer.text]
         blocks.append(({"type": "text", "text": ""}, pieces))
-    for index, call in enumerate(answer.calls):
-        start = {"type": "tool_use", "id": call.id or f"call_{index}", "name": call.name}
+    for number, call in enumerate(answer.calls):
+        content = {"type": "tool_use", "id": call.id or f"call_{number}", "name": call.name}
         halves = _halves(call.arguments)
         parts = [{"type": "input_json_delta", "partial_json": half} for half in halves]
-        blocks.append(({**start, "input": {}}, parts))
-    index: Any  # mixed with strings in the same object
-    for index, (content, deltas) in enumerate(blocks):
-        made.append({"type": "content_block_start", "index": index, "content_block": content})
-        made += [{"type": "content_block_delta", "index": index, "delta": d} for d in deltas]
-        made.append({"type": "content_block_stop", "index": index})
+        blocks.append(({**content, "input": {}}, parts))
+    for number, (content, deltas) in enumerate(blocks):
+        place: dict[str, Any] = {"index": number}
+        made.append({"type": "content_block_start", **place, "content_block": content})
+        made += [{"type": "content_block_delta", **place, "delta": delta} for delta in deltas]
+        made.append({"type": "content_block_stop", **place})
     if answer.choices:
         delta = {"stop_reason": "tool_use" if answer.calls else "end_turn"}
         last: dict[str, Any] = {"type": "message_delta", "delta": delta}

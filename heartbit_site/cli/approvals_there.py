@@ -1,0 +1,120 @@
+"""`heartbit approve` at a server. No Django: a machine with an address and a key is enough."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from agents.errors import InvalidEditError
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from heartbit_site.cli import docket, remote
+from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, done
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.question import WaitingCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.choices import Order
+    from heartbit_site.cli.remote import Server
+
+SHORTEST_PREFIX: Final = 8  # as at home
+
+
+class ServersDesk:
+    """Implements `choices.Desk`; requests are made in threads, for the keyboard must not wait."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    async def decide(self, call: WaitingCall, choice: Choice) -> str:
+        """Decide the call; see `choices.Desk`."""
+        await asyncio.to_thread(self._decide, call, choice)
+        return done(call, choice)
+
+    def _decide(self, call: WaitingCall, choice: Choice) -> None:
+        named = docket.described(call)
+        match choice:
+            case Approve(scope, until):
+                end = until.isoformat() if until is not None else None
+                always = {"scope": scope, "until": end} if scope is not None else None
+                remote.decide(self._server, named, "approve", always=always)
+            case Edit(arguments):
+                value = _object(arguments)
+                try:
+                    remote.decide(self._server, named, "edit", arguments=value)
+                except CommandError as error:
+                    if error.code != USAGE:
+                        raise
+                    raise InvalidEditError(str(error)) from error
+            case Deny(reason):
+                remote.decide(self._server, named, "deny", reason=reason)
+
+    async def closed(self, call: WaitingCall) -> str | None:
+        """Whether the server lists the call no more; who decided, only a conflict says."""
+        waiting = await asyncio.to_thread(remote.waiting, self._server)
+        if any(found["digest"] == call.digest for found in waiting):
+            return None
+        return "The call waits no longer: somebody decided it, or its run has ended."
+
+
+def overview(server: Server, *, as_json: bool) -> int:
+    """List what waits there; on a terminal, then ask about it."""
+    docket.show(_waiting(server), ServersDesk(server), as_json=as_json)
+    return OK
+
+
+def of_run(server: Server, text: str, call_id: str | None, order: Order, *, as_json: bool) -> int:
+    """Decide what waits in a run and its sub-agents."""
+    choice = order.choice()
+    prefix = text.strip().lower().replace("-", "")
+    if len(prefix) < SHORTEST_PREFIX:
+        raise CommandError(f"A run's id begins with at least {SHORTEST_PREFIX} letters.", USAGE)
+    waiting = _waiting(server)
+    calls = [call for call in waiting if call.run_id.hex.startswith(prefix)]
+    roots = {call.root_id for call in waiting if call.root_id.hex.startswith(prefix)}
+    calls = [call for call in waiting if call.root_id in roots] if roots else calls
+    if len(roots or {call.run_id for call in calls}) > 1:
+        raise CommandError(f"Several runs begin with {text}: write more of the id.", USAGE)
+    calls = docket.pick(calls, call_id, order.digest)
+    if not calls:
+        raise CommandError(
+            f"Nothing waits for a decision in run {text} (any more): `heartbit approve` lists what "
+            "does."
+        )
+    return docket.settle(calls, choice, ServersDesk(server), as_json=as_json)
+
+
+def _waiting(server: Server) -> list[WaitingCall]:
+    return [_call(found) for found in remote.waiting(server)]
+
+
+def _call(found: Mapping[str, Any]) -> WaitingCall:
+    since = found.get("since")
+    return WaitingCall(
+        id=0,
+        run_id=UUID(found["run"]),
+        root_id=UUID(found["root"]),
+        call_id=found["call"],
+        agent=found["agent"],
+        tool=found["tool"],
+        effect=found["effect"],
+        reason=found["reason"],
+        arguments=found["arguments"],
+        digest=found["digest"],
+        since=datetime.fromisoformat(since) if since else None,
+        home=found.get("home", ""),
+        queue=found.get("queue", ""),
+    )
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = parse_untrusted_json(text)
+    except UntrustedJSONError as error:
+        raise InvalidEditError(str(error)) from error
+    if not isinstance(value, dict):
+        raise InvalidEditError('The arguments are a JSON object, such as {"name": "value"}.')
+    return value

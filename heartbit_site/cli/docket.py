@@ -1,0 +1,141 @@
+"""The calls before a person, wherever they come from: listed, picked, asked about, decided.
+
+Pure but for the terminal: `approvals` fills it from the database, `approvals_there` from a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from heartbit_site.base.errors import ConflictError
+from heartbit_site.cli.asking import Asking
+from heartbit_site.cli.choices import Approve, Choice
+from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
+from heartbit_site.cli.escape import compact_json, visible
+from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.output import note, one_line, seconds, write, write_json
+from heartbit_site.cli.table import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heartbit_site.cli.choices import Desk
+    from heartbit_site.cli.question import WaitingCall
+
+ARGUMENTS_WIDTH: Final = 60
+RUN_WIDTH: Final = 18  # of an id: its milliseconds and what tells their runs apart
+COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
+
+
+def show(calls: Sequence[WaitingCall], desk: Desk, *, as_json: bool) -> None:
+    """List what waits; on a terminal, ask about it."""
+    if as_json:
+        write_json({"calls": [described(call) for call in calls]})
+    elif not calls:
+        write("Nothing waits for a decision.")
+    elif is_interactive():
+        asyncio.run(_ask_all(calls, desk))
+    else:
+        print_table(COLUMNS, [_cells(call) for call in calls])
+
+
+def settle(
+    calls: Sequence[WaitingCall], choice: Choice | None, desk: Desk, *, as_json: bool
+) -> int:
+    """Decide the calls that were named, or ask about them; the exit code.
+
+    Raises:
+        CommandError: There are several for one answer, nobody to ask, or somebody was quicker.
+    """
+    if choice is None:
+        if not as_json and not is_interactive():
+            raise CommandError(
+                "Say --yes, --edit JSON or --deny REASON: there is no terminal to ask at.", USAGE
+            )
+        show(calls, desk, as_json=as_json)
+        return OK
+    if len(calls) > 1 and not isinstance(choice, Approve):
+        names = ", ".join(f"{call.call_id} of run {str(call.run_id)[:RUN_WIDTH]}" for call in calls)
+        raise CommandError(f"{len(calls)} calls wait in that run: name one of {names}.", USAGE)
+    return asyncio.run(_decide_all(calls, choice, desk, as_json=as_json))
+
+
+def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list[WaitingCall]:
+    """Those of a run's waiting calls that are meant; empty when it does not wait (any more).
+
+    Raises:
+        CommandError: It is not the one that was shown, or the name fits several.
+    """
+    found = [call for call in calls if call_id in (None, call.call_id)]
+    if call_id is not None and len(found) > 1:
+        runs = ", ".join(str(call.run_id) for call in found)
+        raise CommandError(f"Several runs have a call {call_id}: name one of {runs}.", USAGE)
+    shown = [call for call in found if digest in ("", call.digest)]
+    if found and not shown:
+        raise CommandError("The call is not the one that was shown: look at it again.")
+    return shown
+
+
+def described(call: WaitingCall) -> dict[str, Any]:
+    """Its machine form."""
+    return {
+        "run": str(call.run_id),
+        "root": str(call.root_id),
+        "call": call.call_id,
+        "agent": call.agent,
+        "tool": call.tool,
+        "effect": call.effect,
+        "reason": call.reason,
+        "arguments": dict(call.arguments),
+        "digest": call.digest,
+        "since": call.since.astimezone(UTC).isoformat() if call.since else None,
+    }
+
+
+async def _decide_all(
+    calls: Sequence[WaitingCall], choice: Choice, desk: Desk, *, as_json: bool
+) -> int:
+    """One by one; each is decided as it was read here."""
+    if len(calls) > 1 and not as_json:
+        note(f"{len(calls)} calls wait; they are approved one by one.")
+    decided: list[WaitingCall] = []
+    code = OK
+    for call in calls:
+        try:
+            said = await desk.decide(call, choice)
+        except ConflictError as error:
+            reason = await desk.closed(call) or str(error)
+            if len(calls) == 1:
+                raise CommandError(reason, FAILED) from error
+            note(f"{call.call_id}: {reason}")
+            covered = isinstance(choice, Approve) and choice.always is not None and decided
+            code = code if covered else FAILED  # by what was just allowed for good
+            continue
+        decided.append(call)
+        if not as_json:
+            write(f"{said.removesuffix('.')}: {compact_json(dict(call.arguments))}")
+    if as_json:
+        write_json({"decided": [described(call) for call in decided]})
+    return code
+
+
+async def _ask_all(calls: Sequence[WaitingCall], desk: Desk) -> None:
+    asking = Asking(desk)
+    for number, call in enumerate(calls, start=1):
+        if len(calls) > 1:
+            note(f"{number} of {len(calls)}")
+        await asking.settle(call)
+
+
+def _cells(call: WaitingCall) -> tuple[str, ...]:
+    waited = (datetime.now(UTC) - call.since).total_seconds() if call.since else None
+    arguments = one_line(compact_json(dict(call.arguments)), ARGUMENTS_WIDTH)
+    return (
+        str(call.run_id)[:RUN_WIDTH],
+        call.call_id,
+        "" if waited is None else seconds(waited),
+        visible(call.agent)[:RUN_WIDTH],
+        f"{one_line(call.tool, 40)} {arguments}",
+    )

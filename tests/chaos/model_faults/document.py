@@ -1,0 +1,84 @@
+"""The document about model faults, made from the data that the tests play.
+
+python -m tests.chaos.model_faults.document > docs/architecture/model-faults.md
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.chaos.model_faults.modes import CUT, GRACE_SECONDS, MODES, Mode
+
+_SHOWN_CHARACTERS = 200
+
+_HEAD = """\
+# When a model provider misbehaves
+
+What a run does when its provider refuses, stalls, breaks off or answers with nonsense. Every line
+below is a test: `make chaos ONLY=R15` plays it in both dialects, through the client for providers
+from the environment and through the guarded one for addresses that somebody typed in, and a part of
+it on a worker process. This page is made from the same data
+(`python -m tests.chaos.model_faults.document`); a test compares the two.
+
+Five rules explain nearly all of it:
+
+1. **An answer is whole or it is nothing.** It counts when its final event has come. What streamed
+   of a broken one is void, its tool calls are not run, and the journal never sees it.
+2. **What may pass is tried again**, `max_retries` times, with a pause that grows from
+   `retry_base_delay_ms` to `retry_max_delay_ms`, or the one the provider names. What another try
+   cannot change, and an answer that is too large, is not.
+3. **A long pause holds no worker.** Up to 10 s are waited in place. For longer ones the run is
+   `waiting` on a timer, for at most an hour at a time; each one counts as one of the retries, and
+   the short ones begin anew after it.
+4. **A tool call that makes no sense is the model's to mend.** It gets the reason as the call's
+   result and is asked on; the tool does not run.
+5. **`timeout_seconds` ends everything**, at most {grace:g} s late. Waiting without a worker does
+   not count towards it.
+
+In the sentences, MODEL is `provider:model`, HOST where it was looked for, KEY where its key came
+from, and what stands in brackets is what the provider said.
+"""
+
+_ROUTES = """\
+## Two remarks
+
+* An account with a base URL of its own goes through the guarded client. That one asks for gzip and
+  unpacks it within its size limit, so a compressed stream is no fault there. No redirect is
+  followed on either way: a prompt goes where it was sent, or nowhere.
+* Token counts that are negative, not numbers or missing are counted as 0, and absurd ones as
+  2,147,483,647, the most the ledger holds. A limit of tokens a minute is charged at most one
+  minute's worth for a call, whatever the provider says.
+"""
+
+
+def text() -> str:
+    """The whole document."""
+    rows = [_row(mode) for mode in (*MODES, CUT)]
+    table = "\n".join(
+        ["| fault | the run | a person sees | is done again |", "|---|---|---|---|", *rows]
+    )
+    return "\n".join([_HEAD.format(grace=GRACE_SECONDS), table, "", _ROUTES])
+
+
+def _row(mode: Mode) -> str:
+    cells = (mode.fault, f"{mode.does} ({_end(mode)})", _seen(mode), mode.retried)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _end(mode: Mode) -> str:
+    return f"failed: {mode.kind}" if mode.kind else mode.ends
+
+
+def _seen(mode: Mode) -> str:
+    said = " ".join(mode.sees.split())
+    if len(said) > _SHOWN_CHARACTERS and not mode.kind:
+        return "the answer"
+    if mode.told:
+        return f"at the tool call: “{said}”"
+    if mode.kind:
+        return f"“{said}”"
+    return "the answer" if said else "an empty answer"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())
