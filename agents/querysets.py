@@ -49,11 +49,16 @@ def events_after(run_id: UUID, seq: int) -> list[RunEvent]:
     return list(RunEvent.objects.filter(run_id=run_id, seq__gt=seq).order_by("seq"))
 
 
-def calls_waiting(workspace: Workspace) -> QuerySet[ToolCall]:
-    """The tool calls that wait for a person's approval, the oldest first, with their runs."""
+def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
+    """The tool calls that wait for a person's approval, the oldest first, with their runs.
+
+    Args:
+        workspace: Of this one alone; None, for the admin's superusers: of all.
+    """
+    scope = {} if workspace is None else {"run__workspace": workspace}
     return (
         ToolCall.objects.filter(
-            run__workspace=workspace,
+            **scope,
             run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
             status=CallStatus.WAITING,
             shown__isnull=False,

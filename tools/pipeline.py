@@ -217,7 +217,7 @@ def read(
     if spec is None:
         return _answer(_unknown(name, specs), "invalid", max_output_bytes)
     try:
-        values = {**spec.defaults, **parse_arguments(arguments)}
+        values = {**_own_defaults(spec), **spec.defaults, **parse_arguments(arguments)}
     except UntrustedJSONError as error:
         text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
         return _answer(text, "invalid", max_output_bytes)
@@ -229,6 +229,15 @@ def read(
     if isolation.error is not None:  # a type of the function that its schema cannot express
         return _answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
     return Read(spec, values, keywords)
+
+
+def _own_defaults(spec: ToolSpec) -> dict[str, Any]:
+    """What the function takes when an argument is left out: rules and people have to see it."""
+    return {
+        name: schema["default"]
+        for name, schema in spec.parameters.get("properties", {}).items()
+        if isinstance(schema, dict) and "default" in schema
+    }
 
 
 def parse_arguments(text: str) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
 from agents import dispatch
+from agents.choices import Home
 from agents.errors import RunNotFoundError
 from agents.models import Run
 
@@ -32,5 +34,6 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str) -> None:
         cursor.execute("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
         ring: UUID | None = cursor.fetchone()[0]
     if ring is not None:
-        queue = Run.objects.values_list("queue", flat=True).get(pk=ring)
-        transaction.on_commit(lambda: dispatch.ring(ring, queue=queue))
+        # A local run's own process hears of it by NOTIFY.
+        for queue in Run.objects.filter(pk=ring, home=Home.FLEET).values_list("queue", flat=True):
+            transaction.on_commit(partial(dispatch.ring, ring, queue=queue))

@@ -6,6 +6,7 @@ it only while that is what waits, and the worker runs only what has the decided 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -55,7 +56,6 @@ class Always:
     until: datetime | None = None
 
 
-@transaction.atomic
 def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | None = None) -> None:
     """Let the call run as it was shown.
 
@@ -68,23 +68,18 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     Raises:
         NoLongerOpenError: It is decided, its run has ended, or it is not what was shown.
     """
-    offer = _offer(call.run)
-    grant = _grant(call, offer, by, always) if always is not None else None
-    rings = [_decide(call, digest, by, verdict=Verdict.APPROVED, runs_digest=digest, grant=grant)]
-    if grant is not None:
-        word = Decider(by.name, "grant", by.user_id)
-        rings += [
-            _decide(
-                other,
-                other.digest,
-                word,
-                verdict=Verdict.APPROVED,
-                runs_digest=other.digest,
-                grant=grant,
-            )
-            for other in _covered(grant, call)
-        ]
-    _ring(rings)
+    approved = Verdict.APPROVED
+    with transaction.atomic():
+        grant = _grant(call, _offer(call.run), by, always) if always is not None else None
+        _ring(_decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant))
+    if grant is None:
+        return
+    # Each for itself: one lock at a time, and what somebody else decides meanwhile is theirs.
+    word = Decider(by.name, "grant", by.user_id)
+    for other in _covered(grant, call):
+        shown = other.digest
+        with suppress(NoLongerOpenError), transaction.atomic():
+            _ring(_decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant))
 
 
 @transaction.atomic
@@ -120,7 +115,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
         runs_digest=runs_digest,
         arguments=arguments,
     )
-    _ring([ring])
+    _ring(ring)
 
 
 @transaction.atomic
@@ -136,7 +131,7 @@ def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
     Raises:
         NoLongerOpenError: As for ``approve_call``.
     """
-    _ring([_decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip())])
+    _ring(_decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip()))
 
 
 def _offer(run: Run) -> Offer:
@@ -212,7 +207,8 @@ def _decide(
     return ring
 
 
-def _ring(rings: list[UUID | None]) -> None:
-    due = Run.objects.filter(pk__in=[ring for ring in rings if ring], home=Home.FLEET)
-    for run_id, queue in due.values_list("pk", "queue"):
+def _ring(ring: UUID | None) -> None:
+    if ring is None:
+        return
+    for run_id, queue in Run.objects.filter(pk=ring, home=Home.FLEET).values_list("pk", "queue"):
         transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))

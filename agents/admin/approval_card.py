@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from agents.admin import words
-from agents.admin.bindings import EFFECTS
 from agents.admin.hidden_text import parts, visible
 from agents.querysets import shown_tool
 from heartbit_site.base.admin.themed import pretty_json
@@ -20,6 +19,12 @@ if TYPE_CHECKING:
     from agents.admin.hidden_text import Part
     from agents.models import Decision, ToolCall
 
+_EFFECTS = {
+    Effect.PURE: "none outside",
+    Effect.IDEMPOTENT: "outside; a repetition does not double it",
+    Effect.TRANSACTIONAL: "in Heartbit's own database, exactly once",
+    Effect.AT_MOST_ONCE: "outside, and it cannot be taken back",
+}
 _KINDS = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
 
 
@@ -100,7 +105,7 @@ def since(call: ToolCall) -> str:
 
 def effect(name: str) -> str:
     """An effect class in words."""
-    return EFFECTS[Effect(name)] if name in set(Effect) else name
+    return _EFFECTS[Effect(name)] if name in set(Effect) else name
 
 
 def decided(decision: Decision) -> str:

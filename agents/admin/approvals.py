@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import queries, words
-from agents.admin.approval_card import effect, since
+from agents.admin.approval_card import since
 from agents.admin.hidden_text import visible
 from agents.models import ToolCall
 from agents.querysets import shown_tool
@@ -31,7 +31,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     """Waiting for approval, the oldest first. Who may see runs may see this."""
 
     list_display = ("what", "asks", "effect_class", "waits", "workspace")
-    list_display_links = None
+    list_display_links = ("what",)
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
@@ -66,18 +66,18 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """A call has no page of its own: the run's page shows it."""
-        call = self.get_object(request, object_id) if request.method == "GET" else None
-        if call is None or not self.has_view_permission(request):
+        call = self.model.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        if call is None or request.method != "GET" or not self.has_view_permission(request):
             return super().change_view(request, object_id, form_url, extra_context)
-        return redirect(_place(call))
+        page = reverse("admin:agents_run_change", args=[call.run_id])
+        return redirect(f"{page}#call-{call.pk}")
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
         """The tool and the beginning of its arguments."""
         arguments = visible(pretty_json((call.shown or {}).get("arguments", {})))
         return format_html(
-            '<a class="hb-two" href="{}"><b>{}</b><span class="hb-clip" dir="ltr">{}</span></a>',
-            _place(call),
+            '<span class="hb-two"><b>{}</b><span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
             " ".join(arguments.split())[:_PREVIEW],
         )
@@ -90,7 +90,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     @admin.display(description="effect", ordering="effect")
     def effect_class(self, call: ToolCall) -> str:
         """What it would do outside."""
-        return effect(call.effect).partition(":")[0]
+        return call.effect.replace("_", " ")
 
     @admin.display(description="waits for")
     def waits(self, call: ToolCall) -> str:
@@ -107,7 +107,3 @@ def badge(request: HttpRequest) -> str:
     """How many wait, for the sidebar; the theme always draws a badge, so none hides itself."""
     count = queries.waiting_calls().count()
     return words.figure(count) or SafeString('<i class="hb-none"></i>')
-
-
-def _place(call: ToolCall) -> str:
-    return f"{reverse('admin:agents_run_change', args=[call.run_id])}#call-{call.pk}"

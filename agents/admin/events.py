@@ -100,7 +100,9 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
             return _answer(event)
         case events.ToolStarted(call_id=call_id):
             name = _name(call_id, tools)
-            return Said(f"About to call {name}", icon="pending", tone="info", note=event.effect)
+            return Said(
+                f"About to call {name}", icon="pending", tone="info", note=_words(event.effect)
+            )
         case events.ToolFinished(call_id=call_id, status=status, content=content):
             took = f"{event.duration_ms} ms" if event.duration_ms else ""
             if event.grant is not None:
@@ -113,7 +115,7 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
         case events.ApprovalRequested(call_id=call_id):
             title = f"{_name(call_id, tools)} waits for approval"
             text = f"{event.reason}\n{visible(pretty_json(event.arguments))}"
-            return Said(title, text, "back_hand", "warning", event.effect)
+            return Said(title, text, "back_hand", "warning", _words(event.effect))
         case events.WaitResolved(key=key, value=value):
             return _resolved(key, value, tools)
         case _:
@@ -150,6 +152,10 @@ def _figures(event: events.ModelAnswered | events.ContextSummarized) -> str:
     if event.cost_usd is not None:
         figures.append(money(Decimal(event.cost_usd)))
     return " · ".join(figures)
+
+
+def _words(effect: str) -> str:
+    return effect.replace("_", " ")
 
 
 def _pause(seconds: float) -> str:

@@ -27,23 +27,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-def fit(messages: tuple[Message, ...], strategy: Strategy) -> tuple[Message, ...]:
+def fit(
+    messages: tuple[Message, ...], strategy: Strategy, *, task: Message | None = None
+) -> tuple[Message, ...]:
     """The part of a conversation that the model gets, in its order.
 
     What fits is returned as it is. Otherwise reasoning goes first (it may not follow what it was
     not written after), then whole groups. The first user message and the newest part (see
-    ``groups.newest``) stay even when they alone exceed the budget; nothing else does then. Fitting
+    ``groups.newest``) stay even when they alone exceed the budget; nothing else does then, but for
+    ``task``, one of the messages: on a conversation of many runs it is what is asked now. Fitting
     twice is fitting once. For ``Summarize`` see ``agents.context.summary``: nothing is left out.
     """
     match strategy:
         case Unlimited() | Summarize():
             return messages
         case LastMessages(count):
-            return _within(messages, count, _one, recent=None)
+            return _within(messages, count, _one, recent=None, task=task)
         case SlidingWindow(max_tokens):
-            return _within(messages, max_tokens, estimate, recent=None)
+            return _within(messages, max_tokens, estimate, recent=None, task=task)
         case ImportantRecent(max_tokens, recent):
-            return _within(messages, max_tokens, estimate, recent=recent)
+            return _within(messages, max_tokens, estimate, recent=recent, task=task)
 
 
 def importance(group: Group) -> int:
@@ -72,6 +75,7 @@ def _within(
     size: Callable[[Message], int],
     *,
     recent: int | None,
+    task: Message | None,
 ) -> tuple[Message, ...]:
     """The messages within a budget.
 
@@ -81,6 +85,7 @@ def _within(
         size: Of one message.
         recent: So many of the newest groups come first, then the most important; ``None``: the
             newest only, without a gap.
+        task: A message that stays.
     """
     if sum(map(size, messages)) <= budget:
         return messages
@@ -91,6 +96,7 @@ def _within(
     first = first_user(groups)
     if first is not None:
         kept.add(first)
+    kept.update(index for index, group in enumerate(groups) if group[0] is task)
     room = budget - sum(sizes[index] for index in kept)
     older = [index for index in reversed(range(len(groups))) if index not in kept]
     border = 0 if recent is None else len(groups) - recent

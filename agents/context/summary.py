@@ -52,13 +52,15 @@ Open: what was asked and not yet answered, what failed, what is uncertain.
 Write only the summary, in the user's language, in at most {words} words. Invent nothing."""
 
 
-def due(messages: tuple[Message, ...], strategy: Summarize) -> int | None:
+def due(
+    messages: tuple[Message, ...], strategy: Summarize, *, task: Message | None = None
+) -> int | None:
     """Where the part ends, after the first message, that a summary should replace now.
 
     Returns:
         An index ``upto`` that is a group's border and leaves the last ``keep_recent`` groups (and
         the newest part) alone; None below the threshold, or where a summary would not pay: too
-        little is there that is not a summary already.
+        little is there that is neither a summary already nor ``task``, which is never replaced.
     """
     if not messages or not isinstance(messages[0], UserMessage):
         return None
@@ -67,31 +69,40 @@ def due(messages: tuple[Message, ...], strategy: Summarize) -> int | None:
     groups = split(messages[1:])
     older = groups[: max(0, min(len(groups) - strategy.keep_recent, newest(groups)))]
     replaced = tuple(message for group in older for message in group)
-    fresh = estimate_all(message for message in replaced if not is_summary(message))
+    fresh = estimate_all(
+        message for message in replaced if not is_summary(message) and message is not task
+    )
     if fresh < max(MIN_NEW_TOKENS, strategy.threshold // _NEW_SHARE):
         return None
     return 1 + len(replaced)
 
 
-def prompt(messages: tuple[Message, ...], upto: int) -> tuple[str, tuple[Message, ...]]:
+def prompt(
+    messages: tuple[Message, ...], upto: int, *, task: Message | None = None
+) -> tuple[str, tuple[Message, ...]]:
     """The system text and the conversation that ask a model for the summary of a ``due`` part.
 
     What came from users, models and tools is quoted line by line, so that nothing in it can pass
     for a line of the request, and cut to a size a model can read.
     """
-    task, replaced = _parts(messages, upto)
+    first, replaced = _parts(messages, upto)
+    replaced = tuple(message for message in replaced if message is not task)
     words = _limit(replaced) * 2 // 3  # a word is about one and a half tokens
+    now = "" if task is None or task is first else _text(task)
     asked = (
-        f"The task of the conversation:\n{quote(_text(task), _TASK_CHARACTERS)}\n\n"
-        "What followed, to be summarised:\n\n"
+        f"The conversation began with:\n{quote(_text(first), _TASK_CHARACTERS)}\n\n"
+        + (f"The present task:\n{quote(now, _TASK_CHARACTERS)}\n\n" if now else "")
+        + "What followed, to be summarised:\n\n"
         f"{transcript(replaced, whole=is_summary)}\n\n"
         "Write the summary now."
     )
     return _SYSTEM.format(words=words), (UserMessage(asked),)
 
 
-def replace(messages: tuple[Message, ...], upto: int, text: str) -> tuple[Message, ...]:
-    """The conversation with a summary in place of ``messages[1:upto]``.
+def replace(
+    messages: tuple[Message, ...], upto: int, text: str, *, task: Message | None = None
+) -> tuple[Message, ...]:
+    """The conversation with a summary in place of ``messages[1:upto]``, but for ``task``.
 
     The text is cut where it is longer than a summary may be. The reasoning in what is kept is
     dropped, since its signatures cover what is gone. A blank text leaves a blank summary: do not
@@ -105,7 +116,8 @@ def replace(messages: tuple[Message, ...], upto: int, text: str) -> tuple[Messag
     room = max(_MIN_TEXT_TOKENS, room) * BYTES_PER_TOKEN
     shown, _ = truncate(clean_text(text).strip(), room)
     summary = UserMessage(f"{HEADING}\n\n{shown}")
-    return (first, summary, *without_thinking(messages[upto:]))
+    kept = tuple(message for message in replaced if message is task)
+    return (first, summary, *kept, *without_thinking(messages[upto:]))
 
 
 def is_summary(message: Message) -> bool:

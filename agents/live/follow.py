@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from agents.choices import TERMINAL
 from agents.events import Recorded, decode
 from agents.live.entries import Delta, Ended, Entry
+from agents.live.updates import Happened, RunSeen, Streamed, Update
 from agents.live.window import START, Cursor, Source
 from agents.models import Run
 from agents.querysets import events_after, tree
@@ -25,35 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from uuid import UUID
 
+__all__ = ["Happened", "RunSeen", "Streamed", "Update", "follow", "wait_for_end"]
+
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0  # how long a reader trusts a silent window before it asks Postgres
-
-
-@dataclass(frozen=True, slots=True)
-class RunSeen:
-    """A run of the tree, when it is first seen and whenever its row changed."""
-
-    run: Run
-
-
-@dataclass(frozen=True, slots=True)
-class Happened:
-    """An event of a run's journal."""
-
-    run_id: UUID
-    recorded: Recorded
-
-
-@dataclass(frozen=True, slots=True)
-class Streamed:
-    """Text of a model call that is under way."""
-
-    run_id: UUID
-    delta: Delta
-
-
-Update = RunSeen | Happened | Streamed
 
 
 @dataclass(slots=True)

@@ -101,7 +101,7 @@ class Asking:
 
     def _request(self) -> ChatRequest:
         definition, toolbox = self._definition, self._ports.toolbox
-        messages = fit(self._state.messages, definition.context)
+        messages = fit(self._state.messages, definition.context, task=self._state.task)
         tools = toolbox.definitions()
         if self._respond is None:
             return self._chat(definition.system_prompt, messages).with_tools(
@@ -135,10 +135,12 @@ class Asking:
         """Let the model write down what came before, and go on from there."""
         strategy, state = self._definition.context, self._state
         conversation = tuple(state.conversation)
-        upto = summary.due(conversation, strategy) if isinstance(strategy, Summarize) else None
+        if not isinstance(strategy, Summarize):
+            return
+        upto = summary.due(conversation, strategy, task=state.task)
         if upto is None:
             return
-        system, messages = summary.prompt(conversation, upto)
+        system, messages = summary.prompt(conversation, upto, task=state.task)
         request = ChatRequest(
             system=system,
             messages=messages,

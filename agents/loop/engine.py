@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agents.events import Event, ModelDelayed, RunFailed, RunSucceeded
 from agents.llm.errors import ModelError, ThrottledError
+from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
 from agents.loop import answering
 from agents.loop.asking import Asking
 from agents.loop.limits import Limits
@@ -19,8 +20,6 @@ from agents.loop.serving import Serving
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
-
-LONGEST_PAUSE_SECONDS = 3600.0  # whatever a provider asks for, it is asked again after this
 
 Outcome = Literal["succeeded", "failed", "cancelled", "suspended"]
 

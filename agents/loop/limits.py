@@ -30,7 +30,7 @@ class Limits:
     def reached(self) -> RunFailed | None:
         """The limit that forbids another model call, if one does."""
         definition, state = self._definition, self._state
-        if state.turn >= definition.max_turns:
+        if state.turn - state.steered_turn >= definition.max_turns:
             return self._limit(
                 "max_turns",
                 f"Stopped after {definition.max_turns} turns (max_turns of {definition.name}).",

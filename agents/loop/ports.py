@@ -90,7 +90,8 @@ class Journal(Protocol):
     ) -> Sequence[Recorded]:
         """Run ``body`` in a thread, in one database transaction with the event it returns.
 
-        Returned like ``record``'s; without the event when the body took too long: it is shut out.
+        Returned like ``record``'s; without the event when the body took too long (it is shut out)
+        or the run was cancelled meanwhile (it is undone).
         """
         ...
 

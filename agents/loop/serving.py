@@ -26,7 +26,13 @@ UNCERTAIN = (
     "repeated. Check before you call the tool again."
 )
 
+CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
+
 Served = ToolFinished | PendingSuspension | PendingApproval | None
+
+
+class _CancelledFirstError(Exception):
+    """The intent met a cancel: the tool must not act any more."""
 
 
 class Serving:
@@ -134,9 +140,14 @@ class Serving:
     async def _execute(self, call: CallState, ready: Ready, effect: str) -> Served:
         async def intent() -> None:
             await self._journaled.record(ToolStarted(call.call_id, effect))
+            if self._state.cancel_reason is not None:  # it was in the journal's tail
+                raise _CancelledFirstError
 
         began = time.monotonic()
-        done = await self._toolbox.execute(ready, intent)
+        try:
+            done = await self._toolbox.execute(ready, intent)
+        except _CancelledFirstError:
+            return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, effect)
         if isinstance(done, Waiting):
             return PendingSuspension(call.call_id, done.suspension)
         took = round((time.monotonic() - began) * 1000)
@@ -152,6 +163,8 @@ class Serving:
         await self._journaled.transact(body, timeout_seconds=limit)
         if call.finished is not None or call.call_id not in self._state.calls:
             return None
+        if self._state.cancel_reason is not None:
+            return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, Effect.TRANSACTIONAL)
         return ToolFinished(
             call.call_id,
             "timeout",

@@ -70,6 +70,8 @@ class RunState:
         folded_seq: The last event folded; a finish is refused when the journal is further on.
         model: ``provider:model`` of this run, settled at its first start.
         turn: Model answers so far.
+        steered_turn: The turn after which somebody last told the run something.
+        task: The run's own task: on a conversation there are messages before it.
         conversation: Messages, oldest first; a turn's results join when all its calls are done.
             It begins with what was said on the run's thread before.
         inbox: What people told the run and no answer has taken in yet, with its place in the
@@ -91,6 +93,8 @@ class RunState:
     folded_seq: int = 0
     model: str = ""
     turn: int = 0
+    steered_turn: int = 0
+    task: UserMessage | None = None
     conversation: list[Message] = field(default_factory=list)
     inbox: list[tuple[int, str]] = field(default_factory=list)
     attempts: int = 0
@@ -120,7 +124,8 @@ class RunState:
         self.folded_seq = recorded.seq
         match recorded.event:
             case RunCreated(task=task):
-                self.conversation.append(UserMessage(task))
+                self.task = UserMessage(task)
+                self.conversation.append(self.task)
             case RunStarted(model=model):
                 self.model = self.model or model
                 self._slice(recorded.at)
@@ -132,6 +137,7 @@ class RunState:
                 self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
             case RunSteered(text=text):
                 self.inbox.append((recorded.seq, text))
+                self.steered_turn = self.turn
             case CancelRequested(reason=reason):
                 self.cancel_reason = reason
             case _:
@@ -156,7 +162,10 @@ class RunState:
         self.last_text = answer.message.text or self.last_text
         self.streamed = ""
         asked = [call.name for call in answer.message.tool_calls]
-        self.answers += not asked or respond.NAME in asked
+        if self.inbox or self.steered_turn >= answer.turn - 1 > 0:
+            self.answers = 0  # what was asked has changed since: that answer was no failure
+        else:
+            self.answers += not asked or respond.NAME in asked
         self.calls = {
             (call_id := f"{answer.turn}.{index}"): CallState(call_id, call)
             for index, call in enumerate(answer.message.tool_calls)
@@ -171,7 +180,8 @@ class RunState:
                 self.attempts += counted
                 self.delays += 1
             case ContextSummarized(upto=upto, text=text, usage=usage):
-                self.conversation = list(summary.replace(tuple(self.conversation), upto, text))
+                conversation = tuple(self.conversation)
+                self.conversation = list(summary.replace(conversation, upto, text, task=self.task))
                 self.input_tokens += usage.input_tokens
                 self.output_tokens += usage.output_tokens
 

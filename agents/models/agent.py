@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.db.models.functions import Now
 
 from agents.choices import AgentApproval, BindingApproval, ReasoningEffort
@@ -20,6 +20,9 @@ class Agent(models.Model):
     """A language model with a prompt, tools and limits.
 
     Saving one in the admin publishes an immutable ``AgentVersion``; runs are pinned to versions.
+
+    Columns added since have defaults in the database too: in a rolling deploy the former version
+    still writes rows.
 
     Attributes:
         origin: Empty for what people edit here; else the digest of the configuration file, or of
@@ -55,29 +58,37 @@ class Agent(models.Model):
         help_text="0 is steady, 1 is lively. Empty: the provider's default.",
     )
     stop = models.JSONField(
-        default=list, blank=True, help_text="Texts that end an answer: a JSON list of strings."
+        default=list,
+        db_default=Value([], models.JSONField()),
+        blank=True,
+        help_text="Texts that end an answer: a JSON list of strings.",
     )
     reasoning_effort = models.CharField(
         max_length=8,
         blank=True,
+        db_default="",
         choices=ReasoningEffort.choices,
         help_text="How long a reasoning model thinks. Empty: the provider's default.",
     )
     fallback_models = models.JSONField(
         default=list,
+        db_default=Value([], models.JSONField()),
         blank=True,
         help_text="Asked in this order when the model fails: a JSON list of provider:model.",
     )
     max_retries = models.PositiveIntegerField(
         default=3,
+        db_default=3,
         validators=[MaxValueValidator(20)],
         help_text="How often a model call that failed is repeated.",
     )
     retry_base_delay_ms = models.PositiveIntegerField(
-        default=500, help_text="Upper limit of the first pause; it doubles with each repetition."
+        default=500,
+        db_default=500,
+        help_text="Upper limit of the first pause; it doubles with each repetition.",
     )
     retry_max_delay_ms = models.PositiveIntegerField(
-        default=30_000, help_text="Longest pause between two repetitions."
+        default=30_000, db_default=30_000, help_text="Longest pause between two repetitions."
     )
     max_tokens = models.PositiveIntegerField(
         default=4096, validators=[MinValueValidator(1)], help_text="Limit on each answer."
@@ -98,6 +109,7 @@ class Agent(models.Model):
     )
     context_strategy = models.JSONField(
         default=unlimited,
+        db_default=Value(unlimited(), models.JSONField()),
         help_text=(
             "What of a long conversation the model is sent, e.g. "
             '{"type": "sliding_window", "max_tokens": 100000}.'
@@ -112,6 +124,7 @@ class Agent(models.Model):
         max_length=8,
         choices=AgentApproval.choices,
         default=AgentApproval.NEVER,
+        db_default=AgentApproval.NEVER,
         help_text="Which of its tool calls wait for a person; a tool's own setting wins.",
     )
     team = models.ManyToManyField(
@@ -139,9 +152,11 @@ class Agent(models.Model):
         ],
         help_text="The worker queue its runs go to.",
     )
-    enabled = models.BooleanField(default=True, help_text="A stopped agent takes no new runs.")
+    enabled = models.BooleanField(
+        default=True, db_default=True, help_text="A stopped agent takes no new runs."
+    )
     enabled_at = models.DateTimeField(db_default=Now(), editable=False)
-    origin = models.CharField(max_length=16, blank=True, editable=False)
+    origin = models.CharField(max_length=16, blank=True, db_default="", editable=False)
     current_version = models.ForeignKey(
         "AgentVersion",
         null=True,
@@ -177,6 +192,7 @@ class ToolBinding(models.Model):
     approval = models.CharField(
         max_length=8,
         blank=True,
+        db_default="",
         choices=BindingApproval.choices,
         help_text="Whether its calls wait for a person. Empty: as the agent says.",
     )
@@ -187,6 +203,7 @@ class ToolBinding(models.Model):
     )
     defaults = models.JSONField(
         default=dict,
+        db_default=Value({}, models.JSONField()),
         blank=True,
         help_text="Arguments used where the model gives none: a JSON object.",
     )

@@ -43,7 +43,7 @@ class ToolCall(models.Model):
     tool = models.CharField(max_length=200)
     arguments = models.TextField(help_text="As the model wrote them.")
     shown = models.JSONField(null=True, blank=True)
-    digest = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64, blank=True, db_default="")
     effect = models.CharField(max_length=16, blank=True)
     status = models.CharField(max_length=16, choices=CallStatus.choices, default=CallStatus.PENDING)
     result = models.TextField(null=True, blank=True)  # noqa: DJ001  null: none yet
@@ -58,6 +58,11 @@ class ToolCall(models.Model):
             models.CheckConstraint(
                 name="call_status_known", condition=Q(status__in=list(CallStatus.values))
             ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["run"], condition=Q(status=CallStatus.WAITING), name="call_waiting"
+            )
         ]
 
     def __str__(self) -> str:

@@ -47,7 +47,7 @@ class Run(models.Model):
     conversation = models.ForeignKey(
         Conversation, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
     )
-    approve = models.BooleanField(default=False)
+    approve = models.BooleanField(default=False, db_default=False)
     output = models.TextField(null=True, blank=True)  # noqa: DJ001  null: no output yet
     structured = models.JSONField(null=True, blank=True)
     error = models.JSONField(null=True, blank=True)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from agents.choices import Home
 
 
+GENERATION = 2  # what this code understands; see ``heartbit_is_for``
+
+
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A run this process now holds.
@@ -72,7 +75,7 @@ async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -
     """Take the named run, else (on the fleet) the next eligible one; None when there is neither."""
     row = await call(
         pool,
-        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s)",
+        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
         (
             run_id,
             claimant.home.value,
@@ -82,6 +85,7 @@ async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -
             task_id,
             claimant.default_model,
             claimant.explicit_model,
+            GENERATION,
         ),
     )
     if row is None:

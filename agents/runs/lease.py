@@ -29,7 +29,7 @@ from agents.events import (
 )
 from agents.loop.ports import Moved, Pending, PendingApproval, PendingTimer, Settled
 from agents.runs.pool import Pool, call
-from agents.runs.transactional import in_one_transaction
+from agents.runs.transactional import CancelledMeanwhileError, in_one_transaction
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ class Lease:
         """Run ``body`` in a thread, in one transaction with the event it returns.
 
         Returns:
-            What ``record`` returns; without the event when the body took too long: it is shut out
-            then and can no longer commit.
+            What ``record`` returns; without the event when the body took too long (it is shut out
+            then and can no longer commit) or the run was cancelled meanwhile.
         """
         work = self._executor.submit(
             in_one_transaction, self._run, self._token, self.last_seq, body
@@ -118,6 +118,8 @@ class Lease:
             row = await self._write("SELECT heartbit_renew(%s, %s) AS token", self._held())
             self._token = row["token"]
             return await self.record()  # it may have committed just before
+        except CancelledMeanwhileError:
+            return await self.record()  # the cancel is in the tail
         except DatabaseError as error:
             # Django wraps the driver's error; the runtime knows that one.
             raise _translated(error.__cause__ or error) from error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
 
-from agents.events import encode
+from agents.events import CancelRequested, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from agents.events import Event
 
 
+class CancelledMeanwhileError(Exception):
+    """The run was cancelled before the transaction could commit."""
+
+
 def in_one_transaction(
     run_id: UUID, token: int, folded: int, body: Callable[[], Event]
 ) -> tuple[Event, dict[str, Any]]:
     """Run ``body`` and journal the event it returns; return both it and the journal's answer.
 
     Raises:
+        CancelledMeanwhileError: Somebody cancelled the run; nothing of ``body`` stays.
         django.db.Error: The lease is lost (SQLSTATE HB001) or the database is away; nothing of
             ``body`` stays.
     """
@@ -38,4 +43,7 @@ def in_one_transaction(
                 [run_id, token, folded, json.dumps([encode(event)], ensure_ascii=False)],
             )
             last_seq, now, tail = cursor.fetchone()
-    return event, {"last_seq": last_seq, "now": now, "tail": json.loads(tail)}
+        missed = json.loads(tail)
+        if any(row["type"] == CancelRequested.type for row in missed):
+            raise CancelledMeanwhileError  # and so undo it: nothing takes effect after a cancel
+    return event, {"last_seq": last_seq, "now": now, "tail": missed}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from agents.llm import factory
+from agents.llm.bridge.known import KNOWN
 from agents.llm.providers import PROVIDERS
 from agents.llm.wrappers.fallback import FallbackModel
 from agents.llm.wrappers.limit import LimitedModel, Limits
 from agents.llm.wrappers.retry import RetryingModel
 from agents.runtime.accounts import Account
+from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import httpx
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from agents.llm.protocol import ChatModel
     from agents.llm.wrappers.limit import Limiter
     from agents.llm.wrappers.retry import RetryPolicy
+
+logger = logging.getLogger(__name__)
 
 LOCAL = "local"
 KEEP = 256
@@ -63,8 +68,13 @@ class Models:
         Raises:
             ConfigurationError: A provider is unknown, or its key is missing or cannot be read.
         """
-        models = tuple([await self._one(name, retry, account_of) for name in names])
-        return models[0] if len(models) == 1 else FallbackModel(models)
+        models = [await self._one(names[0], retry, account_of)]
+        for name in names[1:]:
+            try:
+                models.append(await self._one(name, retry, account_of))
+            except ConfigurationError as error:  # what only might be needed ends no run
+                logger.warning("%s is left out as a fallback: %s", name, error)
+        return models[0] if len(models) == 1 else FallbackModel(tuple(models))
 
     async def _one(self, name: str, retry: RetryPolicy, account_of: AccountOf) -> ChatModel:
         provider = name.partition(":")[0]
@@ -87,10 +97,17 @@ class Models:
             self._adapters.move_to_end((name, account))
             return known
         typed = account is not None and bool(account.base_url)
+        bridged = KNOWN.get(name.partition(":")[0])
+        if typed and bridged is not None and bridged.transport != "shared":
+            raise ConfigurationError(
+                f"The provider {name.partition(':')[0]} takes no base URL from an account: its "
+                "requests do not pass the guard. Leave it empty, or use the provider compatible."
+            )
         model = factory.create(
             name,
             client=self._guarded if typed else self._client,
-            environ=os.environ,
+            # Where somebody typed the address, nothing of the operator's goes along.
+            environ={} if typed else os.environ,
             key=account.key if account is not None else None,
             base_url=account.base_url if account is not None else None,
         )

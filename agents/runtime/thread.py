@@ -20,5 +20,8 @@ def spoken(thread: Sequence[Mapping[str, Any]]) -> list[Message]:
     for run in thread:
         messages.append(UserMessage(run["task"]))
         messages += [UserMessage(text) for text in run["steers"] or ()]
-        messages.append(AssistantMessage(run["output"]))
+        if (
+            run["output"] is not None
+        ):  # else it was interrupted; what was asked was said all the same
+            messages.append(AssistantMessage(run["output"]))
     return messages

@@ -14,7 +14,7 @@ from agents import delegation
 from agents.events import ApprovalRequested, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop.ports import Approved, Ready
-from heartbit_site.base.jsonschema import validate
+from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
@@ -92,7 +92,8 @@ def approval_policy(definition: AgentDefinition, offer: Offer, *, approve: bool)
             case "effects" if spec.effect is not Effect.PURE:
                 return Ask(f"{definition.name} asks before it uses tools that have an effect.")
             case "when" if tool is not None and tool.approval_when is not None:
-                if not validate(tool.approval_when, dict(arguments)):
+                # A rule that cannot be judged is no permission.
+                if fits(tool.approval_when, dict(arguments)) is not False:
                     return Ask(f"{definition.name} asks before it uses {spec.name} like this.")
         return None
 

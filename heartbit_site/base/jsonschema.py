@@ -122,6 +122,19 @@ def validate(schema: Mapping[str, Any], value: object) -> list[str]:
     return list(dict.fromkeys(problems))
 
 
+def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
+    """Whether a value fits; None when that is too much to find out.
+
+    Raises:
+        ConfigurationError: As ``check_schema``.
+    """
+    compiled = _compiled(_canonical(schema))
+    branches = compiled.most_branches
+    if branches > _EXPLAINED_BRANCHES:
+        branches = compiled.branches.count(_depth(value))
+    return None if branches > _JUDGED_BRANCHES else bool(compiled.validator.is_valid(value))
+
+
 def _canonical(schema: Mapping[str, Any]) -> str:
     return json.dumps(dict(schema), sort_keys=True, separators=(",", ":"), allow_nan=False)
 

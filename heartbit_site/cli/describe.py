@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agents import events
-from agents.live.follow import Happened, RunSeen, Streamed, Update
+from agents.live.updates import Happened, RunSeen, Streamed, Update
 
 if TYPE_CHECKING:
     from agents.models import Run

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from agents.live.follow import Update
+    from agents.live.updates import Update
 
 QUIET_SECONDS: Final = 15.0  # a silence after which plain lines say what is going on
 

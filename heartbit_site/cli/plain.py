@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from functools import singledispatch
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agents import events
-from agents.live.follow import Happened, Update
+from agents.live.updates import Happened, Update
 from heartbit_site.cli.output import one_line, seconds
-from heartbit_site.cli.tree import CallView, RunView, Tree, brief_arguments
+from heartbit_site.cli.run_view import CallView, RunView, brief_arguments
+
+if TYPE_CHECKING:
+    from heartbit_site.cli.tree import Tree
 
 NAME_WIDTH: Final = 13
 

@@ -24,8 +24,6 @@ from heartbit_site.config import locate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-URL: Final = "HEARTBIT_URL"
-KEY: Final = "HEARTBIT_API_KEY"
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
 
 Verdict = Literal["approve", "edit", "deny"]
@@ -60,14 +58,16 @@ def server(option: str = "", environ: Mapping[str, str] | None = None) -> Server
     if not url:
         return None
     address = _checked(url, source)
-    key = environ.get(KEY, "").strip()
+    key = environ.get("HEARTBIT_API_KEY", "").strip()
     if not key:
         raise ConfigurationError(
-            f"{source} names the server {address}, but {KEY} is not set: make a key there with "
-            "`heartbit keys create NAME`."
+            f"{source} names the server {address}, but HEARTBIT_API_KEY is not set: make a key "
+            "there with `heartbit keys create NAME`."
         )
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigurationError(f"{KEY} is no API key: it begins with hb_ and has no spaces.")
+        raise ConfigurationError(
+            "HEARTBIT_API_KEY is no API key: it begins with hb_ and has no spaces."
+        )
     return Server(address, key)
 
 
@@ -129,8 +129,9 @@ def _configured(option: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """The first address there is, and who says so."""
     if option.strip():
         return option.strip(), "--url"
-    if environ.get(URL, "").strip():
-        return environ[URL].strip(), URL
+    variable = environ.get("HEARTBIT_URL", "").strip()
+    if variable:
+        return variable, "HEARTBIT_URL"
     file = locate.find(environ=environ)
     return (locate.server_url(file), str(file)) if file is not None else ("", "")
 
@@ -154,7 +155,7 @@ def _checked(url: str, source: str) -> str:
         )
     if parts.username is not None or parts.query or parts.fragment:
         raise ConfigurationError(
-            f"{source} holds more than an address: the key belongs into {KEY}, nothing else."
+            f"{source} holds more than an address: put the key into HEARTBIT_API_KEY."
         )
     if parts.scheme == "http" and host not in _HERE:
         note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")

@@ -12,8 +12,7 @@ from heartbit_site.cli import remote_outcome
 from heartbit_site.cli.output import one_line, write, write_json
 
 if TYPE_CHECKING:
-    from agents.live.follow import Update
-    from agents.models import Run
+    from agents.live.updates import Update
     from heartbit_site.cli.display import Display
 
 
@@ -98,14 +97,12 @@ class RunNamed:
 
 def progress(*, plain_lines: bool) -> Progress:
     """The live tree where there is a terminal for it, else plain lines."""
-    _prepare()
     module = importlib.import_module("heartbit_site.cli.display")
     return Progress(module.progress(plain_lines=plain_lines))
 
 
 def show(run: dict[str, Any], updates: list[dict[str, Any]]) -> None:
     """Print a run as it is now: its tree, then its answer or why there is none."""
-    _prepare()
     load = importlib.import_module
     render, tree_module = load("heartbit_site.cli.render"), load("heartbit_site.cli.tree")
     rich_console, rich_text = load("rich.console"), load("rich.text")
@@ -128,7 +125,7 @@ def show(run: dict[str, Any], updates: list[dict[str, Any]]) -> None:
 
 def decoded(update: dict[str, Any]) -> Update:
     """An update of a server as one of ours."""
-    follow = importlib.import_module("agents.live.follow")
+    updates = importlib.import_module("agents.live.updates")
     entries = importlib.import_module("agents.live.entries")
     events = importlib.import_module("agents.events")
     run_id = UUID(update["run"])
@@ -136,12 +133,12 @@ def decoded(update: dict[str, Any]) -> Update:
         case "run":
             parent = UUID(update["parent"]) if update["parent"] else None
             named = RunNamed(run_id, parent, update["agent"], update["task"])
-            return cast("Update", follow.RunSeen(cast("Run", named)))
+            return cast("Update", updates.RunSeen(named))
         case "event":
             event = events.decode(update["event"], update["payload"])
             at = datetime.fromisoformat(update["at"])
             recorded = events.Recorded(update["seq"], at, event)
-            return cast("Update", follow.Happened(run_id, recorded))
+            return cast("Update", updates.Happened(run_id, recorded))
         case _:
             delta = entries.Delta(
                 turn=update["turn"],
@@ -150,11 +147,4 @@ def decoded(update: dict[str, Any]) -> Update:
                 text=update["text"],
                 kind=update["kind"],
             )
-            return cast("Update", follow.Streamed(run_id, delta))
-
-
-def _prepare() -> None:
-    """The displays of local runs know the tables, though they ask no database here."""
-    begin = importlib.import_module("heartbit_site.cli.begin")
-    environment = importlib.import_module("heartbit_site.environment")
-    begin.set_up_django(environment.read())
+            return cast("Update", updates.Streamed(run_id, delta))

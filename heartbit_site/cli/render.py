@@ -11,10 +11,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from heartbit_site.cli.output import one_line, seconds
-from heartbit_site.cli.tree import CallView, RunView, Tree, brief_arguments
+from heartbit_site.cli.run_view import CallView, RunView, brief_arguments
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from heartbit_site.cli.tree import Tree
 
 SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ASCII_SPINNER: Final = "|/-\\"

@@ -10,6 +10,11 @@ def filled(response: Any) -> dict[str, Any]:
     forms = [response.context["adminform"].form]
     for inline in response.context["inline_admin_formsets"]:
         forms += [inline.formset.management_form, *inline.formset.forms]
+    return values(*forms)
+
+
+def values(*forms: Any) -> dict[str, Any]:
+    """The same of forms that no page has drawn."""
     data: dict[str, Any] = {}
     for form in forms:
         for field in form:

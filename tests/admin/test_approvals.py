@@ -69,7 +69,7 @@ class TestWhatIsShown:
             "http_get waits for approval",
             "https://a.example/",
             "retries",
-            "At most once: never repeated by itself",
+            "outside, and it cannot be taken back",
             "It asks before it uses http_get.",
             f'value="{call.digest}"',
             "Always allow",
@@ -89,7 +89,7 @@ class TestWhatIsShown:
                 assert hidden not in text, url
         text = browser.get(page(call)).content.decode()
         assert "txt.<mark>\\u202e</mark>exe<mark>\\u200b</mark>" in text
-        assert "have 3 characters that cannot be seen" in text
+        assert "Hidden characters in the arguments: 3." in text
         card = browser.get(page(call)).context["page"].cards[0]
         assert json.loads(card.editable) == EVIL, "unedited, it would mean the same"
 
@@ -115,11 +115,14 @@ class TestWhatIsShown:
         response = browser.get(LIST)
         listed = [call.pk for call in response.context["cl"].result_list]
         assert [pk for pk in listed if pk in (first.pk, second.pk)] == [first.pk, second.pk]
-        assert f'href="{page(first)}#call-{first.pk}"' in response.content.decode()
+        link = reverse("admin:agents_toolcall_change", args=[first.pk])
+        assert f'href="{link}"' in response.content.decode()
+        assert browser.get(link).headers["location"] == f"{page(first)}#call-{first.pk}"
         send(browser, first, "approve")
         cancel_run(workspace, second.run_id, reason="enough")
         listed = [call.pk for call in browser.get(LIST).context["cl"].result_list]
         assert not {first.pk, second.pk} & set(listed)
+        assert browser.get(link).headers["location"].startswith(page(first)), "decided meanwhile"
 
     def test_sidebar_and_dashboard_count_them(self, browser: Client, workspace: Workspace) -> None:
         index = reverse("admin:index")

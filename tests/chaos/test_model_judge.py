@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.chaos.model_faults import document, truncation
 from tests.chaos.model_faults.judge import judge
-from tests.chaos.model_faults.modes import BY_NAME, CUT, MODES, Mode
+from tests.chaos.model_faults.modes import BY_NAME, CUT, MODES
 from tests.chaos.model_faults.observed import Case, Observed, Request
-from tests.chaos.model_faults.replies import SCRIPTS
+from tests.chaos.model_faults.scripts import SCRIPTS
+
+if TYPE_CHECKING:
+    from tests.chaos.model_faults.mode import Mode
 
 DOCUMENT = Path(__file__).parents[2] / "docs/architecture/model-faults.md"
-ANSWERED = ("model.answered", {"turn": 1}, 2.0)
+ANSWERED: tuple[str, dict[str, Any], float] = ("model.answered", {"turn": 1}, 2.0)
 
 
 def case(mode: Mode) -> Case:
@@ -45,10 +48,10 @@ def recovered(*, pause: float = 0.1, **changes: Any) -> Observed:
 def called(**changes: Any) -> Observed:
     """A run whose two calls acted, after a first answer that was cut."""
     second: tuple[str, dict[str, Any], float] = ("model.answered", {"turn": 2}, 3.0)
-    turns = (ANSWERED, second, ("run.succeeded", {}, 3.0))
+    end: tuple[str, dict[str, Any], float] = ("run.succeeded", {}, 3.0)
     sound = recovered(
         output="Done.",
-        journal=turns,
+        journal=(ANSWERED, second, end),
         usage=((12, 5, 0, None),) * 2,
         tokens=(24, 10),
         requests=(*asked(1.0, 1.1), Request(1, 1.2)),

@@ -5,13 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from agents.actions.cancel_run import cancel_run
 from agents.models import Run
+from heartbit_site.first_start import default_workspace
+from tests.cli.terminal import PROMPT, Terminal
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
 SIX = 'Six. [[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
+
+
+def abandoned(heartbit: Command) -> Run:
+    """A local run that waits for approval, and whose process was killed."""
+    task = f"{SIX} [[run: {uuid4()}]]"
+    process = heartbit.start("run", task, "--agent", "analyst", "--approve")
+    found = Run.objects.filter(task=task)
+    wait_until(lambda: found.filter(status="waiting").exists(), what="the run waits")
+    process.kill()
+    heartbit.end(process)
+    return found.get()
 
 
 def test_a_run_whose_process_was_killed_goes_on_and_ends(heartbit: Command) -> None:
@@ -30,16 +44,18 @@ def test_a_run_whose_process_was_killed_goes_on_and_ends(heartbit: Command) -> N
     assert "succeeded already: `heartbit result" in over.err
 
 
+def test_a_waiting_run_is_taken_over_and_asked_about_at_the_terminal(heartbit: Command) -> None:
+    run = abandoned(heartbit)
+    with Terminal("resume", str(run.pk)) as terminal:
+        assert '"expression": "6*7"' in terminal.sees(PROMPT)
+        terminal.types("a")
+        assert terminal.ends() == (0, "Done.\n")
+
+
 def test_a_waiting_run_is_decided_while_nobody_is_there_and_then_resumed(
     heartbit: Command,
 ) -> None:
-    task = f"{SIX} [[run: {uuid4()}]]"
-    process = heartbit.start("run", task, "--agent", "analyst", "--approve")
-    found = Run.objects.filter(task=task)
-    wait_until(lambda: found.filter(status="waiting").exists(), what="the run waits")
-    process.kill()
-    heartbit.end(process)
-    run = found.get()
+    run = abandoned(heartbit)
     decided = heartbit("approve", str(run.pk), "--yes")
     assert decided.code == 0
     assert f"`heartbit resume {str(run.pk)[:13]}" in decided.err
@@ -48,11 +64,14 @@ def test_a_waiting_run_is_decided_while_nobody_is_there_and_then_resumed(
 
 
 def test_a_run_that_is_worked_on_is_watched(heartbit: Command) -> None:
-    task = f"slow [[latency: 2500]] [[text: Slept.]] [[run: {uuid4()}]]"
+    task = f"wait [[hang: headers]] [[run: {uuid4()}]]"
     process = heartbit.start("run", task, "--agent", "writer")
     found = Run.objects.filter(task=task)
     wait_until(lambda: found.filter(status="running").exists(), what="the run works")
-    watched = heartbit("resume", str(found.get().pk))
-    assert (watched.code, watched.out) == (0, "Slept.\n")
-    assert f":{process.pid} works on it; this one watches." in watched.err
-    assert heartbit.end(process).out == "Slept.\n"
+    watching = heartbit.start("resume", str(found.get().pk))
+    assert watching.stderr is not None
+    told = watching.stderr.readline()
+    cancel_run(default_workspace(), found.get().pk, reason="test")
+    codes = [heartbit.end(one).code for one in (watching, process)]
+    assert f":{process.pid} works on it; this one watches." in told
+    assert codes == [130, 130]

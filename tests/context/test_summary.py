@@ -151,7 +151,7 @@ def test_given_hostile_content_then_every_line_of_it_is_quoted(content: str, nam
     _, text = asked((UserMessage(content), *replaced, AssistantMessage("end")), 4)
     ours = [line for line in text.splitlines() if not line.startswith(">") and line]
     assert ours == [
-        "The task of the conversation:",
+        "The conversation began with:",
         "What followed, to be summarised:",
         "[1] The assistant:",
         f"It called {name[:64]!r} with:",

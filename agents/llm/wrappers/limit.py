@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agents.llm.messages import ChatRequest, StreamEvent
     from agents.llm.protocol import ChatModel
 
+LONGEST_PAUSE_SECONDS = 3600.0  # whatever a provider asks for, it is asked again after this
 _PAUSE_SECONDS = 1.0  # after a 429 that names no time
 
 
@@ -178,7 +179,8 @@ class LimitedModel:
                     yield event
         except ModelError as error:
             if isinstance(error, RateLimitedError):
-                await self.limiter.pause(self.account, error.retry_after or _PAUSE_SECONDS)
+                wanted = error.retry_after or _PAUSE_SECONDS
+                await self.limiter.pause(self.account, min(wanted, LONGEST_PAUSE_SECONDS))
             if not streamed:
                 await self._settle(tokens, used=0)
             raise

@@ -164,6 +164,7 @@ CREATE OR REPLACE FUNCTION heartbit_converse(
     p_payload jsonb, p_by text)
 RETURNS TABLE (run_id uuid, queue text, is_new boolean, outcome text) LANGUAGE plpgsql AS $$
 DECLARE
+    l agents_run;
     v_live uuid;
     v_held boolean;
 BEGIN
@@ -176,16 +177,27 @@ BEGIN
         RETURN QUERY SELECT v_live, t.queue::text, false, 'new' FROM agents_run t WHERE t.id = v_live;
         RETURN;
     END IF;
-    SELECT t.id INTO v_live FROM agents_run t
+    IF p_key IS NOT NULL THEN
+        SELECT e.run_id INTO v_live FROM agents_runevent e JOIN agents_run t ON t.id = e.run_id
+        WHERE t.conversation_id = p_conversation AND e.type = 'run.steered'
+              AND e.payload ->> 'key' = p_key LIMIT 1;
+        IF FOUND THEN
+            RETURN QUERY SELECT v_live, ''::text, false, 'steered';
+            RETURN;
+        END IF;
+    END IF;
+    SELECT t.* INTO l FROM agents_run t
     WHERE t.conversation_id = p_conversation AND t.finished_at IS NULL
     ORDER BY t.created_at LIMIT 1 FOR NO KEY UPDATE;
     v_held := FOUND;
     IF v_held AND p_policy = 'reject' THEN
-        RETURN QUERY SELECT v_live, ''::text, false, 'refused';
+        RETURN QUERY SELECT l.id, ''::text, false, 'refused';
         RETURN;
-    ELSIF v_held AND p_policy = 'steer' THEN
-        PERFORM heartbit_steer(v_live, p_task, p_by);
-        RETURN QUERY SELECT v_live, ''::text, false, 'steered';
+    -- A run that is being cancelled hears nothing any more, and one that asks nobody must not act
+    -- on a message whose sender wants to be asked: these are answered afterwards.
+    ELSIF v_held AND p_policy = 'steer' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve) THEN
+        PERFORM heartbit_steer(l.id, p_task, p_by, p_key);
+        RETURN QUERY SELECT l.id, ''::text, false, 'steered';
         RETURN;
     END IF;
     RETURN QUERY SELECT s.run_id, s.queue, s.is_new, CASE WHEN v_held THEN 'held' ELSE 'new' END
@@ -198,7 +210,7 @@ BEGIN
     END IF;
 END $$;
 
--- What was said on a conversation before this run: its earlier runs that left an answer.
+-- What was said on a conversation before this run: its earlier runs, if they ever began.
 CREATE OR REPLACE FUNCTION heartbit_history(r agents_run)
 RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -210,16 +222,25 @@ BEGIN
                        WHERE e.run_id = h.id AND e.type = 'run.steered')) ORDER BY h.created_at), '[]')
         FROM agents_run h
         WHERE h.conversation_id = r.conversation_id AND h.created_at < r.created_at
-              AND h.finished_at IS NOT NULL AND h.output IS NOT NULL);
+              AND h.finished_at IS NOT NULL AND h.started_at IS NOT NULL);
 END $$;
 
 -- ------------------------------------------------------------------------------------------ claim
+
+-- Whether a worker of this generation understands a run. The first one knows no approvals, no
+-- conversations and no snapshots of the second format: it would run a call that nobody approved.
+CREATE OR REPLACE FUNCTION heartbit_is_for(r agents_run, p_knows int)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN p_knows >= 2 OR (NOT r.approve AND r.conversation_id IS NULL AND (
+        SELECT v.snapshot ->> 'format' FROM agents_agentversion v WHERE v.id = r.version_id) = '1');
+END $$;
 
 -- Take the named run if it is queued and due (waiting for its row lock), else the next eligible run
 -- of these queues. No row: nothing to do.
 CREATE OR REPLACE FUNCTION heartbit_claim(
     p_run uuid, p_home text, p_queues text[], p_worker bigint, p_worker_name text, p_task_id text,
-    p_default_model text, p_explicit_model text DEFAULT '')
+    p_default_model text, p_explicit_model text DEFAULT '', p_knows int DEFAULT 1)
 RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, parent_id uuid,
                root_id uuid, queue text, model text, model_override text, lease_token bigint,
                last_seq int, events jsonb, approve boolean, history jsonb) LANGUAGE plpgsql AS $$
@@ -227,12 +248,12 @@ DECLARE r agents_run;
 BEGIN
     SELECT * INTO r FROM agents_run t
     WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
-          AND t.available_at <= clock_timestamp() FOR NO KEY UPDATE;
+          AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows) FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         IF p_home <> 'fleet' THEN RETURN; END IF;
         SELECT * INTO r FROM agents_run t
         WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = ANY (p_queues)
-              AND t.available_at <= clock_timestamp()
+              AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
         ORDER BY t.priority DESC, t.available_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN RETURN; END IF;
     END IF;
@@ -355,13 +376,17 @@ BEGIN
     END IF;
     IF r.parent_id IS NULL THEN
         IF r.conversation_id IS NULL OR r.available_at = heartbit_held() THEN RETURN NULL; END IF;
+        -- Locked as it is chosen: one that is being cancelled meanwhile is looked at again, and
+        -- passed over.
+        SELECT t.* INTO v_next FROM agents_run t
+        WHERE t.conversation_id = r.conversation_id AND t.status = 'queued'
+              AND t.available_at = heartbit_held()
+        ORDER BY t.created_at LIMIT 1 FOR NO KEY UPDATE;
+        IF NOT FOUND THEN RETURN NULL; END IF;
         UPDATE agents_run
         SET available_at = clock_timestamp(),
             rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
-        WHERE id = (SELECT t.id FROM agents_run t
-                    WHERE t.conversation_id = r.conversation_id AND t.status = 'queued'
-                          AND t.available_at = heartbit_held()
-                    ORDER BY t.created_at LIMIT 1) RETURNING * INTO v_next;
+        WHERE id = v_next.id RETURNING * INTO v_next;
         IF v_next.home = 'local' THEN
             PERFORM pg_notify('heartbit', 'ring:' || v_next.id || ':' || v_next.root_id);
         END IF;
@@ -514,16 +539,19 @@ END $$;
 -- ----------------------------------------------------------------------------------------- people
 
 -- Tell a live run something; its next model call sees it.
-CREATE OR REPLACE FUNCTION heartbit_steer(p_run uuid, p_text text, p_by text)
+CREATE OR REPLACE FUNCTION heartbit_steer(p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
     SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
     IF r.id IS NULL OR r.finished_at IS NOT NULL THEN
         RAISE EXCEPTION 'The run has %: start a new one.', coalesce(r.status, 'gone') USING ERRCODE = 'HB005';
+    ELSIF r.cancel_requested THEN
+        RAISE EXCEPTION 'The run is being cancelled: start a new one.' USING ERRCODE = 'HB005';
     END IF;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
-        'type', 'run.steered', 'payload', jsonb_build_object('text', p_text, 'by', p_by))));
+        'type', 'run.steered', 'payload', jsonb_build_object(
+            'text', p_text, 'by', p_by, 'key', p_key))));
     UPDATE agents_run SET last_seq = last_seq + 1 WHERE id = p_run;
 END $$;
 
@@ -537,7 +565,12 @@ DECLARE
     r agents_run;
     c agents_toolcall;
     d agents_decision;
+    v_parent uuid;
 BEGIN
+    SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
+    IF v_parent IS NOT NULL THEN
+        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE;
+    END IF;
     SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
     SELECT * INTO d FROM agents_decision WHERE run_id = p_run AND call_id = p_call;
     IF FOUND THEN
@@ -561,6 +594,13 @@ BEGIN
          grant_id, at)
     VALUES (p_run, p_call, p_digest, p_runs_digest, p_verdict, p_arguments, p_reason, p_user, p_by,
             p_via, p_grant, clock_timestamp());
+    -- The last decision of a sub-agent gives its orchestrator's patience the time back that people took.
+    UPDATE agents_wait p SET expires_at = p.expires_at + (clock_timestamp() - w.created_at)
+    FROM agents_wait w
+    WHERE p.run_id = v_parent AND p.key = 'child:' || p_run AND p.resolved_at IS NULL
+          AND w.run_id = p_run AND w.key = 'approval:' || p_call
+          AND NOT EXISTS (SELECT 1 FROM agents_wait o WHERE o.run_id = p_run AND o.id <> w.id
+                          AND o.kind = 'approval' AND o.resolved_at IS NULL);
     RETURN heartbit_resolve_wait(p_run, 'approval:' || p_call, jsonb_build_object(
         'subject', c.tool, 'status', p_verdict, 'digest', p_runs_digest, 'arguments', p_arguments,
         'reason', p_reason, 'by', p_by));
@@ -622,6 +662,9 @@ BEGIN
              LEFT JOIN agents_run c
                  ON c.id = CASE WHEN t.kind = 'child' THEN split_part(t.key, ':', 2)::uuid END
              WHERE t.resolved_at IS NULL AND t.expires_at <= clock_timestamp()
+                   -- While a sub-agent waits for a person its orchestrator's patience stands still.
+                   AND NOT EXISTS (SELECT 1 FROM agents_wait a WHERE a.run_id = c.id
+                                   AND a.kind = 'approval' AND a.resolved_at IS NULL)
              ORDER BY t.run_id, t.id LIMIT p_limit LOOP
         v_ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
             'subject', coalesce(w.agent, w.key), 'run', w.child, 'status', 'expired'));

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from tests.chaos.model_faults.modes import CUT, GRACE_SECONDS, MODES, Mode
+from tests.chaos.model_faults.mode import GRACE_SECONDS, Mode
+from tests.chaos.model_faults.modes import CUT, MODES
 
 _SHOWN_CHARACTERS = 200
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.chaos.model_faults.modes import Mode
+    from tests.chaos.model_faults.mode import Mode
     from tests.chaos.model_faults.observed import Case, Observed
 
 ENDINGS = ("run.succeeded", "run.failed", "run.cancelled", "run.quarantined")

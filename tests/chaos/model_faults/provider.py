@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from tests.chaos.model_faults import wire
-from tests.chaos.model_faults.replies import SCRIPTS, Asked, Hang, Reset, Step
+from tests.chaos.model_faults.replies import Asked, Hang, Reset, Step
+from tests.chaos.model_faults.scripts import SCRIPTS
 from tests.chaos.model_faults.wire import Answer, Dialect
 
 #: mode/dialect/route/serial, and for a truncation the answer's kind and the offset.

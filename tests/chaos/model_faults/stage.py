@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
-    from tests.chaos.model_faults.modes import Mode, Where
+    from tests.chaos.model_faults.mode import Mode, Where
     from tests.chaos.model_faults.wire import Dialect
 
 AGENT = "faulty"
 TOKENS_PER_MINUTE = 10_000_000  # so that what an answer used is settled as well
+LEASE_SECONDS = 10.0  # as installed: a busy machine is no dead worker, and not what is tested here
 LOOK_EVERY = 0.05
 STUCK_AFTER = 20.0  # seconds beyond the longest that a mode may take
 #: Providers of the openai dialect that stand for the places where no provider is.
@@ -204,11 +205,13 @@ def stage(directory: Path) -> Iterator[Stage]:
             "GEMINI_BASE_URL": f"{places['garbage']}/v1",
             "CHAOS_EFFECTS_URL": effects.url,
             "HEARTBIT_EXTRA_APPS": agent_tools.__package__ or "",
+            "HEARTBIT_LEASE_SECONDS": str(LEASE_SECONDS),
             "HEARTBIT_HTTP_ALLOW": ",".join(url.partition("//")[2] for url in urls),
         }
         allow = environment["HEARTBIT_HTTP_ALLOW"]
         registry.discover([agent_tools])
-        with mock.patch.dict(os.environ, environment), override_settings(HEARTBIT_HTTP_ALLOW=allow):
+        changed = override_settings(HEARTBIT_HTTP_ALLOW=allow, HEARTBIT_LEASE_SECONDS=LEASE_SECONDS)
+        with mock.patch.dict(os.environ, environment), changed:
             yield Stage(places, ledger, effects_ledger, environment)
 
 

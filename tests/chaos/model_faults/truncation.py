@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tests.chaos.model_faults import wire
-from tests.chaos.model_faults.modes import CUT, Mode
+from tests.chaos.model_faults.modes import CUT
 from tests.chaos.model_faults.replies import Asked, cut_answer
 from tests.chaos.model_faults.wire import DIALECTS, Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from tests.chaos.model_faults.mode import Mode
 
 KINDS = ("text", "calls")
 #: What says nothing and may be missing; the other dialect's end mark is needed.

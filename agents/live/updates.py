@@ -1,0 +1,62 @@
+"""What a reader of a run tree is told, from near (``follow``) or from afar (the API). Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.events import Recorded
+    from agents.live.entries import Delta
+
+
+class RunNamed(Protocol):
+    """What every reader may know of a run: a row has it, and so has what a server says."""
+
+    @property
+    def pk(self) -> Any:
+        """Its id, a UUID."""
+        ...
+
+    @property
+    def parent_id(self) -> UUID | None:
+        """The run that delegated to it."""
+        ...
+
+    @property
+    def agent(self) -> str:
+        """Who does it."""
+        ...
+
+    @property
+    def task(self) -> str:
+        """What is to be done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunSeen:
+    """A run of the tree, when it is first seen and whenever its row changed."""
+
+    run: RunNamed
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event of a run's journal."""
+
+    run_id: UUID
+    recorded: Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Text of a model call that is under way."""
+
+    run_id: UUID
+    delta: Delta
+
+
+Update = RunSeen | Happened | Streamed
