@@ -23,6 +23,7 @@ from agents.events import (
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run, WorkerHeartbeat
 from agents.models import ToolCall as Call
+from agents.runs.claims import GENERATION
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class Held:
             defaults={"home": Home.FLEET, "queues": ["agents"], "slots": 5, "lease_seconds": 3600},
         )
         claimed = sql(
-            "SELECT * FROM heartbit_claim(%s, 'fleet', '{agents}', %s, 'test:1', 'task', %s)",
-            *(run_id, worker.pk, MODEL),
+            "SELECT * FROM heartbit_claim(%s, 'fleet', '{agents}', %s, 'test:1', 'task', %s, '', %s)",
+            *(run_id, worker.pk, MODEL, GENERATION),
         )
         assert claimed["run_id"] == run_id
         self.token = claimed["lease_token"]
