@@ -71,7 +71,7 @@ class ModelDelayed:
         key: The timer's wait.
         reason: One sentence for a person.
         delay_seconds: How long.
-        counted: Whether it was a failed attempt; waiting for Heartbit's own limiter is none.
+        attempts: Failed attempts before it; waiting for Heartbit's own limiter is none.
     """
 
     type: ClassVar[str] = "model.delayed"
@@ -79,7 +79,7 @@ class ModelDelayed:
     key: str
     reason: str
     delay_seconds: float
-    counted: bool = True
+    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True)

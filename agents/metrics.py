@@ -1,9 +1,8 @@
-"""What agents have done, and what a run took: figures for every surface.
+"""What agents have done: figures for every surface. ``agents.outcome`` has those of one run.
 
 Usage::
 
     rows = agents_with_metrics(workspace)      # three queries, however many agents there are
-    result = result_of(run)                    # the form of agents.results
 """
 
 from __future__ import annotations
@@ -16,16 +15,14 @@ from django.db.models import Avg, Count, F, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
-from agents import results
 from agents.choices import LIVE, TERMINAL, RunStatus
-from agents.models import Agent, Run, ToolCall
+from agents.models import Agent, Run
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
     from uuid import UUID
 
-    from agents.results import TaskResult
     from heartbit_site.base.models import Workspace
 
 AgentState = Literal["idle", "busy", "error", "stopped"]
@@ -107,7 +104,7 @@ def _overview(agent: Any, runs: dict[str, Any], usage: dict[int, dict[str, Any]]
         average_seconds=average.total_seconds() if average is not None else None,
         input_tokens=spent.get("input_tokens", 0),
         output_tokens=spent.get("output_tokens", 0),
-        cost_usd=_cost(spent),
+        cost_usd=cost_of(spent),
         uptime_seconds=max(0.0, uptime),
         last_activity=max(
             filter(None, (runs.get("last_created"), runs.get("last_finished"), spent.get("last"))),
@@ -154,12 +151,13 @@ def _usage(workspace: Workspace, name: str) -> dict[int, dict[str, Any]]:
         .annotate(agent_id=Subquery(agents.values("version__agent")))
         .filter(agent_id__isnull=False)
         .values("agent_id")
-        .annotate(**_SUMS, last=Max("at"))
+        .annotate(**SUMS, last=Max("at"))
     )
     return {row["agent_id"]: row for row in spent}
 
 
-_SUMS: dict[str, Any] = {
+#: What to ask of usage entries; ``cost_of`` reads the cost from it.
+SUMS: dict[str, Any] = {
     "calls": Count("pk"),
     "unpriced": Count("pk", filter=Q(cost_usd__isnull=True)),
     "input_tokens": Sum("input_tokens", default=0),
@@ -168,46 +166,9 @@ _SUMS: dict[str, Any] = {
 }
 
 
-def _cost(spent: dict[str, Any]) -> Decimal | None:
+def cost_of(spent: dict[str, Any]) -> Decimal | None:
+    """US dollars from ``SUMS``; 0 without a model call, None as soon as a price is unknown."""
     if spent.get("unpriced"):
         return None
     cost: Decimal = spent.get("cost_usd", Decimal(0))
     return cost
-
-
-def result_of(run: Run) -> TaskResult:
-    """What a run that has ended gave; what it took is that of its whole tree.
-
-    Raises:
-        ValueError: It has not ended.
-    """
-    error = run.error.get("message") if isinstance(run.error, dict) else None
-    text = run.output or ""
-    if not text and isinstance(run.error, dict):
-        text = str(run.error.get("partial") or "")
-    return results.build(
-        run.status, text=text, data=run.structured, error=error, metrics=run_metrics(run)
-    )
-
-
-def run_metrics(run: Run) -> results.Metrics:
-    """What a run took until now; of a root: with its sub-agents."""
-    tree = Q(root_id=run.root_id) if run.parent_id is None else Q(pk=run.pk)
-    runs = Run.objects.filter(tree).order_by().values("pk")
-    spent = UsageEntry.objects.filter(run_id__in=runs).aggregate(**_SUMS)
-    end = run.finished_at or timezone.now()
-    started = run.started_at or end
-    cost = _cost(spent)
-    return results.Metrics(
-        duration_ms=_milliseconds(end - run.created_at),
-        queued_ms=_milliseconds(started - run.created_at),
-        model_calls=spent["calls"],
-        tool_calls=ToolCall.objects.filter(run__in=runs).count(),
-        input_tokens=spent["input_tokens"],
-        output_tokens=spent["output_tokens"],
-        cost_usd=None if cost is None else f"{cost.normalize():f}",
-    )
-
-
-def _milliseconds(span: timedelta) -> int:
-    return max(0, round(span.total_seconds() * 1000))

@@ -1,59 +1,65 @@
-"""A run's result in its long form (``agents.results``), read from its rows."""
+"""What a run gave and what it took, read from its rows. Its figures are those of its whole tree.
+
+Usage::
+
+    result = result_of(run)      # the form of agents.results
+    metrics = metrics_of(run)    # until now, of a run that has not ended
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Q
+from django.utils import timezone
 
+from agents.metrics import SUMS, cost_of
 from agents.models import Run, ToolCall
 from agents.results import Metrics, TaskResult, build
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import timedelta
 
 
 def result_of(run: Run) -> TaskResult:
-    """The result of a run that has ended.
+    """What a run that has ended gave.
 
     Its metrics are those of its whole tree when it is a root, else its own.
 
     Raises:
-        ValueError: The run has not ended.
+        ValueError: It has not ended.
     """
-    message = run.error.get("message") if isinstance(run.error, dict) else None
+    error = run.error if isinstance(run.error, dict) else {}
     return build(
         run.status,
         text=run.output or "",
         data=run.structured,
-        error=message,
+        error=error.get("message"),
         metrics=metrics_of(run),
     )
 
 
 def metrics_of(run: Run) -> Metrics:
-    """What a run has taken so far; the cost is None as soon as that of one call is unknown."""
-    mine = Q(root_id=run.pk) if run.parent_id is None else Q(pk=run.pk)
-    ids = list(Run.objects.filter(mine).values_list("pk", flat=True))
-    used = UsageEntry.objects.filter(run_id__in=ids).aggregate(
-        calls=Count("pk"),
-        unknown=Count("pk", filter=Q(cost_usd__isnull=True)),
-        read=Sum("input_tokens", default=0),
-        written=Sum("output_tokens", default=0),
-        cost=Sum("cost_usd"),
-    )
-    known = used["calls"] and not used["unknown"]
+    """What a run took until now; of a root: with its sub-agents.
+
+    The cost is None as soon as the price of one model call is unknown.
+    """
+    tree = Q(root_id=run.root_id) if run.parent_id is None else Q(pk=run.pk)
+    runs = Run.objects.filter(tree).order_by().values("pk")
+    spent = UsageEntry.objects.filter(run_id__in=runs).aggregate(**SUMS)
+    end = run.finished_at or timezone.now()
+    cost = cost_of(spent)
     return Metrics(
-        duration_ms=_milliseconds(run.started_at, run.finished_at),
-        queued_ms=_milliseconds(run.created_at, run.started_at),
-        model_calls=used["calls"],
-        tool_calls=ToolCall.objects.filter(run_id__in=ids).count(),
-        input_tokens=used["read"],
-        output_tokens=used["written"],
-        cost_usd=str(used["cost"]) if known else None,
+        duration_ms=_milliseconds(end - run.created_at),
+        queued_ms=_milliseconds((run.started_at or end) - run.created_at),
+        model_calls=spent["calls"],
+        tool_calls=ToolCall.objects.filter(run__in=runs).count(),
+        input_tokens=spent["input_tokens"],
+        output_tokens=spent["output_tokens"],
+        cost_usd=None if cost is None else f"{cost.normalize():f}",
     )
 
 
-def _milliseconds(begin: datetime | None, end: datetime | None) -> int:
-    return round((end - begin).total_seconds() * 1000) if begin and end else 0
+def _milliseconds(span: timedelta) -> int:
+    return max(0, round(span.total_seconds() * 1000))

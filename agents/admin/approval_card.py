@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from agents.admin import words
-from agents.admin.hidden_text import parts, visible
+from agents.admin.hidden_text import parts
 from agents.querysets import shown_tool
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -91,7 +92,7 @@ def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
         since=since(call),
         arguments=arguments,
         hidden=sum(part.escaped for a in arguments for part in (*a.name, *a.value)),
-        editable=mine.arguments if mine and mine.arguments else visible(pretty_json(values)),
+        editable=mine.arguments if mine and mine.arguments else readable_json(values),
         is_here=call.run_id == here,
         refused=mine,
     )

@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString
 
 from agents.admin import queries, words
 from agents.admin.approval_card import since
-from agents.admin.hidden_text import visible
 from agents.models import ToolCall
 from agents.querysets import shown_tool
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, pretty_json
+from heartbit_site.base.admin.themed import ReadOnlyAdmin
+from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -75,7 +75,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
         """The tool and the beginning of its arguments."""
-        arguments = visible(pretty_json((call.shown or {}).get("arguments", {})))
+        arguments = readable_json((call.shown or {}).get("arguments", {}))
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),

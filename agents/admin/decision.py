@@ -10,10 +10,10 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
 from agents.admin import words
-from agents.admin.hidden_text import visible
 from agents.choices import Verdict
 from agents.models import Decision, ToolCall
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

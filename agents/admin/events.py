@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from agents import events
-from agents.admin.hidden_text import visible
 from agents.admin.words import counted, duration, money
 from agents.choices import Verdict
-from heartbit_site.base.admin.themed import Tone, pretty_json
+from heartbit_site.base.admin.themed import Tone
+from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,7 +62,7 @@ def line(row: RunEvent, *, began: datetime, tools: dict[str, str]) -> Line:
     text = said.text[:_PREVIEW] + " …" if len(said.text) > _PREVIEW else said.text
     said = Said(said.title, text, said.icon, said.tone, said.note)
     since = f"+{duration(row.at - began)}"
-    return Line(row.seq, row.type, row.at, since, said, visible(pretty_json(row.payload)))
+    return Line(row.seq, row.type, row.at, since, said, readable_json(row.payload))
 
 
 def _say(event: events.Event, tools: dict[str, str]) -> Said:
@@ -114,7 +114,7 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
             return Said(title, icon="hourglass_top", tone="primary")
         case events.ApprovalRequested(call_id=call_id):
             title = f"{_name(call_id, tools)} waits for approval"
-            text = f"{event.reason}\n{visible(pretty_json(event.arguments))}"
+            text = f"{event.reason}\n{readable_json(event.arguments)}"
             return Said(title, text, "back_hand", "warning", _words(event.effect))
         case events.WaitResolved(key=key, value=value):
             return _resolved(key, value, tools)

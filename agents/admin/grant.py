@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from agents.admin import words
-from agents.admin.hidden_text import visible
 from agents.choices import TERMINAL
 from agents.models import Grant
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
+from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
-from agents.choices import LIVE, CallStatus, RunStatus, WaitKind
+from agents.choices import LIVE, RunStatus, WaitKind
 from agents.models import (
     Agent,
     BlackboardEntry,
@@ -22,6 +22,7 @@ from agents.models import (
     Wait,
     WorkerHeartbeat,
 )
+from agents.querysets import calls_waiting
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
@@ -73,22 +74,12 @@ def calls(run_id: UUID) -> list[ToolCall]:
 
 
 def waiting_calls() -> QuerySet[ToolCall]:
-    """As ``agents.querysets.calls_waiting``, of every workspace, with ``asked_at``."""
-    decided = Decision.objects.filter(run=OuterRef("run"), call_id=OuterRef("call_id"))
+    """The tool calls of every workspace that wait for a person, with ``asked_at``."""
     asked = Wait.objects.filter(
         run=OuterRef("run"), call_id=OuterRef("call_id"), kind=WaitKind.APPROVAL
     )
-    return (
-        ToolCall.objects.filter(
-            run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
-            status=CallStatus.WAITING,
-            shown__isnull=False,
-        )
-        .exclude(Exists(decided))
-        .annotate(asked_at=Subquery(asked.values("created_at")[:1]))
-        .select_related("run__workspace", "run__version__agent")
-        .order_by("id")
-    )
+    waiting = calls_waiting().annotate(asked_at=Subquery(asked.values("created_at")[:1]))
+    return waiting.select_related("run__workspace")
 
 
 def decisions(run_id: UUID) -> dict[str, Decision]:

@@ -10,9 +10,9 @@ from django.utils import timezone
 from agents.admin import queries, words
 from agents.admin.approval_card import card, decided
 from agents.admin.events import Line, line
-from agents.admin.hidden_text import visible
 from agents.choices import LIVE, RunStatus
 from heartbit_site.base.admin.themed import pretty_json
+from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
     from datetime import datetime

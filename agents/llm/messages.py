@@ -107,6 +107,8 @@ class ChatRequest:
             tool is called (``Profile.tools == "constrained_json"``); others never see them.
         reasoning_effort: How long the model shall think: ``none`` not at all, empty as it likes.
             Sent where the model's profile allows it and left out where it does not.
+        attempts: Attempts at this very call that were made before, in an earlier slice of its run:
+            wrappers that try again count them.
     """
 
     system: str
@@ -119,6 +121,7 @@ class ChatRequest:
     timeout_seconds: float = 600.0
     examples: tuple[Message, ...] = ()
     reasoning_effort: ReasoningEffort = ""
+    attempts: int = 0
 
     def with_tools(
         self,

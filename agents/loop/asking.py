@@ -32,7 +32,11 @@ ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and noth
 
 
 class Asking:
-    """Asks the model of one run."""
+    """Asks the model of one run.
+
+    Attributes:
+        restarts: How often the last answer was begun anew.
+    """
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Asking:
         self._definition = definition
         self._ports = ports
         self._limits = limits
+        self.restarts = 0
         schema = definition.response_schema
         self._respond = None if schema is None else respond.definition(schema)
 
@@ -74,6 +79,7 @@ class Asking:
             )
 
     async def _stream(self, turn: int, request: ChatRequest) -> Completion:
+        self.restarts = 0
         self._restart(turn)
         completion: Completion | None = None
         async for event in self._ports.model.stream(request):
@@ -81,6 +87,7 @@ class Asking:
                 case Completion():
                     completion = event
                 case Restarted():
+                    self.restarts += 1
                     self._restart(turn)
                 case _:
                     if isinstance(event, TextDelta):
@@ -129,6 +136,7 @@ class Asking:
             stop=definition.stop,
             reasoning_effort=definition.reasoning_effort,
             timeout_seconds=max(1.0, self._limits.seconds_left()),
+            attempts=self._state.attempts,
         )
 
     async def _summarize(self) -> None:

@@ -104,7 +104,7 @@ class Slice:
             key=f"timer:{state.delays}",
             reason=str(error),
             delay_seconds=min(error.retry_after, LONGEST_PAUSE_SECONDS),
-            counted=not own_limiter,
+            attempts=self._asking.restarts + (not own_limiter),
         )
         return "suspended" if await self._journaled.suspend(PendingTimer(delayed)) else None
 

@@ -176,8 +176,8 @@ class RunState:
         match event:
             case ModelAnswered():
                 self._answered(event)
-            case ModelDelayed(counted=counted):
-                self.attempts += counted
+            case ModelDelayed(attempts=attempts):
+                self.attempts += attempts
                 self.delays += 1
             case ContextSummarized(upto=upto, text=text, usage=usage):
                 conversation = tuple(self.conversation)

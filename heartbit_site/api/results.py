@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from agents.choices import TERMINAL
 from agents.events import RunSucceeded
-from agents.metrics import result_of as find_result
 from agents.models import RunEvent
+from agents.outcome import result_of as find_result
 
 if TYPE_CHECKING:
     from agents.models import Run

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.start_run import find_agent
 from agents.metrics import AgentOverview, agents_with_metrics
+from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.escape import readable_json
 from heartbit_site.cli.output import one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.waiting import short_id

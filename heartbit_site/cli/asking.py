@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from agents.errors import InvalidEditError
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.visible_text import compact_json, readable_json
 from heartbit_site.cli import editor, keyboard
 from heartbit_site.cli.choices import Approve, Choice, Deny, Edit
-from heartbit_site.cli.escape import compact_json, readable_json
 from heartbit_site.cli.output import note
 from heartbit_site.cli.question import KEYS, question
 

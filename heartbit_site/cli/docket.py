@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.asking import Asking
 from heartbit_site.cli.choices import Approve, Choice
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
-from heartbit_site.cli.escape import compact_json, visible
+from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table

@@ -8,8 +8,8 @@ from agents.choices import RunStatus
 from agents.events import RunSucceeded
 from agents.models import Run, RunEvent
 from agents.querysets import tree
+from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import describe, errors
-from heartbit_site.cli.escape import readable_json
 from heartbit_site.cli.output import note, write, write_json
 
 if TYPE_CHECKING:

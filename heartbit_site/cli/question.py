@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
-from heartbit_site.cli.escape import readable_json, visible
+from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

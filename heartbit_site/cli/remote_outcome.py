@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import errors
-from heartbit_site.cli.escape import readable_json
 from heartbit_site.cli.output import note, write, write_json
 
 if TYPE_CHECKING:

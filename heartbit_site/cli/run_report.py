@@ -6,8 +6,8 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from agents.choices import TERMINAL
-from agents.metrics import result_of, run_metrics
 from agents.models import Decision, Run, ToolCall
+from agents.outcome import metrics_of, result_of
 from agents.querysets import find_run, shown_tool, tree
 from heartbit_site.cli import describe
 from heartbit_site.cli.errors import OK
@@ -39,7 +39,7 @@ def show_run(text: str, *, as_json: bool) -> int:
         (call, decisions.get((call.run_id, call.call_id)))
         for call in ToolCall.objects.filter(run__in=shown).select_related("run").order_by("id")
     ]
-    metrics = run_metrics(run)
+    metrics = metrics_of(run)
     if as_json:
         ended = run.status in TERMINAL
         write_json(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.escape import readable_json, visible
+from heartbit_site.cli.escape import visible
 from heartbit_site.cli.output import one_line, seconds, write, write_json
 from heartbit_site.cli.question import EFFECTS
 from heartbit_site.cli.table import print_table

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, ValidationError
 
 from agents.choices import RunStatus
-from agents.events import ContextSummarized, ModelAnswered
-from agents.models import BlackboardEntry, Run, RunEvent
-from agents.querysets import tree
+from agents.models import BlackboardEntry, Run
+from agents.outcome import metrics_of
 from heartbit_site.library.result import AnswerError, Event, Result, Usage
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from heartbit_site.library.result import Status
-
-_ASKED = (ModelAnswered.type, ContextSummarized.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +50,12 @@ class Ending:
 
 def read(run_id: UUID) -> Ending:
     """How a run ended that has ended."""
-    runs = tree(run_id)
-    usage = Usage(sum(run.input_tokens for run in runs), sum(run.output_tokens for run in runs))
-    answers = RunEvent.objects.filter(run__root_id=run_id, type__in=_ASKED)
-    costs = list(answers.values_list("payload__cost_usd", flat=True))
-    cost = None if None in costs else sum(map(Decimal, costs), Decimal(0))
+    run = Run.objects.get(pk=run_id)
+    metrics = metrics_of(run)
+    usage = Usage(metrics.input_tokens, metrics.output_tokens)
+    cost = None if metrics.cost_usd is None else Decimal(metrics.cost_usd)
     entries = BlackboardEntry.objects.filter(root_id=run_id).values_list("key", "value")
-    return Ending(Run.objects.get(pk=run_id), usage, cost, dict(entries))
+    return Ending(run, usage, cost, dict(entries))
 
 
 def _typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:

@@ -55,7 +55,8 @@ class Held:
             defaults={"home": Home.FLEET, "queues": ["agents"], "slots": 5, "lease_seconds": 3600},
         )
         claimed = sql(
-            "SELECT * FROM heartbit_claim(%s, 'fleet', '{agents}', %s, 'test:1', 'task', %s, '', %s)",
+            "SELECT * FROM heartbit_claim("
+            "%s, 'fleet', '{agents}', %s, 'test:1', 'task', %s, '', %s)",
             *(run_id, worker.pk, MODEL, GENERATION),
         )
         assert claimed["run_id"] == run_id

@@ -1,48 +1,20 @@
-"""What a text hides is shown, and what it says stays the same."""
+"""A page marks what a text hid."""
 
 from __future__ import annotations
 
-import json
-
-import pytest
-
-from agents.admin.hidden_text import is_hidden, parts, visible
+from agents.admin.hidden_text import Part, parts
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        *("\u202e", "\u2066", "\u200f", "\u061c"),  # directions
-        *("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad"),  # no width
-        *("\x00", "\x1b", "\x07", "\x7f", "\x9b", "\r"),  # controls
-        *("\u00a0", "\u2003", "\u3000", "\u2028"),  # spaces that are no space
-        *("\u115f", "\u3164", "\u2800", "\u034f", "\ufe0f"),  # letters that draw nothing
-        *("\U000e0041", "\U000e0100", "\ue000", "\ud800"),  # tags, variations, private, halves
-    ],
-)
-def test_what_cannot_be_seen_becomes_its_code(hidden: str) -> None:
-    assert is_hidden(hidden)
-    shown = visible(f"a{hidden}b")
-    assert shown.isascii()
-    assert json.loads(f'"{shown}"') == f"a{hidden}b"
-    assert [part.escaped for part in parts(f"a{hidden}b")] == [False, True, False]
+def test_a_hidden_character_is_a_part_of_its_own() -> None:
+    assert parts("a\u202e\x1bb") == [
+        Part("a", escaped=False),
+        Part("\\u202e", escaped=True),
+        Part("\\u001b", escaped=True),
+        Part("b", escaped=False),
+    ]
+    assert parts("e" + "\u0301" * 4)[-1] == Part("\\u0301", escaped=True)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "plain", "two\n\tlines", "Größe", "日本語", "é", "עברית", "🙂"]
-)
-def test_what_can_be_seen_stays_as_it_is(text: str) -> None:
-    assert visible(text) == text
-    assert not any(part.escaped for part in parts(text))
-
-
-def test_marks_that_climb_over_the_lines_above_become_their_codes() -> None:
-    assert visible("e\u0301\u0301\u0301") == "e\u0301\u0301\u0301"
-    assert visible("e" + "\u0301" * 5) == "e" + "\u0301" * 3 + "\\u0301\\u0301"
-
-
-def test_json_means_the_same_afterwards() -> None:
-    value = {"a\u200bb": ["\\u202e", "\u202e", "C:\\\u202eexe", "\x1b[2J", "x\U000e0041\n"]}
-    shown = visible(json.dumps(value, ensure_ascii=False, indent=2))
-    assert "\u202e" not in shown
-    assert json.loads(shown) == value
+def test_a_text_that_hides_nothing_is_one_part() -> None:
+    assert parts("Größe:\n\t日本語") == [Part("Größe:\n\t日本語", escaped=False)]
+    assert parts("") == []

@@ -1,10 +1,10 @@
-from __future__ import annotations
+"""Nothing hides in a line of a terminal."""
 
-import json
+from __future__ import annotations
 
 import pytest
 
-from heartbit_site.cli.escape import compact_json, readable_json, visible
+from heartbit_site.cli.escape import visible
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,3 @@ from heartbit_site.cli.escape import compact_json, readable_json, visible
 )
 def test_nothing_hides_in_a_line(text: str, shown: str) -> None:
     assert visible(text) == shown
-
-
-def test_json_stays_the_same_value_and_shows_everything() -> None:
-    value = {"b": ["\u202e\x1b]0;x\x07", {"\u200b": "é\n"}], "a": 1.5, "tag": "\U000e0041\ud800"}
-    for text in (readable_json(value), compact_json(value)):
-        assert json.loads(text) == value
-        assert text.replace("\n", "").isprintable()
-    assert list(json.loads(readable_json(value))) == ["b", "a", "tag"]
-    assert '"é\\n"' in readable_json(value)

@@ -13,8 +13,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents.metrics import agents_with_metrics, result_of
+from agents.metrics import agents_with_metrics
 from agents.models import Agent, Run
+from agents.outcome import metrics_of, result_of
 from heartbit_site.base.models import UsageEntry
 from tests.cli.conftest import HEARTBIT
 
@@ -109,6 +110,23 @@ def test_a_result_has_the_common_form(workspace: Workspace) -> None:
     bad = result_of(ran(agent, "failed", cost=None)).as_dict()
     assert (bad["status"], bad["error"]) == ("failure", "It broke.")
     assert bad["metrics"]["cost_usd"] is None
+    live = ran(agent, "queued")
+    assert metrics_of(live).model_calls == 1
+    with pytest.raises(ValueError, match="queued"):
+        result_of(live)
+
+
+def test_a_root_takes_what_its_tree_takes_and_a_sub_agent_what_it_takes_itself(
+    workspace: Workspace,
+) -> None:
+    agent = Agent.objects.select_related("workspace").get(workspace=workspace, name="writer")
+    root, free = ran(agent, "succeeded"), ran(agent, "succeeded", cost="0")
+    Run.objects.filter(pk=free.pk).update(parent=root, root=root)
+    free.refresh_from_db()
+    assert (metrics_of(root).model_calls, metrics_of(root).cost_usd) == (2, "0.5")
+    assert (metrics_of(free).model_calls, metrics_of(free).cost_usd) == (1, "0")
+    UsageEntry.objects.filter(run_id=free.pk).update(cost_usd=None)
+    assert metrics_of(root).cost_usd is None, "a part of it is unknown"
 
 
 def test_agents_tools_and_runs_are_listed_and_shown(heartbit: Command) -> None:

@@ -236,6 +236,14 @@ async def test_backoff_doubles_to_its_limit_with_full_jitter() -> None:
     assert naps.seconds == [0.25, 0.5, 1.0, 1.5, 1.5]
 
 
+async def test_attempts_of_an_earlier_slice_count() -> None:
+    scripted = ScriptedModel(lambda _request: OverloadedError("busy"))
+    request = replace(ask("Hello."), attempts=2)
+    with pytest.raises(OverloadedError):
+        await collect(retrying(scripted, Naps(), max_retries=3), request)
+    assert len(scripted.requests) == 2, "one, and the only retry that is left"
+
+
 async def test_a_passed_date_names_no_time_so_backoff_counts() -> None:
     naps = Naps()
     scripted = ScriptedModel([RateLimitedError("slow", retry_after=0.0), "Done."])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import pytest
 
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import Home, RunStatus
-from agents.events import ContextSummarized, ModelAnswered, ModelDelayed
+from agents.events import ContextSummarized, ModelAnswered
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent
 from agents.runtime import host as host_module
@@ -19,7 +18,6 @@ from heartbit_site.base import orm
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.models import ProviderAccount, UsageEntry
 from tests.runtime.conftest import Studio
-from tests.runtime.deciding import happened
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
@@ -57,21 +55,6 @@ async def test_retries_end(studio: Studio, agent: Create, wire_server: WireServe
     run = await studio.run("[[error: 500]] [[text: Never.]]")
     assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
     assert wire_server.stats()["requests"] - before == 3
-
-
-async def test_a_long_pause_holds_no_worker(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(agent)
-    run_id = await studio.start(
-        "[[error: 429 retry_after=11 times=1]] [[text: Back.]] [[run: long]]"
-    )
-    await happened(studio, run_id, ModelDelayed)
-    began = time.monotonic()
-    waiting = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-    assert (waiting.status, waiting.worker_id) == (RunStatus.WAITING, None)
-    assert studio.host.process.in_flight == 0
-    run = await wait_for_end(run_id, studio.host.window)
-    assert run.output == "Back."
-    assert 10 < time.monotonic() - began < 14, "as long as the server said, and one sweep"
 
 
 async def test_the_next_model_answers_when_the_first_fails(studio: Studio, agent: Create) -> None:

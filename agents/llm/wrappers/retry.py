@@ -65,7 +65,7 @@ class RetryingModel:
         """See ``ChatModel.stream``; raises the last attempt's error."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.timeout_seconds
-        retries = 0
+        retries = request.attempts
         while True:
             attempt = replace(request, timeout_seconds=max(0.0, deadline - loop.time()))
             try:
