@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from agents import events
 from agents.admin.words import counted, duration, money
 from agents.choices import Verdict
-from heartbit_site.base.admin.themed import Tone
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:

@@ -14,7 +14,12 @@ TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(:[?-][^}]*)?\}")
-SECRETS = {"POSTGRES_PASSWORD", "VALKEY_PASSWORD", "HEARTBIT_SECRET_KEY", "HEARTBIT_ENCRYPTION_KEYS"}
+SECRETS = {
+    "POSTGRES_PASSWORD",
+    "VALKEY_PASSWORD",
+    "HEARTBIT_SECRET_KEY",
+    "HEARTBIT_ENCRYPTION_KEYS",
+}
 
 
 def test_the_services_are_there() -> None:

@@ -29,8 +29,7 @@ Five rules explain nearly all of it:
    `retry_base_delay_ms` to `retry_max_delay_ms`, or the one the provider names. What another try
    cannot change, and an answer that is too large, is not.
 3. **A long pause holds no worker.** Up to 10 s are waited in place. For longer ones the run is
-   `waiting` on a timer, for at most an hour at a time; each one counts as one of the retries, and
-   the short ones begin anew after it.
+   `waiting` on a timer, for at most an hour at a time; the attempts before it count after it.
 4. **A tool call that makes no sense is the model's to mend.** It gets the reason as the call's
    result and is asked on; the tool does not run.
 5. **`timeout_seconds` ends everything**, at most {grace:g} s late. Waiting without a worker does
