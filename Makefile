@@ -44,8 +44,9 @@ bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
 	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 lock: ## Pin all dependencies anew (needs uv)
-	uv pip compile pyproject.toml --all-extras --python-version 3.11 --generate-hashes \
-		--no-header --no-annotate --no-emit-index-url --quiet --output-file requirements.lock
+	uv pip compile pyproject.toml --extra local --extra dev --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		--quiet --output-file requirements.lock
 
 $(STAMP): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { \
