@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from agents.llm.messages import ToolCall
     from agents.models import RunEvent
+    from heartbit_site.base.admin.themed import Tone
 
 _PREVIEW = 1_200  # characters; the whole text is in the payload below it
 

@@ -112,11 +112,12 @@ def replace(
         ValueError: There is no such part.
     """
     first, replaced = _parts(messages, upto)
-    room = _limit(replaced) - MESSAGE_OVERHEAD - of_text(HEADING) - 1
+    kept = tuple(message for message in replaced if message is task)
+    gone = tuple(message for message in replaced if message is not task)
+    room = _limit(gone) - MESSAGE_OVERHEAD - of_text(HEADING) - 1
     room = max(_MIN_TEXT_TOKENS, room) * BYTES_PER_TOKEN
     shown, _ = truncate(clean_text(text).strip(), room)
     summary = UserMessage(f"{HEADING}\n\n{shown}")
-    kept = tuple(message for message in replaced if message is task)
     return (first, summary, *kept, *without_thinking(messages[upto:]))
 
 

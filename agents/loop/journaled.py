@@ -35,6 +35,8 @@ class JournaledState:
     async def transact(self, body: Callable[[], Event], *, timeout_seconds: float) -> None:
         """Run a tool and journal its result in one transaction (see ``Journal.transact``)."""
         async with self._order:
+            if self.state.cancel_reason is not None:
+                return  # a parallel write told us; no tail will, so nothing would undo it
             for recorded in await self._journal.transact(body, timeout_seconds=timeout_seconds):
                 self.state.fold(recorded)
 

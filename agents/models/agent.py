@@ -66,6 +66,7 @@ class Agent(models.Model):
     reasoning_effort = models.CharField(
         max_length=8,
         blank=True,
+        default="",
         db_default="",
         choices=ReasoningEffort.choices,
         help_text="How long a reasoning model thinks. Empty: the provider's default.",
@@ -156,7 +157,9 @@ class Agent(models.Model):
         default=True, db_default=True, help_text="A stopped agent takes no new runs."
     )
     enabled_at = models.DateTimeField(db_default=Now(), editable=False)
-    origin = models.CharField(max_length=16, blank=True, db_default="", editable=False)
+    origin = models.CharField(
+        max_length=16, blank=True, default="", db_default="", editable=False
+    )
     current_version = models.ForeignKey(
         "AgentVersion",
         null=True,
@@ -192,6 +195,7 @@ class ToolBinding(models.Model):
     approval = models.CharField(
         max_length=8,
         blank=True,
+        default="",
         db_default="",
         choices=BindingApproval.choices,
         help_text="Whether its calls wait for a person. Empty: as the agent says.",

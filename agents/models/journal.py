@@ -43,7 +43,7 @@ class ToolCall(models.Model):
     tool = models.CharField(max_length=200)
     arguments = models.TextField(help_text="As the model wrote them.")
     shown = models.JSONField(null=True, blank=True)
-    digest = models.CharField(max_length=64, blank=True, db_default="")
+    digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     effect = models.CharField(max_length=16, blank=True)
     status = models.CharField(max_length=16, choices=CallStatus.choices, default=CallStatus.PENDING)
     result = models.TextField(null=True, blank=True)  # noqa: DJ001  null: none yet

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.asking import Asking
-from heartbit_site.cli.choices import Approve, Choice
+from heartbit_site.cli.choices import Approve, Choice, Edit
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
@@ -116,10 +117,17 @@ async def _decide_all(
             continue
         decided.append(call)
         if not as_json:
-            write(f"{said.removesuffix('.')}: {compact_json(dict(call.arguments))}")
+            write(f"{said.removesuffix('.')}: {compact_json(_running(call, choice))}")
     if as_json:
         write_json({"decided": [described(call) for call in decided]})
     return code
+
+
+def _running(call: WaitingCall, choice: Choice) -> object:
+    """The arguments that were decided about: with an edit, the new ones."""
+    if isinstance(choice, Edit):
+        return parse_untrusted_json(choice.arguments)
+    return dict(call.arguments)
 
 
 async def _ask_all(calls: Sequence[WaitingCall], desk: Desk) -> None:

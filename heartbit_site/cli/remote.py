@@ -1,4 +1,4 @@
-"""Which server the run commands talk to: --url, HEARTBIT_URL, or `[server] url` of heartbit.toml.
+"""Which server the run commands talk to: --url, HEARTBIT_URL, or `[server] url` of a named file.
 
 Usage::
 
@@ -6,12 +6,16 @@ Usage::
     calls = remote.waiting(server)       # what waits for a person, as `heartbit approve --json`
     remote.decide(server, calls[0], "approve")
 
+A file that nobody named, ./heartbit.toml, may have come with a repository: it never says where a key
+is sent.
+
 Nothing here, or in what it loads, knows Django: a remote command needs no database and starts fast.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
@@ -23,8 +27,10 @@ from heartbit_site.config import locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
+_UNNAMED: Final = f"./{locate.NAME}"
 
 Verdict = Literal["approve", "edit", "deny"]
 
@@ -42,22 +48,35 @@ class Server:
     key: str = field(repr=False)
 
 
-def server(option: str = "", environ: Mapping[str, str] | None = None) -> Server | None:
+def server(
+    option: str | None = None,
+    file: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+) -> Server | None:
     """The server to talk to; None: the database of this installation is meant.
 
     Args:
-        option: What ``--url`` says; it wins.
+        option: What ``--url`` says; it wins. Empty: this installation. None: it was not given.
+        file: What ``--config`` names.
         environ: Where HEARTBIT_URL, HEARTBIT_API_KEY and HEARTBIT_CONFIG are looked up; the
             process's environment if None.
 
     Raises:
-        ConfigurationError: The address cannot be used, or there is no key.
+        ConfigurationError: The address cannot be used, there is no key, or the address is that of
+            a file which nobody named.
     """
     environ = os.environ if environ is None else environ
-    url, source = _configured(option, environ)
+    url, source = _configured(option, file, environ)
     if not url:
         return None
     address = _checked(url, source)
+    if source == _UNNAMED:
+        raise ConfigurationError(
+            f"{source} names the server {address}: say --url {shlex.quote(address)}, or "
+            f"HEARTBIT_CONFIG={locate.NAME}, to send your key there; or --url '' to use this "
+            "installation."
+        )
     key = environ.get("HEARTBIT_API_KEY", "").strip()
     if not key:
         raise ConfigurationError(
@@ -67,6 +86,10 @@ def server(option: str = "", environ: Mapping[str, str] | None = None) -> Server
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ConfigurationError(
             "HEARTBIT_API_KEY is no API key: it begins with hb_ and has no spaces."
+        )
+    if urlsplit(address).scheme == "http" and urlsplit(address).hostname not in _HERE:
+        note(
+            f"The API key goes to {address} unencrypted: use https:// unless the network is yours."
         )
     return Server(address, key)
 
@@ -125,15 +148,20 @@ def decide(
     return decided
 
 
-def _configured(option: str, environ: Mapping[str, str]) -> tuple[str, str]:
+def _configured(
+    option: str | None, file: Path | None, environ: Mapping[str, str]
+) -> tuple[str, str]:
     """The first address there is, and who says so."""
-    if option.strip():
+    if option is not None:
         return option.strip(), "--url"
     variable = environ.get("HEARTBIT_URL", "").strip()
     if variable:
         return variable, "HEARTBIT_URL"
-    file = locate.find(environ=environ)
-    return (locate.server_url(file), str(file)) if file is not None else ("", "")
+    found = locate.find(file, environ)
+    if found is None:
+        return "", ""
+    named = file is not None or environ.get("HEARTBIT_CONFIG", "").strip()
+    return locate.server_url(found), str(found) if named else _UNNAMED
 
 
 def _checked(url: str, source: str) -> str:
@@ -157,6 +185,4 @@ def _checked(url: str, source: str) -> str:
         raise ConfigurationError(
             f"{source} holds more than an address: put the key into HEARTBIT_API_KEY."
         )
-    if parts.scheme == "http" and host not in _HERE:
-        note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")
     return full.rstrip("/")

@@ -7,9 +7,9 @@ from typing import Any, Final
 import typer
 
 URL: Final[Any] = typer.Option(
-    "",
+    None,
     "--url",
     metavar="URL",
-    help="Talk to this server; else HEARTBIT_URL, or [server] url of heartbit.toml.",
+    help="Talk to this server ('': to none); else HEARTBIT_URL, or [server] url of HEARTBIT_CONFIG.",
     show_default=False,
 )

@@ -25,6 +25,7 @@ class CallView:
     """One tool call.
 
     Attributes:
+        arguments: What the model wrote; what a person wrote instead, once they did.
         asked: Whether it waits for a person's decision.
         decided: What was decided and by whom, e.g. `approved by alice`.
         granted: Whether it ran by a standing permission.
@@ -193,6 +194,7 @@ class RunView:
         if call is not None:
             call.asked, call.status = False, "pending"
             call.decided = decision(event.value)
+            call.arguments = edited(event.value) or call.arguments
         if not self.waits and self.status == "waiting":
             self.status = "queued"
 
@@ -244,6 +246,11 @@ def decision(value: dict[str, Any]) -> str:
     if status == "edited":
         status = "approved with other arguments"
     return " by ".join(filter(None, (status, by)))
+
+
+def edited(value: dict[str, Any]) -> str:
+    """What runs instead of what the model wrote, as JSON; empty when that itself was approved."""
+    return str(value.get("arguments") or "") if value.get("status") == "edited" else ""
 
 
 def brief_arguments(call: CallView) -> str:

@@ -30,22 +30,27 @@ class ConfigFileError(ConfigurationError):
     Attributes:
         file: The file's name as a person gave it.
         problems: What is wrong, from the top of the file down.
+        cut: Whether there are more that were not looked for.
     """
 
-    def __init__(self, file: str, problems: list[Problem]) -> None:
+    def __init__(self, file: str, problems: list[Problem], *, cut: bool = False) -> None:
         self.file = file
         self.problems = tuple(sorted(set(problems)))
+        self.cut = cut
         lines = self.lines
-        more = len(lines) - 1
-        rest = f" (and {more} more: `heartbit config check {file}` lists them)" if more else ""
+        more = len(self.problems) - 1
+        count = f"at least {more + 1}" if cut else more
+        rest = f" (and {count} more: `heartbit config check {file}` lists them)" if more else ""
         super().__init__(f"{lines[0]}{rest}")
 
     @property
     def lines(self) -> list[str]:
-        """Each problem as ``file:line:column: sentence``."""
-        return [
+        """Each problem as ``file:line:column: sentence``; the last line says if there are more."""
+        found = [
             f"{self.file}:{problem.line}:{problem.column}: {problem.message}"
             if problem.line
             else f"{self.file}: {problem.message}"
             for problem in self.problems
         ]
+        more = f"{self.file}: There are more than these {len(found)} problems: mend them first."
+        return [*found, more] if self.cut else found

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.errors import ConfigurationError
 
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 NAME: Final = "heartbit.toml"
 MAX_BYTES: Final = 1_000_000
+MAX_DOTS: Final = 1_000  # in a line: the time for a dotted key grows with their square
+
+
+class TooManyDotsError(ValueError):
+    """A line has more than ``MAX_DOTS`` dots."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"line {line} has more than {MAX_DOTS:,} dots")
 
 
 def find(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Path | None:
@@ -67,6 +76,20 @@ def read_text(path: Path) -> str:
     return text.replace("\r\n", "\n")
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """What a text says.
+
+    Raises:
+        TooManyDotsError: A line could keep ``tomllib`` busy for hours.
+        ValueError: It is no TOML; ``tomllib``'s message ends with the place.
+        RecursionError: Its values are nested too deeply.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_DOTS:
+            raise TooManyDotsError(number)
+    return tomllib.loads(text)
+
+
 def server_url(path: Path) -> str:
     """`[server] url` of a file, empty if it has none; nothing else in it is looked at.
 
@@ -74,7 +97,7 @@ def server_url(path: Path) -> str:
         ConfigurationError: The file cannot be read, or is no TOML.
     """
     try:
-        content = tomllib.loads(read_text(path))
+        content = parse_toml(read_text(path))
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is no TOML ({error}): `heartbit config check {path}` says more."

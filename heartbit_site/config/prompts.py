@@ -50,6 +50,8 @@ class Files:
         file = (folder / name).resolve()
         if File(name).is_absolute() or not file.is_relative_to(folder):
             raise ValueError(f'is "{name}", which leads out of the folder of this file')
+        if file.exists() and not file.is_file():  # reading a pipe would wait for its writer
+            raise ValueError(f'names "{name}", which is no file')
         try:
             text = rules.storable(read_text(file))
         except ConfigurationError as error:

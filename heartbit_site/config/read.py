@@ -10,13 +10,13 @@ The names of tools are checked too, so Django has to be set up; nothing asks the
 from __future__ import annotations
 
 import re
-import tomllib
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.config import agreement, complaints, prompts
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
-from heartbit_site.config.locate import NAME, read_text
+from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
 from heartbit_site.config.sections import (
     AgentSection,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
 
+MOST_PROBLEMS: Final = 200  # nobody mends more at once, and a wrong megabyte has 100,000
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _TABLES: Final[dict[str, type[Section]]] = {
     "provider": ProviderSection,
@@ -64,22 +65,24 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
         ConfigFileError: It cannot be used.
     """
     try:
-        content = tomllib.loads(text)
+        content = parse_toml(text)
         places = positions(text)
+    except TooManyDotsError as error:
+        problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
+        raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
     except ValueError as error:  # tomllib's own, or a number of thousands of digits
         raise ConfigFileError(name, [_malformed(str(error), text)]) from None
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
     files = prompts.Files(folder)
-    found = [*_table_complaints(content), *agreement.check(content), *files.check(content)]
+    every = chain(_table_complaints(content), agreement.check(content), files.check(content))
+    found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
-        raise ConfigFileError(
-            name,
-            [
-                Problem(*_nearest(path, places), f"{_label(path, content)} {_sentence(message)}")
-                for path, message in found
-            ],
-        )
+        problems = [
+            Problem(*_nearest(path, places), f"{_label(path, content)} {_sentence(message)}")
+            for path, message in found[:MOST_PROBLEMS]
+        ]
+        raise ConfigFileError(name, problems, cut=len(found) > MOST_PROBLEMS)
     return build(content, files.texts)
 
 

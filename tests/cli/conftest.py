@@ -57,8 +57,9 @@ class Command:
         """Start it; `end` waits for it."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
+        standard: dict[str, Any] = {"cwd": ROOT, **pipes}
         return subprocess.Popen(
-            [HEARTBIT, *arguments], cwd=ROOT, env=environment, text=True, **(pipes | options)
+            [HEARTBIT, *arguments], env=environment, text=True, **(standard | options)
         )
 
     def end(self, process: subprocess.Popen[str], *, seconds: float = 60) -> Ended:

@@ -95,6 +95,8 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     name = str(run.pk)
     edited = heartbit("approve", name, "1.0", "--edit", '{"expression": "2+3"}')
     assert (edited.code, edited.err) == (0, "")
+    said = 'Approved calculate of analyst with other arguments: {"expression": "2+3"}\n'
+    assert edited.out == said
     digest = mine[1]["digest"]
     denied = heartbit("approve", name, "1.1", "--deny", "not now", "--digest", digest, "--json")
     assert denied.json["decided"][0]["call"] == "1.1"

@@ -4,23 +4,31 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli import checkup_models, checkup_work, doctor
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
+from heartbit_site.first_start import DEFAULT_WORKSPACE
 from tests.accounts.provider_server import models, provider_server
 from tests.cli.conftest import NO_MODEL
 
 if TYPE_CHECKING:
-    import pytest
-
     from heartbit_site.base.models import Workspace
     from tests.cli.conftest import Command
     from tests.fleet import Worker
 
 
-def test_a_sound_installation(heartbit: Command, worker: Worker) -> None:
+@pytest.fixture
+def alone(database: None) -> None:
+    """What other tests left in the installation does not count."""
+    ProviderAccount.objects.update(enabled=False)
+    Agent.objects.exclude(workspace__slug=DEFAULT_WORKSPACE).update(enabled=False)
+
+
+def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) -> None:
     with provider_server(models("gpt-6-sol")) as provider:
         ended = heartbit("doctor", "--json", env={"OPENAI_BASE_URL": provider.url})
     assert ended.code == 0, ended.out
@@ -35,7 +43,7 @@ def test_a_sound_installation(heartbit: Command, worker: Worker) -> None:
     }
 
 
-def test_each_problem_comes_with_its_mend(heartbit: Command) -> None:
+def test_each_problem_comes_with_its_mend(alone: None, heartbit: Command) -> None:
     env = {"REDIS_URL": "redis://127.0.0.1:9/0", "HEARTBIT_PROVIDER": "opnai", **NO_MODEL}
     ended = heartbit("doctor", env=env)
     assert (ended.code, ended.err) == (1, "")

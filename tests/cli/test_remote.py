@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from agents.models import Agent, Run, RunEvent
-from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError
 from heartbit_site.base.models.api_key import SCOPES
 from heartbit_site.cli import remote, remote_keys, remote_outcome, remote_table, render
 from heartbit_site.cli.errors import CommandError
@@ -280,18 +280,18 @@ def test_another_web_server_is_told_apart(afar: Afar, web: WebServer) -> None:  
     ("option", "variable", "expected"),
     [
         ("http://localhost:1", "http://localhost:2", "http://localhost:1"),
-        ("", "http://localhost:2/", "http://localhost:2"),
-        ("", "", "http://localhost:3"),
+        (None, "http://localhost:2/", "http://localhost:2"),
+        (None, "", "http://localhost:3"),
         ("heartbit.example", "", "https://heartbit.example"),
     ],
 )
 def test_the_option_wins_then_the_variable_then_the_file(
-    tmp_path: Path, option: str, variable: str, expected: str
+    tmp_path: Path, option: str | None, variable: str, expected: str
 ) -> None:
     file = tmp_path / "heartbit.toml"
     file.write_text('[server]\nurl = "http://localhost:3"\n')
     environ = {"HEARTBIT_CONFIG": str(file), "HEARTBIT_API_KEY": "hb_a_b", "HEARTBIT_URL": variable}
-    found = remote.server(option, environ)
+    found = remote.server(option, environ=environ)
     assert found is not None
     assert found.url == expected
     assert "hb_a_b" not in repr(found)
@@ -300,11 +300,60 @@ def test_the_option_wins_then_the_variable_then_the_file(
 def test_without_an_address_the_database_is_meant(tmp_path: Path) -> None:
     file = tmp_path / "heartbit.toml"
     file.write_text("")
-    assert remote.server("", {"HEARTBIT_CONFIG": str(file)}) is None
+    assert remote.server(environ={"HEARTBIT_CONFIG": str(file)}) is None
+
+
+@pytest.mark.parametrize("key", [{"HEARTBIT_API_KEY": "hb_a_b"}, {}])
+def test_given_a_server_in_a_file_nobody_named_then_the_key_is_not_sent_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: dict[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "heartbit.toml"
+    file.write_text('[server]\nurl = "https://evil.example/$(id)"\n')
+    with pytest.raises(ConfigurationError) as refused:
+        remote.server(environ=key)
+    assert str(refused.value) == (
+        "./heartbit.toml names the server https://evil.example/$(id): say --url "
+        "'https://evil.example/$(id)', or HEARTBIT_CONFIG=heartbit.toml, to send your key there; or "
+        "--url '' to use this installation."
+    )
+    assert remote.server("", environ=key) is None
+    file.write_text('[server]\nurl = "https://heartbit.example"\n')
+    keyed = {"HEARTBIT_API_KEY": "hb_a_b"}
+    named = [
+        remote.server(environ={**keyed, "HEARTBIT_CONFIG": "heartbit.toml"}),
+        remote.server(None, file, environ=keyed),
+        remote.server("https://heartbit.example", environ=keyed),
+        remote.server(environ={**keyed, "HEARTBIT_URL": "https://heartbit.example"}),
+    ]
+    assert named == [Server("https://heartbit.example", "hb_a_b")] * 4
+    file.write_text('[provider]\nname = "openai"\n')
+    assert remote.server(environ=key) is None
+
+
+@pytest.mark.parametrize(
+    "command", [["submit", "x"], ["status"], ["result", "x"], ["cancel", "x"], ["approve"]]
+)
+def test_given_a_server_in_a_cloned_folder_then_every_command_stops_and_run_does_not_care(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heartbit: Command
+) -> None:
+    (tmp_path / "heartbit.toml").write_text('[server]\nurl = "https://evil.example"\n')
+    monkeypatch.chdir(tmp_path)
+    ended = heartbit.end(heartbit.start(*command, cwd=tmp_path))
+    assert (ended.code, ended.out) == (3, "")
+    assert "./heartbit.toml names the server https://evil.example: say" in ended.err
+
+
+def test_a_run_in_this_process_asks_no_server(heartbit: Command, tmp_path: Path) -> None:
+    (tmp_path / "heartbit.toml").write_text('[server]\nurl = "https://evil.example"\n')
+    ended = heartbit.end(heartbit.start("run", "x [[text: Here.]]", cwd=tmp_path))
+    assert (ended.code, ended.out) == (0, "Here.\n")
+    local = heartbit.end(heartbit.start("status", "--url", "", "--last", "1", cwd=tmp_path))
+    assert local.code == 0
 
 
 def test_a_key_in_the_clear_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
-    remote.server("http://heartbit.example", {"HEARTBIT_API_KEY": "hb_a_b"})
+    remote.server("http://heartbit.example", environ={"HEARTBIT_API_KEY": "hb_a_b"})
     assert "unencrypted" in capsys.readouterr().err
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 from agents import events
@@ -100,6 +101,35 @@ def test_a_call_waits_for_a_person_until_somebody_decides() -> None:
     assert "(approved with other arguments by alice)" in shown[1]
     build.event(ROOT, events.ToolFinished("1.0", "ok", "sent", "pure", 1, grant=7), 4)
     assert "(by a standing permission)" in told(build)[-1]
+
+
+def test_a_delegation_that_a_person_edited_names_those_who_really_work() -> None:
+    build = Builder()
+    build.seen(ROOT, "orchestrator")
+    build.event(ROOT, started())
+    asked = {"tasks": [{"agent": name, "task": "x"} for name in ("analyst", "researcher")]}
+    build.event(ROOT, answered(1, ("delegate_task", json.dumps(asked))))
+    requested = events.ApprovalRequested("1.0", "delegate_task", asked, "pure", "d", "It asks.")
+    build.event(ROOT, requested)
+    instead = json.dumps({"tasks": [{"agent": "writer", "task": "y"}]})
+    value = {"status": "edited", "by": "alice", "arguments": instead}
+    build.event(ROOT, events.WaitResolved("approval:1.0", value))
+    build.event(ROOT, events.CallWaiting("1.0", ("child:1",)))
+    build.seen(ONE, "writer", ROOT, "y")
+    assert told(build)[-1] == "orchestrator  waits for writer"
+    shown = [line.plain for line in render(build.tree, Canvas(100, START))]
+    assert "waits for writer" in shown[0]
+    assert "delegate_task writer (approved with other arguments by alice)" in shown[1]
+    build.event(ROOT, events.ToolFinished("1.0", "ok", "Done.", "pure", 3))
+    assert told(build)[-1] == "orchestrator  has the results of writer"
+
+
+def test_a_call_that_was_approved_as_it_was_keeps_its_arguments() -> None:
+    build = Builder()
+    asks(build)
+    value = {"status": "approved", "by": "alice", "arguments": None}
+    build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
+    assert build.tree.runs[ROOT].calls[0].arguments == '{"to": "all"}'
 
 
 def test_a_run_that_is_cancelled_asks_nobody_any_more() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -267,6 +268,41 @@ def test_the_error_itself_is_one_sentence_that_says_how_many_more_there_are() ->
     )
 
 
+def test_given_hundreds_of_mistakes_then_the_first_ones_are_told_and_that_there_are_more() -> None:
+    text = "".join(f"key_{number} = 1\n" for number in range(50_000))
+    with pytest.raises(ConfigFileError) as caught:
+        parse(text)
+    lines = caught.value.lines
+    assert len(caught.value.problems) == 200
+    assert len(lines) == 201
+    assert lines[199].startswith("heartbit.toml:200:1: key_199 ")
+    assert lines[200] == ("heartbit.toml: There are more than these 200 problems: mend them first.")
+    assert "(and at least 200 more: " in str(caught.value)
+    just = "".join(f"key_{number} = 1\n" for number in range(200))
+    assert len(problems(just)) == 200
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a{} = 1", "[a{}]", "[[a{}]]", "x = {{ a{} = 1 }}"],
+    ids=["key", "header", "array", "inline"],
+)
+def test_given_a_line_with_thousands_of_dots_then_it_is_refused_before_it_costs_hours(
+    line: str, tmp_path: Path
+) -> None:
+    text = "\n" + line.format(".a" * 400_000)
+    [told] = problems(text)
+    assert told == "heartbit.toml:2:1: The line has more than 1,000 dots: break it up."
+    (tmp_path / "f").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"line 2 has more than 1,000 dots"):
+        server_url(tmp_path / "f")
+
+
+def test_given_a_line_with_a_thousand_dots_then_it_is_read() -> None:
+    prompt = "." * 1_000
+    assert parse(A.replace('"p"', f'"{prompt}"')).agents[0].columns["system_prompt"] == prompt
+
+
 def test_a_key_is_never_repeated_in_the_complaint() -> None:
     assert "hunter2" not in " ".join(problems('[provider]\nname = "openai"\ntoken = "hunter2"\n'))
 
@@ -295,7 +331,8 @@ def test_given_a_prompt_file_then_its_text_is_the_prompt(tmp_path: Path) -> None
         ("/etc/passwd", "which leads out of the folder of this file"),
         ("link", "which leads out of the folder of this file"),
         ("missing", "names a file that cannot be used"),
-        (".", "names a file that cannot be used"),
+        (".", 'names ".", which is no file'),
+        ("pipe", 'names "pipe", which is no file'),
         ("empty", "which is empty"),
         ("latin1", "is not UTF-8"),
         ("x\\u0000", "holds a NUL character"),
@@ -309,6 +346,7 @@ def test_given_a_prompt_file_that_cannot_be_used_then_it_is_refused(
     (tmp_path / "secret").write_text("s")
     (folder / "link").symlink_to(tmp_path / "secret")
     (folder / "empty").write_text(" \n")
+    os.mkfifo(folder / "pipe")
     (folder / "latin1").write_bytes(b"\xe9")
     text = A.replace('system_prompt = "p"', f'system_prompt_file = "{name}"')
     [line] = problems(text, folder)

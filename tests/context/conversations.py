@@ -52,6 +52,16 @@ def _called(draw: st.DrawFn, turn: int, *, last: bool) -> list[Message]:
     return [AssistantMessage(text, calls, draw(THINKING)), *results]
 
 
+@st.composite
+def threads(draw: st.DrawFn) -> tuple[Conversation, Message]:
+    """What was said in earlier runs, a run's own task, and what it has done: with that task."""
+    messages: list[Message] = []
+    for _ in range(draw(st.integers(0, 4))):
+        messages += [UserMessage(draw(TEXT)), AssistantMessage(draw(TEXT))]
+    task, *work = draw(conversations(max_turns=6))
+    return (*messages, task, *work), task
+
+
 def open_calls(messages: Conversation) -> set[str]:
     """The calls without a result at the end; fails where the conversation is not valid."""
     waiting: set[str] = set()

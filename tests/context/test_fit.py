@@ -27,7 +27,7 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
 )
-from tests.context.conversations import Conversation, conversations, open_calls
+from tests.context.conversations import Conversation, conversations, open_calls, threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +120,46 @@ def test_given_a_window_then_it_is_the_longest_run_of_newest_groups(
         assert estimate_all((*fitted, *groups[index - 1])) > tokens
 
 
+@given(threads(), ANY)
+@settings(max_examples=100, deadline=None)
+def test_given_a_task_on_a_thread_when_fitted_then_it_stays_and_the_rules_hold(
+    thread: tuple[Conversation, Message], strategy: Strategy
+) -> None:
+    messages, task = thread
+    fitted = fit(messages, strategy, task=task)
+    assert [message for message in fitted if message is task] == [task]
+    assert open_calls(fitted) == open_calls(messages)
+    assert fitted[0] == messages[0]
+    assert in_order(without_thinking(fitted), without_thinking(messages))
+    assert in_order(without_thinking(least(messages)), without_thinking(fitted))
+    assert fit(fitted, strategy, task=task) == fitted
+
+
+@given(threads(), LIMITED)
+@settings(max_examples=100, deadline=None)
+def test_given_a_task_on_a_thread_then_the_budget_is_kept_or_only_the_least_and_it_are(
+    thread: tuple[Conversation, Message], strategy: Strategy
+) -> None:
+    messages, task = thread
+    fitted = fit(messages, strategy, task=task)
+    if spent(fitted, strategy) > budget(strategy):
+        plain = without_thinking(least(messages))
+        assert without_thinking(fitted) in (plain, with_task(messages, task))
+
+
+def with_task(messages: Conversation, task: Message) -> Conversation:
+    """The least that is kept of a thread: its first message, the task, and the newest part."""
+    groups = split(messages)
+    index = newest(groups)
+    kept = [
+        message
+        for place, group in enumerate(groups)
+        if place in (0, *range(index, len(groups))) or group[0] is task
+        for message in group
+    ]
+    return without_thinking(tuple(kept))
+
+
 def turn(number: int, content: str, text: str = "", *, is_error: bool = False) -> Conversation:
     call = ToolCall(f"c{number}", "search", "{}")
     return (
@@ -137,6 +177,22 @@ def test_given_the_count_of_messages_then_the_first_is_among_them() -> None:
     assert fit(messages, LastMessages(5)) == (TASK, *turn(2, "b"), *turn(3, "c"))
     assert fit(messages, LastMessages(4)) == (TASK, *turn(3, "c"))
     assert fit(messages, LastMessages(1)) == (TASK, *turn(3, "c"))
+
+
+@pytest.mark.parametrize(
+    "strategy", [LastMessages(6), SlidingWindow(450), ImportantRecent(125, recent=2)]
+)
+def test_given_a_thread_and_many_turns_then_what_is_asked_now_is_sent(strategy: Strategy) -> None:
+    said = [(UserMessage(f"old {n}"), AssistantMessage(f"answer {n}")) for n in range(5)]
+    task = UserMessage("NOW: cancel order 7")
+    work = [message for number in range(4) for message in turn(number, BULK)]
+    messages = (*(message for pair in said for message in pair), task, *work)
+    fitted = fit(messages, strategy, task=task)
+    assert fitted[0] == said[0][0]
+    assert task in fitted
+    assert fitted[-1] == work[-1]
+    assert len(fitted) < len(messages)
+    assert task not in fit(messages, strategy), "without being told nobody would know"
 
 
 def test_given_important_recent_then_words_and_failures_outlive_plain_results() -> None:

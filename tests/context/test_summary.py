@@ -20,7 +20,7 @@ from agents.context.summary import (
 from agents.context.tokens import estimate, estimate_all
 from agents.context.transcript import MAX_CHARACTERS
 from agents.llm.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from tests.context.conversations import Conversation, conversations, open_calls
+from tests.context.conversations import Conversation, conversations, open_calls, threads
 
 STRATEGIES = st.builds(Summarize, st.integers(1, 6_000), st.integers(1, 8))
 TASK = UserMessage("task")
@@ -68,6 +68,64 @@ def test_given_any_conversation_then_a_cut_ends_at_a_border_and_leaves_the_newes
     kept = len(groups) - borders.index(upto)
     assert kept >= strategy.keep_recent
     assert kept >= len(groups) - newest(groups)
+
+
+@given(threads(), STRATEGIES, st.text() | st.just("fact " * 9_000))
+@settings(max_examples=150, deadline=None)
+def test_given_a_task_on_a_thread_when_a_summary_replaces_the_older_part_then_the_task_stays(
+    thread: tuple[Conversation, Message], strategy: Summarize, text: str
+) -> None:
+    messages, task = thread
+    upto = due(messages, strategy, task=task)
+    if upto is None:
+        return
+    result = replace(messages, upto, text, task=task)
+    assert [message for message in result if message is task] == [task]
+    assert open_calls(result) == open_calls(messages)
+    assert result[0] == messages[0]
+    assert is_summary(result[1])
+    freed = estimate_all(message for message in messages[1:upto] if message is not task)
+    assert estimate(result[1]) <= freed // 2, "the task is not freed, so it pays for nothing"
+    assert due(result, strategy, task=task) is None
+
+
+def test_given_a_task_in_the_replaced_part_then_it_is_kept_once_and_shown_to_the_summariser() -> (
+    None
+):
+    task = UserMessage("NOW: cancel order 7")
+    said: Conversation = (UserMessage("Hello."), AssistantMessage("x" * 3_000))
+    messages = (*said, task, *long_conversation(8)[1:])
+    strategy = Summarize(threshold=4_000, keep_recent=2)
+    upto = due(messages, strategy, task=task)
+    assert upto is not None
+    assert upto > len(said), "the task is in that part"
+    result = replace(messages, upto, "What happened.", task=task)
+    assert [message.text for message in result if isinstance(message, UserMessage)] == [
+        "Hello.",
+        f"{HEADING}\n\nWhat happened.",
+        "NOW: cancel order 7",
+    ]
+    assert due(result, strategy, task=task) is None
+    _, (request,) = prompt(messages, upto, task=task)
+    assert isinstance(request, UserMessage)
+    assert "The conversation began with:\n> Hello." in request.text
+    assert "The present task:\n> NOW: cancel order 7" in request.text
+    assert request.text.count("cancel order 7") == 1, "it is not part of what is summarised"
+    again = (*result, *long_conversation(20)[1:])
+    second = due(again, strategy, task=task)
+    assert second is not None
+    twice = replace(again, second, "And more.", task=task)
+    assert twice.count(task) == 1
+
+
+def test_given_a_huge_task_then_its_size_buys_no_longer_summary() -> None:
+    task = UserMessage("t" * 40_000)
+    messages = (TASK, task, *long_conversation(4, size=1_000)[1:])
+    strategy = Summarize(threshold=4_000, keep_recent=1)
+    upto = due(messages, strategy, task=task)
+    assert upto is not None
+    result = replace(messages, upto, "fact " * 9_000, task=task)
+    assert estimate_all(result) < estimate_all(messages)
 
 
 def test_given_a_long_conversation_then_all_but_the_recent_groups_are_due() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 from django.conf import settings
 
@@ -56,3 +58,12 @@ def answer(turn: int, *calls: ToolCall, text: str = "") -> ModelAnswered:
 
 async def fetch(run_id: UUID) -> Run:
     return await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+
+
+async def blocked(connection: psycopg.AsyncConnection) -> None:
+    """Return once somebody waits for a lock that this connection holds."""
+    query = "SELECT 1 FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
+    watcher = await psycopg.AsyncConnection.connect(settings.DATABASE_URL, autocommit=True)
+    async with watcher:
+        while not await (await watcher.execute(query, (connection.info.backend_pid,))).fetchall():
+            await asyncio.sleep(0.01)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider, approve_call, deny_call
+from agents.actions.decide_call import Always, Decider, approve_call, deny_call
+from agents.actions.publish_agent import publish_agent
 from agents.choices import Home, RunStatus
 from agents.errors import NoLongerOpenError
 from agents.events import ApprovalRequested, ModelDelayed
 from agents.llm.messages import ToolCall
-from agents.loop.ports import PendingApproval, PendingTimer, Settled
-from agents.models import Decision, Run, RunEvent, Wait
+from agents.loop.ports import PendingApproval, PendingSuspension, PendingTimer, Settled
+from agents.models import Agent, Decision, Run, RunEvent, ToolBinding, Wait
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
-from tests.runs.holding import accept, answer, claimant, fetch, hold, pool
+from heartbit_site.base.toolspec import ChildTask, Suspension
+from tests.runs.holding import accept, answer, blocked, claimant, fetch, hold, pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +148,163 @@ async def test_what_does_not_wait_is_not_decided(
     call.run_id = other
     with pytest.raises(NoLongerOpenError, match="does not wait"):
         await orm.in_thread(lambda: approve_call(call, digest=DIGEST, by=ANN))
+
+
+@pytest.fixture
+def careful(workspace: Workspace) -> Agent:
+    """A published agent that asks before it calculates; what it may do can be allowed for good."""
+    row = Agent.objects.create(
+        workspace=workspace, name="solo", system_prompt="Be brief.", approval="always"
+    )
+    ToolBinding.objects.create(agent=row, tool="calculate")
+    publish_agent(row)
+    return row
+
+
+async def two_asking(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> tuple[ToolCallRow, ToolCallRow]:
+    """Calls of two runs of one agent that wait for the same permission."""
+
+    async def one() -> ToolCallRow:
+        run_id = await orm.in_thread(lambda: accept(workspace, "solo"))
+        _, lease = await hold(pool, claimant, run_id)
+        await lease.record(answer(1, ToolCall("c", "calculate", '{"expression": "1"}')))
+        asked = replace(ASKED, tool="calculate", arguments={"expression": "1"}, effect="pure")
+        assert isinstance(await lease.suspend(PendingApproval(asked)), Settled)
+        rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
+        return await orm.in_thread(lambda: rows.get(run_id=run_id))
+
+    return await one(), await one()
+
+
+def allow(call: ToolCallRow, name: str) -> None:
+    by = Decider(name, "api")
+    approve_call(call, digest=call.digest, by=by, always=Always("agent"))
+
+
+async def verdicts(*calls: ToolCallRow) -> list[tuple[str, str, str]]:
+    rows = Decision.objects.filter(run_id__in=[call.run_id for call in calls])
+    return await orm.in_thread(
+        lambda: list(rows.order_by("run_id").values_list("verdict", "decided_by", "via"))
+    )
+
+
+@pytest.mark.usefixtures("careful")
+async def test_two_who_allow_it_for_good_at_once_do_not_meet_in_the_database(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    for _ in range(ROUNDS // 2):
+        first, second = await two_asking(workspace, pool, claimant)
+        told = await raced(partial(allow, first, "ann"), partial(allow, second, "bob"))
+        decisions = await verdicts(first, second)
+        assert [verdict for verdict, _, _ in decisions] == ["approved", "approved"]
+        for refused, own, other in zip(told, decisions, ("bob", "ann"), strict=True):
+            if refused is None:
+                continue
+            assert refused == f"The call was already approved by {other}."
+            assert own[1:] == (other, "grant")
+        assert told.count(None) >= 1
+        for call in (first, second):
+            assert (await fetch(call.run_id)).status == RunStatus.QUEUED
+
+
+@pytest.mark.usefixtures("careful")
+async def test_a_denial_of_another_call_stands_beside_a_permission_for_good(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    denied = 0
+    for _ in range(ROUNDS // 2):
+        first, second = await two_asking(workspace, pool, claimant)
+        told = await raced(
+            partial(allow, first, "ann"),
+            partial(
+                deny_call, second, digest=DIGEST, by=Decider("bob", "api"), reason="Not this one."
+            ),
+        )
+        own, other = await verdicts(first, second)
+        assert told[0] is None, "what somebody decided elsewhere undoes no approval"
+        assert own == ("approved", "ann", "api")
+        if told[1] is None:
+            assert other == ("denied", "bob", "api")
+            denied += 1
+        else:
+            assert told[1] == "The call was already approved by ann."
+            assert other == ("approved", "ann", "grant")
+    assert denied > 0, "the race was one"
+
+
+@pytest.mark.usefixtures("careful")
+async def test_who_allows_it_for_good_waits_for_another_s_decision_with_nothing_locked(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    """The moment that the races above meet now and then: one decided, the other being decided."""
+    first, second = await two_asking(workspace, pool, claimant)
+    bob = await psycopg.AsyncConnection.connect(settings.DATABASE_URL)
+    async with bob:
+        await bob.execute(
+            "SELECT heartbit_decide(%s, '1.0', %s, 'denied', NULL, '', 'no', NULL, 'bob', 'api',"
+            " NULL)",
+            (second.run_id, DIGEST),
+        )
+        allowing = asyncio.create_task(orm.in_thread(partial(allow, first, "ann")))
+        await blocked(bob)
+        lock = "SELECT id FROM agents_run WHERE id = %s FOR NO KEY UPDATE NOWAIT"
+        await bob.execute(lock, (first.run_id,))  # else the two would wait for each other
+        await bob.commit()
+        await allowing
+    assert await verdicts(first, second) == [
+        ("approved", "ann", "api"),
+        ("denied", "bob", "api"),
+    ]
+
+
+class TestAnOrchestratorsPatience:
+    """It stands still while its sub-agent waits for a person."""
+
+    @staticmethod
+    async def delegated(
+        workspace: Workspace, pool: Pool, claimant: Claimant, *, seconds: float
+    ) -> tuple[UUID, ToolCallRow]:
+        """A run that waits for its sub-agent, which waits for a person."""
+        parent = await orm.in_thread(lambda: accept(workspace))
+        _, lease = await hold(pool, claimant, parent)
+        await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
+        children = (ChildTask("writer", "Write."),)
+        await lease.suspend(PendingSuspension("1.0", Suspension(children, seconds)))
+        child = lease.children[0].id
+        _, held = await hold(pool, claimant, child)
+        await held.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
+        assert isinstance(await held.suspend(PendingApproval(ASKED)), Settled)
+        rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
+        return parent, await orm.in_thread(lambda: rows.get(run_id=child))
+
+    async def test_it_does_not_end_while_a_person_thinks_and_is_as_long_as_before_afterwards(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        parent, call = await self.delegated(workspace, pool, claimant, seconds=60)
+        wait = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        hours = "UPDATE agents_wait SET created_at = created_at - interval '2 h',"
+        hours += " expires_at = expires_at - interval '2 h' WHERE run_id = %s"
+        for waits in (parent, call.run_id):  # as if all this had been two hours ago
+            await orm.in_thread(partial(execute, hours, waits))
+        expire = partial(execute, "SELECT ring FROM heartbit_expire_waits(%s)", 1000)
+        assert (parent,) not in await orm.in_thread(expire)
+        assert (await fetch(parent)).status == RunStatus.WAITING
+        assert (await fetch(call.run_id)).status == RunStatus.WAITING
+
+        await orm.in_thread(partial(approve_call, call, digest=DIGEST, by=ANN))
+        assert (parent,) not in await orm.in_thread(expire)
+        assert (await fetch(call.run_id)).status == RunStatus.QUEUED
+        after = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        assert wait.expires_at is not None
+        assert after.expires_at is not None
+        gained = (after.expires_at - wait.expires_at).total_seconds()
+        assert 0 <= gained < 30, "what the decision took, in this test's time"
+
+        await orm.in_thread(partial(execute, _MAKE_DUE, parent))
+        assert (parent,) in await orm.in_thread(expire), "it is patience all the same"
+        assert (await fetch(call.run_id)).status == RunStatus.CANCELLED
 
 
 async def test_a_pause_is_a_wait_for_a_time(

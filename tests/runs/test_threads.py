@@ -27,7 +27,7 @@ from agents.runs.pool import call
 from agents.runtime.thread import spoken
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
-from tests.runs.holding import accept, answer, claimant, fetch, hold, pool
+from tests.runs.holding import answer, blocked, claimant, fetch, hold, pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,6 @@ OLD_RELEASE = "SELECT heartbit_release(%s, %s, %s, %s) AS released"
 OLD_CANCEL = "SELECT heartbit_cancel(%s, %s) AS ring"
 
 
-
 @pytest.fixture
 def thread(workspace: Workspace) -> Conversation:
     return start_conversation(workspace, agent="orchestrator")
@@ -64,15 +63,6 @@ async def post(
     return await orm.in_thread(
         lambda: post_message(thread, text, home=Home.LOCAL, second_message=policy, **options)
     )
-
-
-async def blocked(connection: psycopg.AsyncConnection) -> None:
-    """Return once somebody waits for a lock that this connection holds."""
-    query = "SELECT 1 FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
-    watcher = await psycopg.AsyncConnection.connect(settings.DATABASE_URL, autocommit=True)
-    async with watcher:
-        while not await (await watcher.execute(query, (connection.info.backend_pid,))).fetchall():
-            await asyncio.sleep(0.01)
 
 
 async def is_due(run_id: UUID) -> bool:
@@ -148,14 +138,11 @@ class TestWorkersOfTwoGenerations:
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
         await orm.in_thread(partial(of_format, workspace, 1))
-        writer = partial(Agent.objects.filter(workspace=workspace, name="writer").get)
-        assert (await orm.in_thread(writer)).current_version is not None
 
         async def taken() -> tuple[UUID, int, int]:
-            run_id, slug = new_id(), workspace.pk
-            submitted = await call(
-                pool, OLD_SUBMIT, (run_id, slug, "orchestrator", "Do it.", "local", 0, "", None)
-            )
+            run_id, agent = new_id(), "orchestrator"
+            arguments = (run_id, workspace.pk, agent, "Do it.", "local", 0, "", None)
+            submitted = await call(pool, OLD_SUBMIT, arguments)
             assert submitted is not None
             assert (submitted["run_id"], submitted["is_new"]) == (run_id, True)
             return await again(run_id)

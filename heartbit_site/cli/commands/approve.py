@@ -43,7 +43,7 @@ def approve(
     always: Scope | None = ALWAYS,
     until: str | None = UNTIL,
     digest: str = DIGEST,
-    url: str = remote_options.URL,
+    url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
     """Decide tool calls that wait for a person.

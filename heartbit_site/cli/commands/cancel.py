@@ -10,7 +10,7 @@ from heartbit_site.cli.load import load
 
 
 def cancel(
-    run: str = options.RUN, *, url: str = remote_options.URL, as_json: bool = options.JSON
+    run: str = options.RUN, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Cancel a run and its sub-agents."""
     server = remote.server(url)

@@ -15,7 +15,7 @@ def result(
     run: str = options.RUN,
     *,
     wait: bool = WAIT,
-    url: str = remote_options.URL,
+    url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
     """Print a run's answer.

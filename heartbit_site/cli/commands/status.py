@@ -16,7 +16,7 @@ def status(
     run: str | None = RUN,
     *,
     last: int = LAST,
-    url: str = remote_options.URL,
+    url: str | None = remote_options.URL,
     watch: bool = options.WATCH,
     as_json: bool = options.JSON,
     plain: bool = options.PLAIN,

@@ -56,7 +56,7 @@ def submit(
     approve: bool = APPROVE,
     payload: str = PAYLOAD,
     config: Path | None = CONFIG,
-    url: str = remote_options.URL,
+    url: str | None = remote_options.URL,
     watch: bool = options.WATCH,
     as_json: bool = options.JSON,
     plain: bool = options.PLAIN,
@@ -72,11 +72,12 @@ def submit(
         )
     if task is not None and not payload:
         options.not_empty(task)
-    server = remote.server(url)
+    server = remote.server(url, config)
     if server is not None and config is not None:
         raise CommandError(
             f"--config {config} is for this installation, but {server.url} does the run: import "
-            "the file there (`heartbit config import`), or leave --config out.",
+            "the file there (`heartbit config import`), or leave --config out; with --url '' it is "
+            "done here.",
             USAGE,
         )
     if server is None:
