@@ -10,7 +10,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from agents.actions.check_agent import check_agent
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
-from agents.llm.providers import PROVIDERS
+from agents.llm.references import check_reference
 from agents.models import Agent
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
@@ -34,11 +34,24 @@ def check_model(name: str) -> str:
         ValidationError: It has another form, or nobody knows the provider.
     """
     name = name.strip()
-    provider, _, model = name.partition(":")
-    if name and (provider not in PROVIDERS or not model.strip()):
-        known = ", ".join(PROVIDERS)
-        raise forms.ValidationError(f"Write provider:model; the providers are {known}.")
+    if name:
+        try:
+            check_reference(name)
+        except ConfigurationError as error:
+            raise forms.ValidationError(str(error)) from error
     return name
+
+
+class LongText(forms.CharField):
+    """A text that is stored as it was written; browsers end its lines with CR LF."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "strip": False})
+
+    def to_python(self, value: Any) -> str:
+        """The text with line ends as everywhere else; nothing but white space is nothing."""
+        text = str(super().to_python(value)).replace("\r\n", "\n")
+        return text if text.strip() else ""
 
 
 class AgentForm(forms.ModelForm[Agent]):
@@ -67,6 +80,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "fallback_models": JSONListText,
             "stop": JSONListText,
             "response_schema": JSONText,
+            "system_prompt": LongText,
         }
         widgets = {
             "system_prompt": text_widget(rows=10),

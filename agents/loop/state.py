@@ -70,7 +70,7 @@ class RunState:
         folded_seq: The last event folded; a finish is refused when the journal is further on.
         model: ``provider:model`` of this run, settled at its first start.
         turn: Model answers so far.
-        steered_turn: The turn after which somebody last told the run something.
+        steered_turn: The last turn whose answer knows nothing of what somebody told the run.
         task: The run's own task: on a conversation there are messages before it.
         conversation: Messages, oldest first; a turn's results join when all its calls are done.
             It begins with what was said on the run's thread before.
@@ -162,6 +162,8 @@ class RunState:
         self.last_text = answer.message.text or self.last_text
         self.streamed = ""
         asked = [call.name for call in answer.message.tool_calls]
+        if self.inbox:
+            self.steered_turn = answer.turn  # it has not seen the message: only the next one can
         if self.inbox or self.steered_turn >= answer.turn - 1 > 0:
             self.answers = 0  # what was asked has changed since: that answer was no failure
         else:

@@ -6,8 +6,8 @@ Usage::
     calls = remote.waiting(server)       # what waits for a person, as `heartbit approve --json`
     remote.decide(server, calls[0], "approve")
 
-A file that nobody named, ./heartbit.toml, may have come with a repository: it never says where a key
-is sent.
+A file that nobody named, ./heartbit.toml, may have come with a repository: it never says where the
+key is sent.
 
 Nothing here, or in what it loads, knows Django: a remote command needs no database and starts fast.
 """
@@ -87,10 +87,10 @@ def server(
         raise ConfigurationError(
             "HEARTBIT_API_KEY is no API key: it begins with hb_ and has no spaces."
         )
-    if urlsplit(address).scheme == "http" and urlsplit(address).hostname not in _HERE:
-        note(
-            f"The API key goes to {address} unencrypted: use https:// unless the network is yours."
-        )
+    parts = urlsplit(address)
+    if parts.scheme == "http" and parts.hostname not in _HERE:
+        host = parts.hostname
+        note(f"The API key goes to {host} unencrypted: use https:// unless the network is yours.")
     return Server(address, key)
 
 

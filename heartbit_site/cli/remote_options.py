@@ -10,6 +10,6 @@ URL: Final[Any] = typer.Option(
     None,
     "--url",
     metavar="URL",
-    help="Talk to this server ('': to none); else HEARTBIT_URL, or [server] url of HEARTBIT_CONFIG.",
+    help="Talk to this server ('': none); else HEARTBIT_URL, or [server] url of HEARTBIT_CONFIG.",
     show_default=False,
 )

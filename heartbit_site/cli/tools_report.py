@@ -17,7 +17,7 @@ from tools.registry import closest, definition_hash, registry, resolve
 if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolSpec
 
-COLUMNS: Final = ("TOOL", "EFFECT", "APPROVAL", "FROM", "TAGS", "")
+COLUMNS: Final = ("TOOL", "EFFECT", "APPROVAL", "FROM", "NEEDS", "TAGS", "")
 
 
 class ToolNotFoundError(NotFoundError):
@@ -53,8 +53,9 @@ def show_tool(name: str, *, as_json: bool) -> int:
         ("effect", f"{spec.effect}: {EFFECTS[spec.effect]}"),
         ("approval", f"{_approval(spec)} by agents that ask for effects"),
         ("limit", seconds(spec.timeout_seconds)),
-        ("from", shown["from"]),
-        ("tags", ", ".join(spec.tags) or "none"),
+        ("from", visible(shown["from"])),
+        ("needs", ", ".join(map(visible, spec.credentials)) or "no credentials"),
+        ("tags", ", ".join(map(visible, spec.tags)) or "none"),
     )
     write(spec.name)
     for title, text in facts:
@@ -76,9 +77,15 @@ def _row(spec: ToolSpec) -> dict[str, Any]:
         "asked_for_effects": spec.effect is not Effect.PURE,
         "timeout_seconds": spec.timeout_seconds,
         "tags": list(spec.tags),
-        "from": str(getattr(spec.function, "__module__", "")),
+        "credentials": list(spec.credentials),
+        "from": _source(spec),
         "hash": definition_hash(spec),
     }
+
+
+def _source(spec: ToolSpec) -> str:
+    """Where it comes from: its module, or the package that brought it."""
+    return spec.source or str(getattr(spec.function, "__module__", ""))
 
 
 def _approval(spec: ToolSpec) -> str:
@@ -90,7 +97,8 @@ def _cells(spec: ToolSpec) -> tuple[str, ...]:
         spec.name,
         spec.effect.value,
         _approval(spec),
-        str(getattr(spec.function, "__module__", "")),
+        visible(_source(spec)),
+        visible(",".join(spec.credentials)),
         ",".join(spec.tags),
         one_line(spec.description.partition("\n")[0], 200),
     )

@@ -55,6 +55,24 @@ def test_saving_what_is_there_publishes_nothing(browser: Client, workspace: Work
     assert "has changed" in told(response)
 
 
+def test_an_imported_prompt_stays_as_the_file_has_it_when_a_browser_sends_it_back(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    prompt = "  You write.\n\n* Briefly.\n"
+    Agent.objects.filter(pk=agent.pk).update(system_prompt=prompt)
+    agent.refresh_from_db()
+    publish_agent(agent)
+    before = agent.versions.count()
+    response = save(browser, agent, system_prompt=prompt.replace("\n", "\r\n"))
+    assert response.status_code == 302
+    agent.refresh_from_db()
+    assert agent.system_prompt == prompt
+    assert agent.versions.count() == before
+    blank = save(browser, agent, system_prompt=" \r\n ")
+    assert "This field is required." in blank.content.decode()
+
+
 def test_an_orchestrator_learns_of_its_members_new_description(
     browser: Client, workspace: Workspace
 ) -> None:
@@ -104,11 +122,27 @@ def test_tools_are_chosen_by_what_they_do(browser: Client, workspace: Workspace)
     assert "calculate · Work out an arithmetic expression" in page
 
 
-@pytest.mark.parametrize("model", ["gpt", "nobody:gpt", "openai:"])
-def test_a_model_names_a_known_provider(browser: Client, workspace: Workspace, model: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("gpt", "The provider &quot;gpt&quot; in the model &quot;gpt&quot; is unknown"),
+        ("opnai:gpt", "did you mean openai?"),
+        ("openai:", "names no model; write provider:model"),
+    ],
+)
+def test_a_model_names_a_known_provider(
+    browser: Client, workspace: Workspace, model: str, says: str
+) -> None:
     agent = Agent.objects.get(workspace=workspace, name="writer")
     response = save(browser, agent, model=model)
-    assert "Write provider:model" in response.content.decode()
+    assert says in response.content.decode()
+
+
+def test_a_model_of_a_bridged_provider_is_accepted(browser: Client, workspace: Workspace) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    assert save(browser, agent, model="bedrock:claude").status_code == 302
+    agent.refresh_from_db()
+    assert agent.model == "bedrock:claude"
 
 
 def test_a_team_is_chosen_from_the_agents_own_workspace(
@@ -161,7 +195,7 @@ def test_the_dialog_starts_a_run_and_leads_to_it(
     ("answers", "says"),
     [
         ({"task": ""}, "Say what the agent should do."),
-        ({"task": "Write.", "model": "gpt"}, "Write provider:model"),
+        ({"task": "Write.", "model": "gpt"}, "The provider &quot;gpt&quot; in the model"),
     ],
 )
 def test_the_dialog_says_what_is_wrong(

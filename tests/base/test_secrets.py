@@ -130,7 +130,7 @@ def test_both_alphabets_of_base64_name_the_same_key_once() -> None:
     assert repr(raw) not in repr(key)
 
 
-@pytest.mark.parametrize("text", ["secret", "", "AAAA", "not base64!", new_key()[:-6]])
+@pytest.mark.parametrize("text", ["secret", "", "AAAA", "not base64!", "A" * 38])
 def test_a_key_that_is_none_is_refused_without_showing_it(text: str) -> None:
     with pytest.raises(ConfigurationError, match="Key 2 of HEARTBIT_ENCRYPTION_KEYS") as caught:
         parse_keys([new_key(), text])

@@ -43,6 +43,12 @@ def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) ->
     }
 
 
+def test_the_server_that_stands_in_for_a_model_is_sound_too(alone: None, heartbit: Command) -> None:
+    ended = heartbit("doctor", "--json")
+    checks = {check["name"]: check for check in ended.json["checks"]}
+    assert checks["provider openai"]["detail"] == "It takes the key and lists 1 model."
+
+
 def test_each_problem_comes_with_its_mend(alone: None, heartbit: Command) -> None:
     env = {"REDIS_URL": "redis://127.0.0.1:9/0", "HEARTBIT_PROVIDER": "opnai", **NO_MODEL}
     ended = heartbit("doctor", env=env)

@@ -314,8 +314,8 @@ def test_given_a_server_in_a_file_nobody_named_then_the_key_is_not_sent_there(
         remote.server(environ=key)
     assert str(refused.value) == (
         "./heartbit.toml names the server https://evil.example/$(id): say --url "
-        "'https://evil.example/$(id)', or HEARTBIT_CONFIG=heartbit.toml, to send your key there; or "
-        "--url '' to use this installation."
+        "'https://evil.example/$(id)', or HEARTBIT_CONFIG=heartbit.toml, to send your key there; "
+        "or --url '' to use this installation."
     )
     assert remote.server("", environ=key) is None
     file.write_text('[server]\nurl = "https://heartbit.example"\n')
@@ -334,11 +334,10 @@ def test_given_a_server_in_a_file_nobody_named_then_the_key_is_not_sent_there(
 @pytest.mark.parametrize(
     "command", [["submit", "x"], ["status"], ["result", "x"], ["cancel", "x"], ["approve"]]
 )
-def test_given_a_server_in_a_cloned_folder_then_every_command_stops_and_run_does_not_care(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heartbit: Command
+def test_given_a_server_in_a_cloned_folder_then_every_command_that_has_the_key_stops(
+    command: list[str], tmp_path: Path, heartbit: Command
 ) -> None:
     (tmp_path / "heartbit.toml").write_text('[server]\nurl = "https://evil.example"\n')
-    monkeypatch.chdir(tmp_path)
     ended = heartbit.end(heartbit.start(*command, cwd=tmp_path))
     assert (ended.code, ended.out) == (3, "")
     assert "./heartbit.toml names the server https://evil.example: say" in ended.err

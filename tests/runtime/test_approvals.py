@@ -20,7 +20,10 @@ from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, ToolBinding
 from heartbit_site.base import orm
+from heartbit_site.base.jsonschema import fits
 from tests.runtime.deciding import ANNA, waiting
+from tools.approval import digest
+from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -185,6 +188,58 @@ class TestWhoIsAsked:
         run = await wait_for_end(run_id, studio.host.window)
         [(status, _)] = await results(run)
         assert status == ("refused" if asked else "ok")
+
+    @pytest.mark.parametrize("arguments", [{}, {"time_zone": "UTC"}])
+    async def test_a_rule_and_a_person_see_what_the_function_takes_by_itself(
+        self, studio: Studio, agent: Create, arguments: dict[str, str]
+    ) -> None:
+        def bound() -> None:
+            row = agent()
+            rule = {"properties": {"time_zone": {"const": "UTC"}}, "required": ["time_zone"]}
+            ToolBinding.objects.create(
+                agent=row, tool="current_time", approval="when", approval_when=rule
+            )
+            publish_agent(row)
+
+        await orm.in_thread(bound)
+        script = f"[[calls: current_time {json.dumps(arguments)}]] [[text: Done.]]"
+        run_id = await studio.start(script)
+        [call] = await waiting(studio, run_id)
+        assert call.shown is not None
+        assert call.shown["arguments"] == {"time_zone": "UTC"}
+        assert call.digest == digest(
+            call.run_id,
+            call.call_id,
+            definition_hash=definition_hash(registry["current_time"]),
+            arguments={"time_zone": "UTC"},
+        )
+        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        run = await wait_for_end(run_id, studio.host.window)
+        [(status, result)] = await results(run)
+        assert (status, "time zone UTC" in result) == ("ok", True)
+
+    async def test_a_rule_that_cannot_be_judged_asks(self, studio: Studio, agent: Create) -> None:
+        inner = {"$ref": "#/$defs/any"}
+        branches = [{"properties": {"a": inner}}, {"additionalProperties": inner}, {"items": inner}]
+        rule = {**inner, "$defs": {"any": {"anyOf": [*branches, {"type": "null"}]}}}
+        deep: dict[str, object] = {}
+        for _ in range(60):
+            deep = {"a": deep}
+        assert fits(rule, {"key": "k", "value": deep}) is None
+
+        def bound() -> None:
+            row = agent()
+            ToolBinding.objects.create(
+                agent=row, tool="blackboard_write", approval="when", approval_when=rule
+            )
+            publish_agent(row)
+
+        await orm.in_thread(bound)
+        arguments = json.dumps({"key": "k", "value": deep})
+        run_id = await studio.start(f"[[calls: blackboard_write {arguments}]] [[text: Done.]]")
+        [call] = await waiting(studio, run_id)
+        await orm.in_thread(lambda: deny_call(call, digest=call.digest, by=ANNA, reason="no"))
+        assert (await wait_for_end(run_id, studio.host.window)).output == "Done."
 
     async def test_pure_tools_are_not_asked_for_when_effects_are(
         self, studio: Studio, agent: Create

@@ -19,6 +19,7 @@ from heartbit_site.base import orm
 from tests.runtime.deciding import happened, waiting
 
 if TYPE_CHECKING:
+    from tests.fleet import WireServer
     from tests.runtime.conftest import Studio
 
 Create = Callable[..., Agent]
@@ -154,3 +155,28 @@ async def test_a_steer_during_the_last_answer_is_seen(studio: Studio, agent: Cre
     assert ended.output == "Two."
     with pytest.raises(NoLongerOpenError, match="has succeeded"):
         await orm.in_thread(lambda: steer_run(run, "Too late."))
+
+
+async def test_a_run_of_one_turn_still_answers_what_it_was_told_meanwhile(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(max_turns=1))
+    run_id = await studio.start("[[text: One.]] [[chunks: 4]] [[stream: 800]]")
+    async for update in follow(run_id, studio.host.window):
+        if isinstance(update, Streamed):
+            break
+    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    await orm.in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by="ben"))
+    ended = await wait_for_end(run_id, studio.host.window)
+    assert (ended.status, ended.output) == (RunStatus.SUCCEEDED, "Two.")
+
+
+async def test_what_an_interrupted_run_was_asked_reaches_the_model_of_the_next(
+    studio: Studio, voice: Voice, wire_server: WireServer
+) -> None:
+    key = f"interrupted-{studio.workspace.slug}"  # the wire server's name for a first message
+    first = await voice.post(f"{BUSY} [[run: {key}]]")
+    await waiting(studio, first.run_id)
+    second = await voice.post("[[text: 2.]]", SecondMessage.INTERRUPT)
+    assert (await wait_for_end(second.run_id, studio.host.window)).output == "2."
+    assert wire_server.stats()["runs"][key]["requests"] == 2

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from agents.actions.post_message import post_message, start_conversation
+from agents.actions.publish_agent import publish_agent
 from agents.choices import Home, RunStatus
+from agents.context.tokens import estimate_all
 from agents.events import ContextSummarized, ModelAnswered
 from agents.live.follow import wait_for_end
+from agents.llm.adapters.scripted import Reply, ScriptedModel
+from agents.llm.bridge.known import KNOWN
+from agents.llm.errors import RateLimitedError, ThrottledError
+from agents.llm.messages import AssistantMessage, ChatRequest, Completion, UserMessage
+from agents.llm.wrappers.limit import LimitedModel, LocalLimiter
+from agents.llm.wrappers.limit import Limits as AccountLimits
+from agents.llm.wrappers.retry import RetryPolicy
 from agents.models import Agent, Run, RunEvent
 from agents.runtime import host as host_module
+from agents.runtime.accounts import Account
 from agents.runtime.host import LocalHost
+from agents.runtime.models import Models
 from heartbit_site.base import orm
 from heartbit_site.base.actions.save_provider_account import save_provider_account
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount, UsageEntry
 from tests.runtime.conftest import Studio
 
@@ -67,6 +80,97 @@ async def test_the_next_model_answers_when_the_first_fails(studio: Studio, agent
     assert answered.payload["model"] == "openai:second"
     usage = await orm.in_thread(lambda: UsageEntry.objects.get(run_id=run.pk))
     assert usage.model == "openai:second", "the ledger names who was paid"
+
+
+async def test_a_fallback_without_a_key_is_left_out(
+    studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    fallbacks = ["anthropic:claude-x", "openai:second"]
+    await orm.in_thread(
+        lambda: agent(max_retries=0, fallback_models=fallbacks, model="openai:first")
+    )
+    run = await studio.run("[[text: Here.]]", model="")
+    assert run.output == "Here."
+    await orm.in_thread(
+        lambda: agent("other", max_retries=0, fallback_models=fallbacks, model="ollama:none")
+    )
+    run = await studio.run("[[text: There.]]", agent="other", model="")
+    assert run.output == "There.", "the next one after it is asked"
+
+
+async def test_a_provider_that_asks_for_a_year_is_asked_again_after_an_hour() -> None:
+    now, year = 0.0, 31_536_000.0
+    limiter = LocalLimiter(clock=lambda: now)
+    busy = RateLimitedError("Come back next year.", retry_after=year)
+    scripted = ScriptedModel([Reply(error=busy), "Here."])
+    model = LimitedModel(scripted, limiter, "acme", AccountLimits())
+    request = ChatRequest("", (UserMessage("Hello."),))
+    for expected in (RateLimitedError, ThrottledError):
+        with pytest.raises(expected):
+            [event async for event in model.stream(request)]
+    now = 3_601.0
+    *_, last = [event async for event in model.stream(request)]
+    assert isinstance(last, Completion)
+    assert last.message.text == "Here."
+
+
+async def talk(
+    studio: Studio, create: Create, strategy: dict[str, object]
+) -> Callable[[str], Coroutine[object, object, Run]]:
+    """Begin a conversation with an agent that calculates; returns a voice on it."""
+    await orm.in_thread(lambda: create(context_strategy=strategy, tools=("calculate",)))
+    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+
+    async def say(text: str) -> Run:
+        posted = await orm.in_thread(
+            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
+        )
+        studio.host.execute(posted.run_id)
+        return await wait_for_end(posted.run_id, studio.host.window)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {"type": "sliding_window", "max_tokens": 1},
+        {"type": "last_messages", "count": 1},
+        {"type": "important_recent", "max_tokens": 1, "recent": 1},
+    ],
+)
+async def test_what_is_asked_now_is_sent_however_little_else_is(
+    studio: Studio, agent: Create, strategy: dict[str, object]
+) -> None:
+    say = await talk(studio, agent, strategy)
+    assert (await say("[[text: Old.]]")).output == "Old."
+    run = await say('[[calls: calculate {"expression": "1"}]] [[text: New.]]')
+    assert run.output == "New.", "the model obeys the last words of a person that it is sent"
+
+
+async def test_a_summary_does_not_swallow_what_is_asked_now(studio: Studio, agent: Create) -> None:
+    first, sum_ = "[[tokens: 300]]", "1" + "+1" * 700
+    task = f'[[calls: calculate {{"expression": "{sum_}"}}]] [[text: New.]]'
+    say = await talk(studio, agent, {"type": "unlimited"})
+    old = await say(first)
+    before = (UserMessage(first), AssistantMessage(old.output or ""), UserMessage(task))
+
+    def shorten() -> None:
+        row = Agent.objects.get(workspace=studio.workspace, name="solo")
+        threshold = estimate_all(before) + 100  # reached by the call, not by the task
+        row.context_strategy = {"type": "summarize", "threshold": threshold, "keep_recent": 1}
+        row.save()
+        publish_agent(row)
+
+    await orm.in_thread(shorten)
+    run = await say(task)
+    events = await studio.events(run)
+    types = kinds(events)
+    assert types.index("tool.finished") < types.index(ContextSummarized.type)
+    [summarized] = [event for event in events if event.type == ContextSummarized.type]
+    assert summarized.payload["upto"] == len(before), "the task is in the part that it replaced"
+    assert run.output == "New."
 
 
 async def test_a_long_conversation_is_summarized_once_and_goes_on(
@@ -174,3 +278,32 @@ async def test_an_account_with_an_address_of_its_own_goes_through_the_guard(
     else:
         assert run.error is not None
         assert "HEARTBIT_HTTP_ALLOW" in run.error["message"]
+
+
+@pytest.mark.parametrize(
+    "provider", sorted(name for name, known in KNOWN.items() if known.transport != "shared")
+)
+async def test_an_address_that_no_guard_would_watch_is_refused(provider: str) -> None:
+    account = Account(1, provider, "sk-of-the-workspace", "http://127.0.0.1:9/latest", None, None)
+
+    async def account_of(_provider: str) -> Account | None:
+        return account
+
+    async with httpx.AsyncClient() as client:
+        models = Models(client, client, local_url=lambda: "", limiter=LocalLimiter())
+        with pytest.raises(ConfigurationError, match=f"{provider} takes no base URL from an acc"):
+            await models.get((f"{provider}:x",), RetryPolicy(), account_of)
+
+
+async def test_a_run_says_which_address_was_refused(studio: Studio, agent: Create) -> None:
+    def rows() -> None:
+        agent(model="deepseek:chat", max_retries=0)
+        account = ProviderAccount(
+            workspace=studio.workspace, provider="deepseek", base_url="http://127.0.0.1:9"
+        )
+        save_provider_account(account, key="sk-of-the-workspace")
+
+    await orm.in_thread(rows)
+    run = await studio.run("[[text: Never.]]", model="")
+    assert (run.status, run.error is not None) == (RunStatus.FAILED, True)
+    assert "deepseek takes no base URL" in (run.error or {})["message"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,9 +12,22 @@ import pytest
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
+from agents.events import (
+    Event,
+    ModelAnswered,
+    Recorded,
+    RunCreated,
+    RunSteered,
+    ToolFinished,
+)
 from agents.live.follow import wait_for_end
+from agents.llm.messages import AssistantMessage, ToolCall, Usage
+from agents.loop.definition import AgentDefinition
+from agents.loop.limits import MAX_ANSWERS, Limits
+from agents.loop.state import RunState
 from agents.models import Agent, BlackboardEntry, Run
 from agents.outcome import result_of
+from agents.output import respond
 from agents.payload import parse
 from heartbit_site.base import orm
 
@@ -157,3 +172,84 @@ async def test_a_task_in_its_long_form_is_what_the_model_reads(
     assert run.payload is not None
     assert run.payload["action"] == "review"
     assert "review" in run.task
+
+
+class TestSteering:
+    """What people say while a structured agent works; pure, so the turns come as they are told."""
+
+    @pytest.fixture
+    def definition(self) -> AgentDefinition:
+        return AgentDefinition(
+            version_id=1,
+            agent_id=1,
+            name="surveyor",
+            system_prompt="",
+            model="",
+            temperature=None,
+            tools=(),
+            team=(),
+            max_turns=3,
+            max_tokens=100,
+            timeout_seconds=60,
+            tool_timeout_seconds=5,
+            max_tool_output_bytes=1_000,
+            max_parallel=1,
+            delegation_timeout_seconds=5,
+            response_schema=CITY,
+        )
+
+    @staticmethod
+    def fold(state: RunState, *events: Event) -> None:
+        for event in events:
+            state.fold(Recorded(state.folded_seq + 1, datetime.now(UTC), event))
+
+    def answered(self, state: RunState, *, seen: int) -> None:
+        """The model tries to end the run, in vain."""
+        turn = state.turn + 1
+        call = ToolCall("c", respond.NAME, "{}")
+        answer = ModelAnswered(turn, AssistantMessage("", (call,)), Usage(), "stop", "m", seen=seen)
+        self.fold(state, answer, ToolFinished(f"{turn}.0", "refused", "More was said."))
+
+    def test_an_answer_that_did_not_know_of_it_is_no_failed_one_and_tools_stay(
+        self, definition: AgentDefinition
+    ) -> None:
+        state = RunState()
+        self.fold(state, RunCreated("Survey.", "surveyor"))
+        for _ in range(2 * MAX_ANSWERS):
+            before = state.folded_seq
+            self.fold(state, RunSteered("Also look up X.", "ben"))
+            self.answered(state, seen=before)
+            assert state.answers == 0, "tools are offered as long as there was none"
+            assert Limits(definition, state).reached() is None
+
+    def test_without_it_failed_answers_count(self, definition: AgentDefinition) -> None:
+        state = RunState()
+        self.fold(state, RunCreated("Survey.", "surveyor"))
+        loose = replace(definition, max_turns=50)
+        for tries in range(1, MAX_ANSWERS + 1):
+            assert Limits(loose, state).reached() is None
+            self.answered(state, seen=state.folded_seq)
+            assert state.answers == tries
+        reached = Limits(loose, state).reached()
+        assert reached is not None
+        assert reached.kind == "output"
+
+    @pytest.mark.parametrize("meanwhile", [False, True])
+    def test_turns_are_counted_from_the_last_message(
+        self, definition: AgentDefinition, *, meanwhile: bool
+    ) -> None:
+        """Also when it was said during an answer, which could not know of it."""
+        state = RunState()
+        self.fold(state, RunCreated("Survey.", "surveyor"))
+        free = replace(definition, response_schema=None)
+        self.answered(state, seen=state.folded_seq)
+        before = state.folded_seq
+        self.fold(state, RunSteered("Also look up X.", "ben"))
+        if meanwhile:
+            self.answered(state, seen=before)
+        for _ in range(free.max_turns):
+            assert Limits(free, state).reached() is None
+            self.answered(state, seen=state.folded_seq)
+        reached = Limits(free, state).reached()
+        assert reached is not None
+        assert reached.limit == "max_turns"

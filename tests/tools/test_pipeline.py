@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import datetime
 import sys
 import threading
 import time
@@ -19,7 +20,9 @@ from hypothesis import strategies as st
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
 from tests.tools.calls import EXECUTOR, call, context, made
 from tools.pipeline import (
+    Ask,
     Done,
+    Held,
     Prepared,
     Waiting,
     execute_here,
@@ -119,6 +122,32 @@ async def test_policy_refuses_a_valid_call_with_its_resolved_tool() -> None:
     refused = await call(made(add), '{"a": 13, "b": 1}', name="ADD", policy=policy)
     assert refused == Done("add may not add 13.", "refused")
     assert await call(made(add), '{"a": 1, "b": 1}', policy=policy) == Done("2.0", "ok")
+
+
+def pay(to: str, amount: int = 5_000, on: datetime.date = datetime.date(2026, 1, 2)) -> str:
+    return f"{amount} to {to} on {on:%d.%m.}"
+
+
+@pytest.mark.parametrize("given", ["", ', "amount": 5000', ', "on": "2026-01-02"'])
+async def test_policy_and_people_see_what_the_function_takes_by_itself(given: str) -> None:
+    whole = {"to": "ann", "amount": 5_000, "on": "2026-01-02"}
+    asked: list[Mapping[str, Any]] = []
+
+    def policy(_spec: ToolSpec, arguments: Mapping[str, Any]) -> Ask:
+        asked.append(arguments)
+        return Ask("A lot of money.")
+
+    arguments = f'{{"to": "ann"{given}}}'
+    held = await call(made(pay), arguments, policy=policy)
+    assert isinstance(held, Held)
+    assert (held.arguments, asked) == (whole, [whole])
+    assert await call(made(pay), arguments) == Done("5000 to ann on 02.01.", "ok")
+
+
+async def test_an_agent_s_defaults_win_over_the_function_s_and_the_model_s_over_both() -> None:
+    spec = dataclasses.replace(made(pay), defaults={"amount": 7})
+    assert await call(spec, '{"to": "ann"}') == Done("7 to ann on 02.01.", "ok")
+    assert await call(spec, '{"to": "ann", "amount": 9}') == Done("9 to ann on 02.01.", "ok")
 
 
 class Rude(BaseException):

@@ -10,7 +10,7 @@ or inside a test::
         environ = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test"}
 
 Requests say themselves what they want, see ``directives``. ``GET /stats`` returns the counters,
-``POST /reset`` clears them.
+``POST /reset`` clears them, and ``GET /v1/models`` lists one model, for ``heartbit doctor``.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from agents.llm.testing.directives import Fault
 
+# As both kinds of provider list them; any other name is answered just as well.
+_MODELS = {"object": "list", "data": [{"id": "wire", "object": "model"}], "has_more": False}
 _DIALECTS = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
 
 
@@ -118,6 +120,8 @@ class WireServer:
                 self.stats = Stats()
                 self._faults.clear()
                 connection.send_json({})
+            case "GET", "/v1/models":
+                connection.send_json(_MODELS)
             case "POST", "/v1/chat/completions" | "/v1/messages":
                 self._chat(connection, request, path=path)
             case _:
