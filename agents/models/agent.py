@@ -157,9 +157,7 @@ class Agent(models.Model):
         default=True, db_default=True, help_text="A stopped agent takes no new runs."
     )
     enabled_at = models.DateTimeField(db_default=Now(), editable=False)
-    origin = models.CharField(
-        max_length=16, blank=True, default="", db_default="", editable=False
-    )
+    origin = models.CharField(max_length=16, blank=True, default="", db_default="", editable=False)
     current_version = models.ForeignKey(
         "AgentVersion",
         null=True,

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Q, Sum
 
-from agents import events
-from agents.live.follow import Happened, RunSeen, Streamed, Update
 from agents.querysets import shown_tool
 from heartbit_site.base.models import UsageEntry
 
@@ -76,39 +74,6 @@ def run_tree(run: Run, runs: list[Run], costs: Mapping[UUID, Decimal | None]) ->
     """A run with its sub-agents, from the rows of its tree."""
     children = [run_tree(child, runs, costs) for child in runs if child.parent_id == run.pk]
     return {**run_row(run, costs), "children": children}
-
-
-def update(change: Update) -> dict[str, Any]:
-    """What a stream says: as the lines of ``heartbit submit --watch --json``."""
-    match change:
-        case RunSeen(run):
-            return {
-                "type": "run",
-                "run": str(run.pk),
-                "parent": str(run.parent_id) if run.parent_id else None,
-                "agent": run.agent,
-                "task": run.task,
-            }
-        case Happened(run_id, recorded):
-            encoded = events.encode(recorded.event)
-            return {
-                "type": "event",
-                "run": str(run_id),
-                "seq": recorded.seq,
-                "at": time(recorded.at),
-                "event": encoded["type"],
-                "payload": encoded["payload"],
-            }
-        case Streamed(run_id, delta):
-            return {
-                "type": "delta",
-                "run": str(run_id),
-                "turn": delta.turn,
-                "attempt": delta.attempt,
-                "offset": delta.offset,
-                "kind": delta.kind,
-                "text": delta.text,
-            }
 
 
 def approval(call: ToolCall, since: datetime | None) -> dict[str, Any]:

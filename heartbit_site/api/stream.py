@@ -28,9 +28,9 @@ from agents.events import (
     decode,
 )
 from agents.live.follow import Happened, RunSeen, Streamed, follow
+from agents.live.lines import line_of
 from agents.live.valkey import ValkeySource, connect
 from agents.querysets import events_after, tree
-from heartbit_site.api import forms
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -115,7 +115,7 @@ async def events_of(
 
 def message(update: Update, run_id: UUID) -> bytes:
     """One server-sent event; only the events of the run that is read have an id."""
-    data = forms.update(update)
+    data = line_of(update)
     if not isinstance(update, Happened):
         return _encode(data["type"], data)
     seq = update.recorded.seq if update.run_id == run_id else None

@@ -11,12 +11,9 @@
 `status` is one of queued, running, waiting, succeeded, failed, cancelled, quarantined. Times are
 ISO 8601 in UTC or null. `status` without a run prints `{"runs": [...]}`, without `children`.
 
-With `--watch` there is a JSON object a line: what is known, then what happens, then the run::
+With `--watch` there is a JSON object a line: what is known, what happens (`agents.live.lines`), and
+at the end the run::
 
-    {"type": "run", "run": id, "parent": id | null, "agent": "writer", "task": "..."}
-    {"type": "event", "run": id, "seq": 3, "at": time, "event": "model.answered", "payload": {...}}
-    {"type": "delta", "run": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
-     "text": "..."}
     {"type": "result", "run": id, ... as above ...}
 """
 
@@ -24,9 +21,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-
-from agents import events
-from agents.live.updates import Happened, RunSeen, Streamed, Update
 
 if TYPE_CHECKING:
     from agents.models import Run
@@ -57,40 +51,6 @@ def run_row(run: Run) -> dict[str, Any]:
         "started_at": _time(run.started_at),
         "finished_at": _time(run.finished_at),
     }
-
-
-def update(change: Update) -> dict[str, Any]:
-    """One line of `--watch --json`."""
-    match change:
-        case RunSeen(run):
-            parent = str(run.parent_id) if run.parent_id else None
-            return {
-                "type": "run",
-                "run": str(run.pk),
-                "parent": parent,
-                "agent": run.agent,
-                "task": run.task,
-            }
-        case Happened(run_id, recorded):
-            encoded = events.encode(recorded.event)
-            return {
-                "type": "event",
-                "run": str(run_id),
-                "seq": recorded.seq,
-                "at": _time(recorded.at),
-                "event": encoded["type"],
-                "payload": encoded["payload"],
-            }
-        case Streamed(run_id, delta):
-            return {
-                "type": "delta",
-                "run": str(run_id),
-                "turn": delta.turn,
-                "attempt": delta.attempt,
-                "offset": delta.offset,
-                "kind": delta.kind,
-                "text": delta.text,
-            }
 
 
 def _time(value: datetime | None) -> str | None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, Self
 from rich.console import Console, Group
 from rich.live import Live
 
-from heartbit_site.cli import describe, plain
+from agents.live.lines import line_of
+from heartbit_site.cli import plain
 from heartbit_site.cli.output import is_terminal, note, write_json
 from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
 from heartbit_site.cli.tree import Tree
@@ -59,7 +60,7 @@ class JsonLines(Display):
     def update(self, update: Update) -> None:
         """Print it, if it is news."""
         if self.tree.apply(update):
-            write_json(describe.update(update))
+            write_json(line_of(update))
 
 
 class Lines(Display):

@@ -51,12 +51,12 @@ class Held:
     def __init__(self, run_id: UUID) -> None:
         self.id = run_id
         worker, _ = WorkerHeartbeat.objects.get_or_create(
-            name="test:1",
+            name="admin:1",
             defaults={"home": Home.FLEET, "queues": ["agents"], "slots": 5, "lease_seconds": 3600},
         )
         claimed = sql(
             "SELECT * FROM heartbit_claim("
-            "%s, 'fleet', '{agents}', %s, 'test:1', 'task', %s, '', %s)",
+            "%s, 'fleet', '{agents}', %s, 'admin:1', 'task', %s, '', %s)",
             *(run_id, worker.pk, MODEL, GENERATION),
         )
         assert claimed["run_id"] == run_id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import subprocess
 from datetime import timedelta
@@ -17,6 +19,8 @@ from agents.metrics import agents_with_metrics
 from agents.models import Agent, Run
 from agents.outcome import metrics_of, result_of
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.toolspec import spec_of
+from heartbit_site.cli import tools_report
 from tests.cli.conftest import HEARTBIT
 
 if TYPE_CHECKING:
@@ -150,6 +154,30 @@ def test_agents_tools_and_runs_are_listed_and_shown(heartbit: Command) -> None:
     tools = heartbit("tools", "--json").json["tools"]
     effects = {row["tool"]: row["effect"] for row in tools}
     assert effects["http_request"] == "at_most_once"
+
+
+def test_a_tool_says_what_it_needs_and_where_it_is_from(
+    database: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def find_order(number: int) -> str:
+        """Find an order."""
+        return str(number)
+
+    needs = ("SHOP_KEY", "SHOP_ID")
+    spec = spec_of(find_order, effect="pure", credentials=needs, tags=("shop", "read"))
+    spec = dataclasses.replace(spec, source="shop-tools 1.2")
+    monkeypatch.setattr(tools_report, "registry", {"find_order": spec})
+    tools_report.show_tool("find_order", as_json=False)
+    shown = capsys.readouterr().out
+    assert "  needs     SHOP_KEY, SHOP_ID\n" in shown
+    assert "  from      shop-tools 1.2\n" in shown
+    assert "  tags      shop, read\n" in shown
+    tools_report.list_tools(as_json=False)
+    assert "shop-tools 1.2  SHOP_KEY,SHOP_ID  shop,read  Find an order." in capsys.readouterr().out
+    tools_report.list_tools(as_json=True)
+    [row] = json.loads(capsys.readouterr().out)["tools"]
+    assert row["credentials"] == ["SHOP_KEY", "SHOP_ID"]
+    assert (row["from"], row["tags"]) == ("shop-tools 1.2", ["shop", "read"])
 
 
 def test_a_configuration_file_brings_its_own_team(heartbit: Command, tmp_path: Path) -> None:

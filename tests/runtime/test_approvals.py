@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import connections
@@ -18,11 +18,15 @@ from agents.actions.publish_agent import publish_agent
 from agents.choices import RunStatus
 from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.live.follow import wait_for_end
+from agents.loop.definition import AgentDefinition, BoundTool
 from agents.models import Agent, Decision, Grant, Run, ToolBinding
+from agents.runtime.toolbox import Offer, approval_policy
 from heartbit_site.base import orm
 from heartbit_site.base.jsonschema import fits
+from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.deciding import ANNA, waiting
 from tools.approval import digest
+from tools.pipeline import Ask
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
@@ -218,28 +222,40 @@ class TestWhoIsAsked:
         [(status, result)] = await results(run)
         assert (status, "time zone UTC" in result) == ("ok", True)
 
-    async def test_a_rule_that_cannot_be_judged_asks(self, studio: Studio, agent: Create) -> None:
+    @pytest.mark.parametrize(("depth", "asked"), [(1, False), (60, True)])
+    def test_a_rule_that_cannot_be_judged_asks(self, depth: int, *, asked: bool) -> None:
+        def save(value: dict[str, Any]) -> str:
+            return str(value)
+
         inner = {"$ref": "#/$defs/any"}
         branches = [{"properties": {"a": inner}}, {"additionalProperties": inner}, {"items": inner}]
-        rule = {**inner, "$defs": {"any": {"anyOf": [*branches, {"type": "null"}]}}}
-        deep: dict[str, object] = {}
-        for _ in range(60):
+        never = {"required": ["nothing of the kind"]}
+        rule = {"allOf": [never, inner], "$defs": {"any": {"anyOf": branches}}}
+        deep: dict[str, Any] = {}
+        for _ in range(depth):
             deep = {"a": deep}
-        assert fits(rule, {"key": "k", "value": deep}) is None
-
-        def bound() -> None:
-            row = agent()
-            ToolBinding.objects.create(
-                agent=row, tool="blackboard_write", approval="when", approval_when=rule
-            )
-            publish_agent(row)
-
-        await orm.in_thread(bound)
-        arguments = json.dumps({"key": "k", "value": deep})
-        run_id = await studio.start(f"[[calls: blackboard_write {arguments}]] [[text: Done.]]")
-        [call] = await waiting(studio, run_id)
-        await orm.in_thread(lambda: deny_call(call, digest=call.digest, by=ANNA, reason="no"))
-        assert (await wait_for_end(run_id, studio.host.window)).output == "Done."
+        assert fits(rule, {"value": deep}) is (None if asked else False)
+        spec = spec_of(save, description="Save it.", effect=Effect.PURE)
+        definition = AgentDefinition(
+            version_id=1,
+            agent_id=1,
+            name="solo",
+            system_prompt="",
+            model="",
+            temperature=None,
+            tools=(BoundTool("save", "", "when", rule),),
+            team=(),
+            max_turns=3,
+            max_tokens=100,
+            timeout_seconds=60,
+            tool_timeout_seconds=5,
+            max_tool_output_bytes=1_000,
+            max_parallel=1,
+            delegation_timeout_seconds=5,
+        )
+        offer = Offer({"save": spec}, {"save": definition_hash(spec)})
+        answer = approval_policy(definition, offer, approve=False)(spec, {"value": deep})
+        assert answer == (Ask("solo asks before it uses save like this.") if asked else None)
 
     async def test_pure_tools_are_not_asked_for_when_effects_are(
         self, studio: Studio, agent: Create
