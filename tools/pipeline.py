@@ -217,18 +217,19 @@ def read(
     if spec is None:
         return _answer(_unknown(name, specs), "invalid", max_output_bytes)
     try:
-        values = {**_own_defaults(spec), **spec.defaults, **parse_arguments(arguments)}
+        given = {**spec.defaults, **parse_arguments(arguments)}
     except UntrustedJSONError as error:
         text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
         return _answer(text, "invalid", max_output_bytes)
-    problems = validate(spec.parameters, values)
+    problems = validate(spec.parameters, given)
     if problems:
         return _answer(_invalid(spec, problems), "invalid", max_output_bytes)
     with Isolation() as isolation:
-        keywords = dict(spec.bind(values) if spec.bind is not None else values)
+        # The function's own defaults stay as they are: they need not fit its schema.
+        keywords = dict(spec.bind(given) if spec.bind is not None else given)
     if isolation.error is not None:  # a type of the function that its schema cannot express
         return _answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
-    return Read(spec, values, keywords)
+    return Read(spec, {**_own_defaults(spec), **given}, keywords)
 
 
 def _own_defaults(spec: ToolSpec) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
 from tests.tools.calls import EXECUTOR, call, context, made
@@ -148,6 +149,19 @@ async def test_an_agent_s_defaults_win_over_the_function_s_and_the_model_s_over_
     spec = dataclasses.replace(made(pay), defaults={"amount": 7})
     assert await call(spec, '{"to": "ann"}') == Done("7 to ann on 02.01.", "ok")
     assert await call(spec, '{"to": "ann", "amount": 9}') == Done("9 to ann on 02.01.", "ok")
+
+
+async def test_a_default_need_not_fit_the_schema_that_arguments_have_to() -> None:
+    def find(
+        limit: Annotated[int, Field(ge=1)] = 0,  # none
+        order: Annotated[str, Field(min_length=3)] = "",
+    ) -> str:
+        return f"{limit} {order!r}"
+
+    assert await call(made(find)) == Done("0 ''", "ok")
+    done = await call(made(find), '{"order": ""}')
+    assert isinstance(done, Done)
+    assert done.status == "invalid"
 
 
 class Rude(BaseException):
