@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import httpx
 from django.conf import settings
 
 from agents.llm import factory, references
+from agents.llm.credentials import environ_url
+from agents.llm.providers import PROVIDERS
 from agents.models import Agent
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.output import note
 from heartbit_site.embedded import client
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOCAL: Final = "local"
+CONNECT_SECONDS: Final = 3.0
 _ANYWHERE: Final = "http://127.0.0.1"
 _ANY_KEY: Final = "the account's"
 
@@ -26,14 +32,18 @@ def check_run(agent: Agent, model: str) -> None:
     """Refuse a run in this process that could not even ask its models.
 
     Raises:
-        ConfigurationError: A model that it or its team would use has no key, or is misnamed.
+        ConfigurationError: A model that it or its team would use has no key, is misnamed, or its
+            server does not answer.
         EmbeddedError: The local model would be used and is not installed, or does not start.
     """
     names = models_of(agent, model)
     accounts = ProviderAccount.objects.filter(workspace=agent.workspace_id, enabled=True)
     with_account = set(accounts.values_list("provider", flat=True))
     for name in sorted(names):
-        _check(name, os.environ, key=_ANY_KEY if _provider(name) in with_account else None)
+        known = _provider(name) in with_account
+        _check(name, os.environ, key=_ANY_KEY if known else None)
+        if not known and not _falls_back(agent):  # an account's address is the guard's to reach
+            _check_reachable(name, os.environ)
     local = [name for name in names if _provider(name) == LOCAL]
     if local:
         client.ensure(["model"], settings.ENVIRONMENT.state)
@@ -85,6 +95,29 @@ def tell_about_tiny_model() -> None:
 def _check(name: str, environ: Mapping[str, str], *, key: str | None) -> None:
     unused = httpx.AsyncClient(transport=httpx.MockTransport(_refuse), trust_env=False)
     factory.create(name, client=unused, environ=environ, local_url=_ANYWHERE, key=key)
+
+
+def _check_reachable(name: str, environ: Mapping[str, str]) -> None:
+    """Say at once, not after the model call's retries, that nobody listens."""
+    provider = PROVIDERS.get(_provider(name))
+    url = environ_url(_provider(name), environ) or (provider.base_url if provider else "")
+    parts = urlsplit(url)
+    if not parts.hostname:
+        return  # the local model's server is started, a bridged provider knows its own address
+    port = parts.port or (80 if parts.scheme == "http" else 443)
+    try:
+        socket.create_connection((parts.hostname, port), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        variable = f"{_provider(name).upper()}_BASE_URL"
+        raise ConfigurationError(
+            f"{name} cannot be reached: {parts.hostname}:{port} does not answer "
+            f"({error.strerror or error}); start that server, or check {variable} and the network."
+        ) from error
+
+
+def _falls_back(agent: Agent) -> bool:
+    version = agent.current_version
+    return version is not None and bool(version.snapshot.get("fallback_models"))
 
 
 def _refuse(request: httpx.Request) -> httpx.Response:

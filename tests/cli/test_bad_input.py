@@ -97,14 +97,24 @@ def test_a_refusing_provider_fails_the_run_with_its_sentence(
     assert all(part in ended.json["error"]["message"] for part in parts)
 
 
-def test_an_unreachable_provider_fails_the_run_with_one_sentence(heartbit: Command) -> None:
+def test_an_unreachable_provider_is_said_before_a_row_is_written(heartbit: Command) -> None:
+    before = Run.objects.count()
     ended = heartbit("run", "x", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
-    assert ended.code == 1
-    assert ended.out == ""
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.splitlines()[-1] == (
+        "heartbit: openai:gpt-6-sol cannot be reached: 127.0.0.1:9 does not answer (Connection "
+        "refused); start that server, or check OPENAI_BASE_URL and the network."
+    )
+    assert Run.objects.count() == before
+
+
+def test_a_provider_that_refuses_fails_the_run_with_one_sentence(heartbit: Command) -> None:
+    ended = heartbit("run", "[[error: 400]]")
+    assert (ended.code, ended.out) == (1, "")
     *progress, last = ended.err.splitlines()
     assert last.startswith("heartbit: openai:")
-    assert "could not be reached" in last
-    assert not any("could not be reached" in line for line in progress)
+    assert "rejected the request" in last
+    assert not any("rejected the request" in line for line in progress)
     newest = Run.objects.order_by("-created_at").first()
     assert newest is not None
     assert newest.status == "failed"
