@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -452,7 +453,12 @@ class Breaking:
     def _carry(self, client: socket.socket) -> None:
         """Pass bytes both ways until one side ends, or the server has said enough."""
         said = 0
-        with client, socket.create_connection(("127.0.0.1", self._target)) as server:
+        # A reset is an end like any other: whoever is done need not say goodbye.
+        with (
+            contextlib.suppress(ConnectionError),
+            client,
+            socket.create_connection(("127.0.0.1", self._target)) as server,
+        ):
             other = {client: server, server: client}
             while said <= self._after or self.broken >= self._times:
                 for source in select.select([client, server], [], [])[0]:
