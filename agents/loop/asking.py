@@ -35,7 +35,7 @@ class Asking:
     """Asks the model of one run.
 
     Attributes:
-        restarts: How often the last answer was begun anew.
+        restarts: How often the last model call was begun anew.
     """
 
     def __init__(
@@ -154,10 +154,13 @@ class Asking:
             messages=messages,
             max_tokens=summary.ANSWER_TOKENS,
             timeout_seconds=max(1.0, self._limits.seconds_left()),
+            attempts=state.attempts,
         )
         began = time.monotonic()
+        self.restarts = 0
         completion: Completion | None = None
         async for event in self._ports.model.stream(request):
+            self.restarts += isinstance(event, Restarted)
             completion = event if isinstance(event, Completion) else completion
         whole = self._whole(completion)
         if not whole.message.text.strip():
