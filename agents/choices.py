@@ -56,6 +56,7 @@ class WaitKind(models.TextChoices):
 
     CHILD = "child", "Sub-agent"
     APPROVAL = "approval", "A person's decision"
+    OUTCOME = "outcome", "A person's word on what became of a call"
     TIMER = "timer", "A point in time"
 
 
@@ -75,6 +76,21 @@ class BindingApproval(models.TextChoices):
     WHEN = "when", "Those whose arguments fit the rule"
 
 
+class UncertainCalls(models.TextChoices):
+    """What follows when a worker died while an at-most-once call ran, so that nobody knows."""
+
+    ASK = "ask", "Ask a person"
+    TELL = "tell", "Tell the model, and go on"
+    RETRY = "retry", "Make the call again"
+
+
+class BudgetPeriod(models.TextChoices):
+    """How long a budget has to last; periods begin at midnight UTC."""
+
+    DAY = "day", "Day"
+    MONTH = "month", "Month"
+
+
 class ReasoningEffort(models.TextChoices):
     """How long a reasoning model thinks; empty: the provider's default."""
 
@@ -90,6 +106,17 @@ class Verdict(models.TextChoices):
     APPROVED = "approved", "Approved"
     EDITED = "edited", "Approved with other arguments"
     DENIED = "denied", "Denied"
+
+
+class Outcome(models.TextChoices):
+    """What a person says about a call whose effect is unknown."""
+
+    RETRIED = "retried", "Make it again"
+    DONE = "done", "It took effect"
+    SKIPPED = "skipped", "Leave it"
+
+
+VERDICTS = [*Verdict.values, *Outcome.values]
 
 
 class SecondMessage(models.TextChoices):

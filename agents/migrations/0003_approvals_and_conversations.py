@@ -5,7 +5,6 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import heartbit_site.base.ids
-from agents.runs.install import install
 from django.conf import settings
 from django.db import migrations, models
 
@@ -260,6 +259,4 @@ class Migration(migrations.Migration):
             model_name='decision',
             constraint=models.CheckConstraint(condition=models.Q(('verdict__in', ['approved', 'edited', 'denied'])), name='decision_verdict_known'),
         ),
-        # In the same transaction: the former functions do not know the new columns.
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from agents.models.agent import Agent, ToolBinding
 from agents.models.approval import Decision, Grant
+from agents.models.budget import Budget
+from agents.models.checkpoint import Checkpoint
 from agents.models.conversation import Conversation
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.run import Run
@@ -14,6 +16,8 @@ __all__ = [
     "Agent",
     "AgentVersion",
     "BlackboardEntry",
+    "Budget",
+    "Checkpoint",
     "Conversation",
     "Decision",
     "Grant",

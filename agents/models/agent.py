@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Now
 
-from agents.choices import AgentApproval, BindingApproval, ReasoningEffort
+from agents.choices import AgentApproval, BindingApproval, ReasoningEffort, UncertainCalls
 from heartbit_site.base.models import Workspace
 
 
@@ -77,6 +77,16 @@ class Agent(models.Model):
         blank=True,
         help_text="Asked in this order when the model fails: a JSON list of provider:model.",
     )
+    strong_model = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=(
+            "provider:model that takes over for the rest of a run once the agent's own model has "
+            "given two answers in a row that do not do. Empty: none."
+        ),
+    )
     max_retries = models.PositiveIntegerField(
         default=3,
         db_default=3,
@@ -128,6 +138,27 @@ class Agent(models.Model):
         db_default=AgentApproval.NEVER,
         help_text="Which of its tool calls wait for a person; a tool's own setting wins.",
     )
+    uncertain_calls = models.CharField(
+        max_length=8,
+        choices=UncertainCalls.choices,
+        default=UncertainCalls.ASK,
+        db_default=UncertainCalls.ASK,
+        help_text="What follows when its worker died while a call with an effect outside ran.",
+    )
+    max_run_tokens = models.PositiveBigIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Tokens one run may use, its sub-agents' included. Empty: no limit.",
+    )
+    max_run_cost_usd = models.DecimalField(
+        null=True,
+        blank=True,
+        max_digits=12,
+        decimal_places=4,
+        validators=[MinValueValidator(0)],
+        help_text="What one run may cost, its sub-agents included. Empty: no limit.",
+    )
     team = models.ManyToManyField(
         "self",
         symmetrical=False,
@@ -177,6 +208,10 @@ class Agent(models.Model):
             ),
             models.CheckConstraint(
                 name="agent_approval_known", condition=Q(approval__in=AgentApproval.values)
+            ),
+            models.CheckConstraint(
+                name="agent_uncertain_known",
+                condition=Q(uncertain_calls__in=UncertainCalls.values),
             ),
         ]
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from agents.choices import Verdict
+from agents.choices import VERDICTS, Outcome, Verdict
 from agents.models.agent import Agent
 from agents.models.run import Run
 from heartbit_site.base.models import Workspace
@@ -56,6 +56,8 @@ class Decision(models.Model):
     """What was decided about one tool call, by whom, and for exactly what.
 
     Attributes:
+        wait_key: What it resolved: ``approval:CALL``, or ``outcome:CALL:N`` for what became of a
+            call whose worker died.
         digest: SHA-256 of what was shown (``tools.approval``).
         runs_digest: The same of what runs; another one when the arguments were edited, and empty
             when nothing does.
@@ -65,9 +67,10 @@ class Decision(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="decisions")
     call_id = models.CharField(max_length=24)
+    wait_key = models.CharField(max_length=80, default="", db_default="")
     digest = models.CharField(max_length=64)
     runs_digest = models.CharField(max_length=64, blank=True)
-    verdict = models.CharField(max_length=8, choices=Verdict.choices)
+    verdict = models.CharField(max_length=8, choices=Verdict.choices + Outcome.choices)
     arguments = models.TextField(null=True, blank=True)  # noqa: DJ001  null: as the model wrote them
     reason = models.TextField(blank=True)
     user = models.ForeignKey(
@@ -83,9 +86,9 @@ class Decision(models.Model):
     class Meta:
         ordering = ["-at"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "call_id"], name="one_decision_per_call"),
+            models.UniqueConstraint(fields=["run", "wait_key"], name="one_decision_per_question"),
             models.CheckConstraint(
-                name="decision_verdict_known", condition=Q(verdict__in=Verdict.values)
+                name="decision_verdict_known", condition=Q(verdict__in=VERDICTS)
             ),
         ]
 

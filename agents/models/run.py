@@ -28,6 +28,7 @@ class Run(models.Model):
         approve: Every tool call of this run and its children waits for a person.
         structured: The answer as the agent's response schema wants it; ``output`` is its text.
         payload: The task in its long form (``agents.payload``); ``task`` is its text.
+        forked_from: The run whose journal it began with, up to ``forked_seq``.
         conversation: The thread it answers on. Its history is that thread's earlier runs, and
             while one of these is live, ``available_at`` is in the year 9999.
     """
@@ -47,6 +48,15 @@ class Run(models.Model):
     conversation = models.ForeignKey(
         Conversation, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
     )
+    forked_from = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="forks",
+        db_index=False,  # almost always null: see the partial index
+    )
+    forked_seq = models.PositiveIntegerField(default=0, db_default=0)
     approve = models.BooleanField(default=False, db_default=False)
     output = models.TextField(null=True, blank=True)  # noqa: DJ001  null: no output yet
     structured = models.JSONField(null=True, blank=True)
@@ -122,6 +132,11 @@ class Run(models.Model):
                 fields=["conversation", "created_at"],
                 condition=Q(conversation__isnull=False),
                 name="run_of_conversation",
+            ),
+            models.Index(
+                fields=["forked_from"],
+                condition=Q(forked_from__isnull=False),
+                name="run_forks",
             ),
         ]
 

@@ -18,6 +18,14 @@ class WorkerHeartbeat(models.Model):
     lease_seconds = models.FloatField(help_text="Silent for longer than this, it counts as dead.")
     started_at = models.DateTimeField(db_default=Now())
     beat_at = models.DateTimeField(db_default=Now())
+    wanted = models.CharField(
+        max_length=8,
+        blank=True,
+        default="",
+        db_default="",
+        choices=[("stop", "Stop"), ("restart", "Restart")],
+        help_text="What somebody asked it to do; it is told at once, and reads it at each beat.",
+    )
     gone_at = models.DateTimeField(
         null=True, blank=True, help_text="When it left or was found dead."
     )

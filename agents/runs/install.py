@@ -22,8 +22,9 @@ DO $$ DECLARE f regprocedure; BEGIN
     LOOP EXECUTE 'DROP FUNCTION IF EXISTS ' || f || ' CASCADE'; END LOOP;
 END $$
 """
+_ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "438d51f9390cdfa8284fa9136a0c4aeb2bd49a82744aa92a7ffd9ff0aa6aedd3"
+FINGERPRINT = "11d358c722486933e30837d112d064d2b09e4ffe7d8c1c70a9564e85067aebaf"
 
 
 def statements() -> str:
@@ -31,7 +32,8 @@ def statements() -> str:
     guards = (
         (_FOLDER / "guards.sql").read_text().replace("{arrows}", "{" + ",".join(arrows()) + "}")
     )
-    return (_FOLDER / "functions.sql").read_text() + guards
+    functions = sorted(path for path in _FOLDER.glob("*.sql") if path.name != "guards.sql")
+    return "\n".join([_ANY_ORDER, *(path.read_text() for path in functions), guards])
 
 
 def fingerprint() -> str:

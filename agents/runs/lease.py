@@ -1,6 +1,6 @@
 """The lease: the right to write one run's journal, and what it writes.
 
-The rules are the SQL functions' (``sql/functions.sql``); this module gives them types.
+The rules are the SQL functions' (``sql/lease.sql``); this module gives them types.
 """
 
 from __future__ import annotations

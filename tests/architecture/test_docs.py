@@ -60,7 +60,8 @@ def test_the_lifecycle_names_event_types_that_exist() -> None:
 
 
 def test_the_functions_the_lifecycle_names_exist() -> None:
-    functions = (ROOT / "agents/runs/sql/functions.sql").read_text()
+    files = (ROOT / "agents/runs/sql").glob("*.sql")
+    functions = "\n".join(path.read_text() for path in files)
     for name in set(re.findall(r"`(heartbit_\w+)`", LIFECYCLE)):
         assert f"FUNCTION {name}(" in functions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
 
@@ -18,6 +18,14 @@ class Workspace(models.Model):
         blank=True,
         validators=[RegexValidator(r"^[a-z]+:\S+$", "Write provider:model, e.g. openai:gpt-5.")],
         help_text="provider:model for agents that name none. Empty: the installation's default.",
+    )
+    retention_days = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        default=90,
+        db_default=90,
+        validators=[MinValueValidator(1)],
+        help_text="Finished runs are archived and deleted after so many days. Empty: never.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,0 +1,66 @@
+"""What a workspace, or one of its agents, may spend in a day or a month."""
+
+from __future__ import annotations
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from agents.choices import BudgetPeriod
+from agents.models.agent import Agent
+from heartbit_site.base.models import Workspace
+
+
+class Budget(models.Model):
+    """A limit on tokens, on money, or on both.
+
+    The spent columns are kept by the journal, in the transaction of the answer that spends; they
+    are of the period that began at ``period_start`` and count from nothing when the next begins.
+
+    Attributes:
+        agent: Whose runs count; null: all of the workspace.
+        max_usd: Calls of unknown price count as nothing; the tokens count all the same.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="budgets")
+    agent = models.ForeignKey(
+        Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="budgets"
+    )
+    period = models.CharField(max_length=8, choices=BudgetPeriod.choices)
+    max_tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty: no limit."
+    )
+    max_usd = models.DecimalField(
+        null=True,
+        blank=True,
+        max_digits=12,
+        decimal_places=4,
+        validators=[MinValueValidator(0)],
+        help_text="Empty: no limit.",
+    )
+    period_start = models.DateTimeField(db_default=Now(), editable=False)
+    spent_tokens = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    spent_usd = models.DecimalField(
+        max_digits=16, decimal_places=8, default=0, db_default=0, editable=False
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["workspace", "agent", "period"]
+        constraints = [
+            models.UniqueConstraint(
+                "workspace", F("agent"), "period", name="budget_once", nulls_distinct=False
+            ),
+            models.CheckConstraint(
+                name="budget_limits_something",
+                condition=Q(max_tokens__isnull=False) | Q(max_usd__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="budget_period_known", condition=Q(period__in=BudgetPeriod.values)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        whose = self.agent.name if self.agent is not None else self.workspace.slug
+        return f"{whose} a {self.period}"

@@ -1,0 +1,130 @@
+-- Accept runs: alone, as a sub-agent, or as a message of a conversation.
+
+-- When a run may start that waits for the run before it on its conversation: not before that ends.
+CREATE OR REPLACE FUNCTION heartbit_held()
+RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '9999-01-01 00:00:00+00' $$;
+
+-- Its model: asked for with the run, else the agent's own, else p_fallback (its parent's); still
+-- empty, the first claim settles it.
+CREATE OR REPLACE FUNCTION heartbit_create_run(
+    p_id uuid, p_workspace bigint, p_version bigint, p_agent text, p_task text, p_parent uuid,
+    p_root uuid, p_home text, p_queue text, p_priority int, p_fallback text, p_override text, p_key text,
+    p_approve boolean DEFAULT false, p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL,
+    p_held boolean DEFAULT false)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE v_id uuid;
+BEGIN
+    INSERT INTO agents_run
+        (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
+         model_override, input_tokens, output_tokens, priority, queue, home, lease_token, attempts,
+         claimed_seq, last_seq, open_waits, rung_at, cancel_requested, idempotency_key,
+         approve, payload, conversation_id, created_at, available_at)
+    VALUES (p_id, p_workspace, 'agent', p_version, p_agent, p_parent, p_root, 'queued', p_task,
+            coalesce(nullif(p_override, ''), nullif((
+                SELECT snapshot ->> 'model' FROM agents_agentversion WHERE id = p_version), ''),
+                p_fallback),
+            p_override, 0, 0, p_priority, p_queue, p_home, 0, 0,
+            0, 1, 0, CASE WHEN p_home = 'fleet' AND NOT p_held THEN clock_timestamp() END, false, p_key,
+            p_approve, p_payload, p_conversation, clock_timestamp(),
+            CASE WHEN p_held THEN heartbit_held() ELSE clock_timestamp() END)
+    ON CONFLICT (workspace_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING id INTO v_id;
+    IF v_id IS NULL THEN
+        SELECT id INTO v_id FROM agents_run WHERE workspace_id = p_workspace AND idempotency_key = p_key;
+        RETURN v_id;
+    END IF;
+    PERFORM heartbit_journal(v_id, p_workspace, 0, jsonb_build_array(jsonb_build_object(
+        'type', 'run.created', 'payload', jsonb_build_object('task', p_task, 'agent', p_agent))));
+    RETURN v_id;
+END $$;
+
+-- Accept a root run of a published agent. No row: the workspace has no such agent.
+-- is_new is false when the idempotency key had been used: then run_id is the earlier run's.
+CREATE OR REPLACE FUNCTION heartbit_submit(
+    p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
+    p_override text, p_key text, p_origin text DEFAULT '', p_approve boolean DEFAULT false,
+    p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL, p_held boolean DEFAULT false)
+RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
+DECLARE a agents_agent;
+BEGIN
+    SELECT t.* INTO a FROM agents_agent t
+    WHERE t.workspace_id = p_workspace AND t.origin = p_origin AND t.name = p_agent
+          AND t.enabled AND t.current_version_id IS NOT NULL;
+    IF NOT FOUND THEN RETURN; END IF;
+    run_id := heartbit_create_run(
+        p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,
+        a.queue::text, p_priority, '', p_override, p_key, p_approve, p_payload, p_conversation, p_held);
+    queue := a.queue;
+    is_new := run_id = p_id;
+    RETURN NEXT;
+END $$;
+
+-- A message to a conversation. `outcome` is new, held (it starts when the run before it ends),
+-- steered (given to the run under way, whose id comes back) or refused (likewise). No row: the
+-- workspace has no such agent.
+CREATE OR REPLACE FUNCTION heartbit_converse(
+    p_conversation uuid, p_policy text, p_id uuid, p_workspace bigint, p_agent text, p_task text,
+    p_home text, p_priority int, p_override text, p_key text, p_origin text, p_approve boolean,
+    p_payload jsonb, p_by text)
+RETURNS TABLE (run_id uuid, queue text, is_new boolean, outcome text) LANGUAGE plpgsql AS $$
+DECLARE
+    l agents_run;
+    v_live uuid;
+    v_held boolean;
+BEGIN
+    -- Messages one after the other; and none while the run under way is ending, which would leave
+    -- a held run that nobody starts.
+    PERFORM 1 FROM agents_conversation WHERE id = p_conversation FOR NO KEY UPDATE;
+    SELECT t.id INTO v_live FROM agents_run t
+    WHERE t.workspace_id = p_workspace AND t.idempotency_key = p_key;
+    IF FOUND THEN
+        RETURN QUERY SELECT v_live, t.queue::text, false, 'new' FROM agents_run t WHERE t.id = v_live;
+        RETURN;
+    END IF;
+    IF p_key IS NOT NULL THEN
+        SELECT e.run_id INTO v_live FROM agents_runevent e JOIN agents_run t ON t.id = e.run_id
+        WHERE t.conversation_id = p_conversation AND e.type = 'run.steered'
+              AND e.payload ->> 'key' = p_key LIMIT 1;
+        IF FOUND THEN
+            RETURN QUERY SELECT v_live, ''::text, false, 'steered';
+            RETURN;
+        END IF;
+    END IF;
+    SELECT t.* INTO l FROM agents_run t
+    WHERE t.conversation_id = p_conversation AND t.finished_at IS NULL
+    ORDER BY t.created_at LIMIT 1 FOR NO KEY UPDATE;
+    v_held := FOUND;
+    IF v_held AND p_policy = 'reject' THEN
+        RETURN QUERY SELECT l.id, ''::text, false, 'refused';
+        RETURN;
+    -- A run that is being cancelled hears nothing any more, and one that asks nobody must not act
+    -- on a message whose sender wants to be asked: these are answered afterwards.
+    ELSIF v_held AND p_policy = 'steer' AND NOT l.cancel_requested AND (l.approve OR NOT p_approve) THEN
+        PERFORM heartbit_steer(l.id, p_task, p_by, p_key);
+        RETURN QUERY SELECT l.id, ''::text, false, 'steered';
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT s.run_id, s.queue, s.is_new, CASE WHEN v_held THEN 'held' ELSE 'new' END
+        FROM heartbit_submit(p_id, p_workspace, p_agent, p_task, p_home, p_priority, p_override,
+                             p_key, p_origin, p_approve, p_payload, p_conversation, v_held) s;
+    IF FOUND AND v_held AND p_policy = 'interrupt' THEN
+        -- After the new run exists: what ends here and now starts it, and the caller rings it.
+        PERFORM heartbit_cancel(t.id, 'interrupted by a new message') FROM agents_run t
+        WHERE t.conversation_id = p_conversation AND t.finished_at IS NULL AND t.id <> p_id;
+    END IF;
+END $$;
+
+-- What was said on a conversation before this run: its earlier runs, if they ever began.
+CREATE OR REPLACE FUNCTION heartbit_history(r agents_run)
+RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF r.conversation_id IS NULL OR r.parent_id IS NOT NULL THEN RETURN '[]'; END IF;
+    RETURN (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+                   'task', h.task, 'output', h.output, 'steers', (
+                       SELECT jsonb_agg(e.payload ->> 'text' ORDER BY e.seq) FROM agents_runevent e
+                       WHERE e.run_id = h.id AND e.type = 'run.steered')) ORDER BY h.created_at), '[]')
+        FROM agents_run h
+        WHERE h.conversation_id = r.conversation_id AND h.created_at < r.created_at
+              AND h.finished_at IS NOT NULL AND h.started_at IS NOT NULL);
+END $$;

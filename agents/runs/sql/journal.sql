@@ -1,0 +1,83 @@
+-- The journal itself: events, and what is projected from them.
+
+-- A count of tokens as its columns can hold it.
+CREATE OR REPLACE FUNCTION heartbit_count(p_text text)
+RETURNS int LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(greatest(coalesce(p_text, '0')::numeric, 0), 2147483647)::int
+$$;
+
+-- Insert events after sequence number p_after and project them onto calls and the usage ledger.
+CREATE OR REPLACE FUNCTION heartbit_journal(p_run uuid, p_workspace bigint, p_after int, p_events jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_seq int := p_after;
+    v_event jsonb;
+    p jsonb;
+BEGIN
+    FOR v_event IN SELECT value FROM jsonb_array_elements(p_events) LOOP
+        v_seq := v_seq + 1;
+        p := v_event -> 'payload';
+        INSERT INTO agents_runevent (run_id, seq, type, payload, at)
+        VALUES (p_run, v_seq, v_event ->> 'type', p, v_now);
+        CASE v_event ->> 'type'
+        WHEN 'model.answered', 'context.summarized' THEN
+            INSERT INTO base_usageentry
+                (workspace_id, run_id, turn, model, input_tokens, output_tokens,
+                 cached_input_tokens, cost_usd, at)
+            -- The figures are the provider's: out of range, they must not refuse the answer.
+            VALUES (p_workspace, p_run, (p ->> 'turn')::int, left(p ->> 'model', 200),
+                    heartbit_count(p #>> '{usage,input_tokens}'),
+                    heartbit_count(p #>> '{usage,output_tokens}'),
+                    heartbit_count(p #>> '{usage,cached_input_tokens}'),
+                    CASE WHEN (p ->> 'cost_usd')::numeric BETWEEN 0 AND 999999
+                         THEN (p ->> 'cost_usd')::numeric END, v_now);
+            IF coalesce(jsonb_array_length(p #> '{message,tool_calls}'), 0) > 0 THEN
+                INSERT INTO agents_toolcall
+                    (run_id, call_id, provider_id, tool, arguments, effect, status, digest,
+                     idempotency_key)
+                SELECT p_run, (p ->> 'turn') || '.' || (n - 1), left(c ->> 'id', 200),
+                       left(c ->> 'name', 200), c ->> 'arguments', '', 'pending', '',
+                       p_run || ':' || (p ->> 'turn') || '.' || (n - 1)
+                FROM jsonb_array_elements(p #> '{message,tool_calls}') WITH ORDINALITY AS t(c, n);
+            END IF;
+        WHEN 'tool.started' THEN
+            UPDATE agents_toolcall SET status = 'started', effect = p ->> 'effect', started_at = v_now
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        WHEN 'tool.finished' THEN
+            UPDATE agents_toolcall
+            SET status = p ->> 'status', effect = p ->> 'effect', result = p ->> 'content',
+                started_at = coalesce(
+                    started_at, v_now - make_interval(secs => (p ->> 'duration_ms')::int / 1000.0)),
+                finished_at = v_now
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        WHEN 'approval.requested' THEN
+            UPDATE agents_toolcall
+            SET status = 'waiting', effect = p ->> 'effect', digest = p ->> 'digest',
+                shown = jsonb_build_object(
+                    'tool', p -> 'tool', 'arguments', p -> 'arguments', 'reason', p -> 'reason')
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        WHEN 'call.waiting' THEN
+            UPDATE agents_toolcall SET status = 'waiting', started_at = v_now
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        ELSE
+            NULL;
+        END CASE;
+    END LOOP;
+END $$;
+
+-- Tokens that a batch of events adds to the run's row.
+CREATE OR REPLACE FUNCTION heartbit_tokens(p_events jsonb, p_field text)
+RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(sum(heartbit_count(e #>> ARRAY['payload', 'usage', p_field])), 0)
+    FROM jsonb_array_elements(p_events) AS e
+    WHERE e ->> 'type' IN ('model.answered', 'context.summarized')
+$$;
+
+-- Events p_after < seq <= p_upto in the form agents.events.decode_row reads.
+CREATE OR REPLACE FUNCTION heartbit_events(p_run uuid, p_after int, p_upto int)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT coalesce(jsonb_agg(jsonb_build_object(
+               'seq', seq, 'type', type, 'payload', payload, 'at', at) ORDER BY seq), '[]')
+    FROM agents_runevent WHERE run_id = p_run AND seq > p_after AND seq <= p_upto
+$$;

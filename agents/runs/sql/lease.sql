@@ -1,0 +1,224 @@
+-- What the holder of a run's lease writes, and how waits and runs end.
+
+-- Lock a run that its caller holds, or raise HB001.
+CREATE OR REPLACE FUNCTION heartbit_lock_held(p_run uuid, p_token bigint)
+RETURNS agents_run LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
+    IF r.id IS NULL OR r.status <> 'running' OR r.lease_token <> p_token THEN
+        RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
+    END IF;
+    RETURN r;
+END $$;
+
+-- Append events; return those of other writers that the caller had not folded yet.
+CREATE OR REPLACE FUNCTION heartbit_record(p_run uuid, p_token bigint, p_folded int, p_events jsonb)
+RETURNS TABLE (last_seq int, now timestamptz, tail jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    n int := jsonb_array_length(p_events);
+BEGIN
+    UPDATE agents_run t
+    SET last_seq = t.last_seq + n,
+        input_tokens = t.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
+        output_tokens = t.output_tokens + heartbit_tokens(p_events, 'output_tokens')
+    WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
+    END IF;
+    PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq - n, p_events);
+    RETURN QUERY SELECT r.last_seq, clock_timestamp(), heartbit_events(p_run, p_folded, r.last_seq - n);
+END $$;
+
+-- A new token for a lease that is still held: whatever still writes with the old one is refused.
+CREATE OR REPLACE FUNCTION heartbit_renew(p_run uuid, p_token bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE v_token bigint;
+BEGIN
+    UPDATE agents_run SET lease_token = lease_token + 1
+    WHERE id = p_run AND lease_token = p_token AND status = 'running' RETURNING lease_token INTO v_token;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
+    END IF;
+    RETURN v_token;
+END $$;
+
+-- Resolve one wait and count it down; whoever brings the count to zero queues the run.
+-- Returns the run to ring, or null.
+CREATE OR REPLACE FUNCTION heartbit_resolve_wait(p_run uuid, p_key text, p_value jsonb)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
+    UPDATE agents_wait SET value = p_value, resolved_at = clock_timestamp()
+    WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
+    IF NOT FOUND OR r.finished_at IS NOT NULL THEN
+        RETURN NULL; -- late, or the run has ended: a wait of a terminal run never queues it
+    END IF;
+    PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
+        'type', 'wait.resolved', 'payload', jsonb_build_object('key', p_key, 'value', p_value))));
+    UPDATE agents_run
+    SET last_seq = last_seq + 1, open_waits = open_waits - 1,
+        status = CASE WHEN open_waits = 1 AND status = 'waiting' THEN 'queued' ELSE status END,
+        available_at = clock_timestamp(),
+        rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
+    WHERE id = p_run RETURNING * INTO r;
+    IF r.status <> 'queued' THEN RETURN NULL; END IF;
+    IF r.home = 'local' THEN
+        PERFORM pg_notify('heartbit', 'ring:' || r.id || ':' || r.root_id); -- it may be another process's
+    END IF;
+    RETURN r.id;
+END $$;
+
+-- End a run whose row, and whose parent's row, the caller has locked. Returns the run to ring: its
+-- parent, or the one that waited for it on its conversation.
+CREATE OR REPLACE FUNCTION heartbit_end(
+    r agents_run, p_status text, p_output text, p_error jsonb, p_events jsonb,
+    p_structured jsonb DEFAULT NULL)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+    n int := jsonb_array_length(p_events);
+    v_next agents_run;
+BEGIN
+    UPDATE agents_run
+    SET status = p_status, output = p_output, structured = p_structured, error = p_error, finished_at = clock_timestamp(),
+        worker_id = NULL, open_waits = 0, last_seq = last_seq + n,
+        input_tokens = input_tokens + heartbit_tokens(p_events, 'input_tokens'),
+        output_tokens = output_tokens + heartbit_tokens(p_events, 'output_tokens')
+    WHERE id = r.id;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
+    IF r.open_waits > 0 THEN
+        UPDATE agents_wait SET value = '{"status": "void"}', resolved_at = clock_timestamp()
+        WHERE run_id = r.id AND resolved_at IS NULL;
+    END IF;
+    IF p_status <> 'succeeded' THEN
+        UPDATE agents_toolcall
+        SET status = CASE WHEN status = 'started' THEN 'uncertain' ELSE 'cancelled' END,
+            finished_at = clock_timestamp()
+        WHERE run_id = r.id AND finished_at IS NULL;
+    END IF;
+    IF r.parent_id IS NULL THEN
+        IF r.conversation_id IS NULL OR r.available_at = heartbit_held() THEN RETURN NULL; END IF;
+        -- Locked as it is chosen: one that is being cancelled meanwhile is looked at again, and
+        -- passed over.
+        SELECT t.* INTO v_next FROM agents_run t
+        WHERE t.conversation_id = r.conversation_id AND t.status = 'queued'
+              AND t.available_at = heartbit_held()
+        ORDER BY t.created_at LIMIT 1 FOR NO KEY UPDATE;
+        IF NOT FOUND THEN RETURN NULL; END IF;
+        UPDATE agents_run
+        SET available_at = clock_timestamp(),
+            rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
+        WHERE id = v_next.id RETURNING * INTO v_next;
+        IF v_next.home = 'local' THEN
+            PERFORM pg_notify('heartbit', 'ring:' || v_next.id || ':' || v_next.root_id);
+        END IF;
+        RETURN v_next.id;
+    END IF;
+    IF p_status = 'succeeded' THEN
+        INSERT INTO agents_blackboardentry (root_id, key, value, author, updated_at)
+        VALUES (r.root_id, 'agent:' || r.agent, coalesce(p_structured, to_jsonb(p_output)), r.agent,
+                clock_timestamp())
+        ON CONFLICT (root_id, key) DO UPDATE
+        SET value = excluded.value, author = excluded.author, updated_at = excluded.updated_at;
+    END IF;
+    RETURN heartbit_resolve_wait(r.parent_id, 'child:' || r.id, jsonb_build_object(
+        'subject', r.agent, 'run', r.id, 'status', p_status, 'output', p_output,
+        'structured', p_structured, 'error', p_error));
+END $$;
+
+-- Finish a held run, unless its journal moved since p_folded: then nothing is written and the tail
+-- comes back to be folded first.
+CREATE OR REPLACE FUNCTION heartbit_finish(
+    p_run uuid, p_token bigint, p_folded int, p_status text, p_output text, p_error jsonb,
+    p_events jsonb, p_structured jsonb DEFAULT NULL)
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb, ring uuid, ring_queue text)
+LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    v_parent uuid;
+    v_queue text;
+    v_ring uuid;
+BEGIN
+    SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
+    IF v_parent IS NOT NULL THEN
+        SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE;
+    END IF;
+    r := heartbit_lock_held(p_run, p_token);
+    IF r.last_seq <> p_folded THEN
+        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq),
+            NULL::uuid, NULL::text;
+        RETURN;
+    END IF;
+    v_ring := heartbit_end(r, p_status, p_output, p_error, p_events, p_structured);
+    IF v_parent IS NULL AND v_ring IS NOT NULL THEN
+        SELECT t.queue INTO v_queue FROM agents_run t WHERE t.id = v_ring;
+    END IF;
+    RETURN QUERY SELECT false, r.last_seq + jsonb_array_length(p_events), '[]'::jsonb, v_ring, v_queue;
+END $$;
+
+-- Suspend a held run: create its waits (with the children of those that wait for one), and give the
+-- worker back; nothing is written when the journal moved since p_folded. A wait is {kind, key,
+-- call_id, timeout_seconds}, a child's without key but with {id, agent, task}. `queues`: the children's.
+CREATE OR REPLACE FUNCTION heartbit_suspend(
+    p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb)
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb, queues text[]) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    a agents_agent;
+    w jsonb;
+    n int := jsonb_array_length(p_events);
+BEGIN
+    r := heartbit_lock_held(p_run, p_token);
+    IF r.last_seq <> p_folded THEN
+        RETURN QUERY SELECT true, r.last_seq, heartbit_events(p_run, p_folded, r.last_seq), NULL::text[];
+        RETURN;
+    END IF;
+    FOR w IN SELECT value FROM jsonb_array_elements(p_waits) LOOP
+        IF coalesce(w ->> 'kind', 'child') = 'child' THEN
+            SELECT t.* INTO a FROM agents_agent t
+            WHERE t.workspace_id = r.workspace_id AND t.name = w ->> 'agent' AND t.origin = (
+                      SELECT o.origin FROM agents_agentversion v JOIN agents_agent o ON o.id = v.agent_id
+                      WHERE v.id = r.version_id)
+                  AND t.enabled AND t.current_version_id IS NOT NULL;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'The agent % is gone or stopped: delegate to another one.', w ->> 'agent'
+                    USING ERRCODE = 'HB004';
+            END IF;
+            PERFORM heartbit_create_run(
+                (w ->> 'id')::uuid, r.workspace_id, a.current_version_id, a.name::text, w ->> 'task',
+                r.id, r.root_id, r.home, a.queue::text, r.priority, r.model::text,
+                r.model_override::text, NULL, r.approve);
+            queues := array_append(queues, a.queue::text);
+        END IF;
+        INSERT INTO agents_wait (run_id, key, kind, call_id, expires_at, created_at)
+        VALUES (r.id, coalesce(w ->> 'key', 'child:' || (w ->> 'id')), coalesce(w ->> 'kind', 'child'),
+                w ->> 'call_id',
+                clock_timestamp() + make_interval(secs => (w ->> 'timeout_seconds')::float),
+                clock_timestamp());
+    END LOOP;
+    UPDATE agents_run
+    SET status = 'waiting', worker_id = NULL, last_seq = agents_run.last_seq + n,
+        open_waits = jsonb_array_length(p_waits)
+    WHERE id = r.id;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
+    RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb, queues;
+END $$;
+
+-- Hand a held run back to the queue (a drain, a database that was away). Returns false if it was lost.
+CREATE OR REPLACE FUNCTION heartbit_release(
+    p_run uuid, p_token bigint, p_reason text, p_delay_seconds float)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    UPDATE agents_run t
+    SET status = 'queued', worker_id = NULL, last_seq = t.last_seq + 1,
+        available_at = clock_timestamp() + make_interval(secs => p_delay_seconds),
+        rung_at = CASE WHEN t.home = 'fleet' THEN clock_timestamp() END
+    WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
+    IF NOT FOUND THEN RETURN false; END IF;
+    PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq - 1, jsonb_build_array(
+        jsonb_build_object('type', 'run.requeued', 'payload', jsonb_build_object('reason', p_reason))));
+    RETURN true;
+END $$;

@@ -1,0 +1,70 @@
+-- What people say to a run: steering, and decisions about its calls.
+
+-- Tell a live run something; its next model call sees it.
+CREATE OR REPLACE FUNCTION heartbit_steer(p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
+    IF r.id IS NULL OR r.finished_at IS NOT NULL THEN
+        RAISE EXCEPTION 'The run has %: start a new one.', coalesce(r.status, 'gone') USING ERRCODE = 'HB005';
+    ELSIF r.cancel_requested THEN
+        RAISE EXCEPTION 'The run is being cancelled: start a new one.' USING ERRCODE = 'HB005';
+    END IF;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
+        'type', 'run.steered', 'payload', jsonb_build_object(
+            'text', p_text, 'by', p_by, 'key', p_key))));
+    UPDATE agents_run SET last_seq = last_seq + 1 WHERE id = p_run;
+END $$;
+
+-- Decide a call that waits for approval. One decision wins: the run's row lock puts decisions,
+-- cancels and expiries in an order, and the losers are told. Returns the run to ring, or null.
+CREATE OR REPLACE FUNCTION heartbit_decide(
+    p_run uuid, p_call text, p_digest text, p_verdict text, p_arguments text, p_runs_digest text,
+    p_reason text, p_user bigint, p_by text, p_via text, p_grant bigint)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    c agents_toolcall;
+    d agents_decision;
+    v_parent uuid;
+BEGIN
+    SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
+    IF v_parent IS NOT NULL THEN
+        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE;
+    END IF;
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
+    SELECT * INTO d FROM agents_decision
+    WHERE run_id = p_run AND wait_key = 'approval:' || p_call;
+    IF FOUND THEN
+        RAISE EXCEPTION 'The call was already % by %.', d.verdict, d.decided_by USING ERRCODE = 'HB005';
+    END IF;
+    IF r.finished_at IS NOT NULL THEN
+        RAISE EXCEPTION 'The run has % meanwhile: nothing of it can be approved.', r.status
+            USING ERRCODE = 'HB005';
+    END IF;
+    SELECT * INTO c FROM agents_toolcall WHERE run_id = p_run AND call_id = p_call;
+    PERFORM 1 FROM agents_wait
+    WHERE run_id = p_run AND key = 'approval:' || p_call AND resolved_at IS NULL;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'The call does not wait for approval (any more).' USING ERRCODE = 'HB005';
+    END IF;
+    IF c.digest <> p_digest THEN
+        RAISE EXCEPTION 'The call is not the one that was shown: look at it again.' USING ERRCODE = 'HB005';
+    END IF;
+    INSERT INTO agents_decision
+        (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, user_id,
+         decided_by, via, grant_id, at)
+    VALUES (p_run, p_call, 'approval:' || p_call, p_digest, p_runs_digest, p_verdict, p_arguments,
+            p_reason, p_user, p_by, p_via, p_grant, clock_timestamp());
+    -- The last decision of a sub-agent gives its orchestrator's patience the time back that people took.
+    UPDATE agents_wait p SET expires_at = p.expires_at + (clock_timestamp() - w.created_at)
+    FROM agents_wait w
+    WHERE p.run_id = v_parent AND p.key = 'child:' || p_run AND p.resolved_at IS NULL
+          AND w.run_id = p_run AND w.key = 'approval:' || p_call
+          AND NOT EXISTS (SELECT 1 FROM agents_wait o WHERE o.run_id = p_run AND o.id <> w.id
+                          AND o.kind = 'approval' AND o.resolved_at IS NULL);
+    RETURN heartbit_resolve_wait(p_run, 'approval:' || p_call, jsonb_build_object(
+        'subject', c.tool, 'status', p_verdict, 'digest', p_runs_digest, 'arguments', p_arguments,
+        'reason', p_reason, 'by', p_by));
+END $$;
