@@ -27,6 +27,29 @@ class RunCreated:
 
 
 @dataclass(frozen=True, slots=True)
+class RunForked:
+    """All before it is another run's journal: this run goes on from there. Written by the fork.
+
+    Attributes:
+        source: The other run's id.
+        seq: The last event that was copied.
+        turn: The last turn that was copied; with replaced arguments its calls run again.
+        edits: What differs from the source: ``task``, ``call``, ``arguments``, ``result``,
+            ``message``, ``version``.
+        by: Who made the fork.
+        thread: What was said on the source's conversation before it: {task, output, steers} each.
+    """
+
+    type: ClassVar[str] = "run.forked"
+    source: str
+    seq: int
+    turn: int
+    edits: dict[str, Any] = field(default_factory=dict)
+    by: str = ""
+    thread: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """A worker claimed the run: one slice begins. Written by the claim."""
 
@@ -118,8 +141,23 @@ class ApprovalRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeAsked:
+    """A worker died while an at-most-once call ran: a person says what became of it."""
+
+    type: ClassVar[str] = "outcome.asked"
+    call_id: str
+    tool: str
+    question: int
+
+    @property
+    def key(self) -> str:
+        """The wait that their word resolves."""
+        return f"outcome:{self.call_id}:{self.question}"
+
+
+@dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """The intent to run an at-most-once tool, committed before the call."""
+    """The intent to run a tool that acts outside, committed before the call."""
 
     type: ClassVar[str] = "tool.started"
     call_id: str
@@ -228,14 +266,32 @@ class RunQuarantined:
     attempts: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RunRevived:
+    """Somebody let a quarantined run go on. Written by the revival."""
+
+    type: ClassVar[str] = "run.revived"
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiscarded:
+    """Somebody gave a quarantined run up. Written by that."""
+
+    type: ClassVar[str] = "run.discarded"
+    by: str = ""
+
+
 Event = (
     RunCreated
+    | RunForked
     | RunStarted
     | RunRequeued
     | ModelAnswered
     | ModelDelayed
     | ContextSummarized
     | ApprovalRequested
+    | OutcomeAsked
     | ToolStarted
     | ToolFinished
     | CallWaiting
@@ -246,6 +302,8 @@ Event = (
     | RunFailed
     | RunCancelled
     | RunQuarantined
+    | RunRevived
+    | RunDiscarded
 )
 Ending = RunSucceeded | RunFailed | RunCancelled
 

@@ -153,7 +153,7 @@ async def invoke(
         arguments: JSON text as the model wrote it; empty means ``{}``.
         context: What the tool is told.
         executor: Runs functions that are not async.
-        intent: Awaited just before an at-most-once tool acts, and for no other.
+        intent: Awaited just before a tool acts outside: an idempotent or an at-most-once one.
         policy: Returns why this call is refused, that a person has to decide, or ``None``.
         max_output_bytes: Limit of the result in UTF-8 bytes.
         timeout_seconds: The caller's limit; the tool's own holds when it is less.
@@ -264,7 +264,7 @@ async def execute(prepared: Prepared, *, executor: Executor, intent: Intent) -> 
     Raises:
         asyncio.CancelledError: The caller was cancelled, and so was the tool.
     """
-    if prepared.spec.effect is Effect.AT_MOST_ONCE:
+    if prepared.spec.effect in (Effect.AT_MOST_ONCE, Effect.IDEMPOTENT):
         await intent()
     if prepared.spec.is_async:
         return await _limited(prepared, asyncio.ensure_future(_on_loop(prepared)))

@@ -50,6 +50,7 @@ class AgentDefinition:
         tools: The tools it was given.
         approval: Which of their calls wait for a person.
         team: Name and description of each agent it may delegate to.
+        uncertain_calls: What follows when a worker died while an at-most-once call ran.
         context: What of a long conversation is sent.
         response_schema: JSON Schema of the final answer; None: free text.
         max_turns: Limit on model calls of one run.
@@ -81,5 +82,6 @@ class AgentDefinition:
     fallback_models: tuple[str, ...] = ()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     approval: Approval = "never"
+    uncertain_calls: Literal["ask", "tell", "retry"] = "ask"
     context: Strategy = field(default_factory=Unlimited)
     response_schema: Mapping[str, Any] | None = None

@@ -20,25 +20,34 @@ from agents.loop.serving import Serving
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
+    from agents.loop.standing import Standing
 
-Outcome = Literal["succeeded", "failed", "cancelled", "suspended"]
+Outcome = Literal["succeeded", "failed", "cancelled", "suspended", "yielded"]
 
 
 class Slice:
     """The engine of one slice. Cancel the task that awaits ``run`` to stop it."""
 
     def __init__(
-        self, journaled: JournaledState, definition: AgentDefinition, ports: Ports
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        ports: Ports,
+        standing: Standing,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
         self._limits = Limits(definition, self._state)
         self._asking = Asking(journaled, definition, ports, self._limits)
-        self._serving = Serving(journaled, definition, ports)
+        self._serving = Serving(journaled, definition, ports, standing)
+        self._standing = standing
 
     async def run(self) -> Outcome:
         """Work until the slice is over.
+
+        Returns:
+            What became of the run; ``yielded``: it is still held, and goes on in another slice.
 
         Raises:
             LeaseLostError: Another worker has the run; nothing more may be written.
@@ -62,6 +71,8 @@ class Slice:
                 return await self._end(ending, *answering.closing(answer, state.turn))
         if state.open_calls():
             return "suspended" if await self._serving.serve() else None
+        if self._standing.yields:
+            return "yielded"
         limit = self._limits.reached()
         if limit is not None:
             return await self._end(limit)

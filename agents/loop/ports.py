@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Ending,
         Event,
         ModelDelayed,
+        OutcomeAsked,
         Recorded,
         ToolFinished,
     )
@@ -44,13 +45,20 @@ class PendingApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingOutcome:
+    """A call that may have taken effect: a person says whether; the event says which."""
+
+    asked: OutcomeAsked
+
+
+@dataclass(frozen=True, slots=True)
 class PendingTimer:
     """A model call that may be made only after a pause; the event says why."""
 
     delayed: ModelDelayed
 
 
-Pending = PendingSuspension | PendingApproval | PendingTimer
+Pending = PendingSuspension | PendingApproval | PendingOutcome | PendingTimer
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +147,7 @@ class Toolbox(Protocol):
         ...
 
     async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
-        """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
+        """Run a call; ``intent`` is awaited right before a tool acts outside."""
         ...
 
     def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:

@@ -7,9 +7,16 @@ import time
 from typing import TYPE_CHECKING
 
 from agents.errors import JournalAwayError, LeaseLostError
-from agents.events import ApprovalRequested, ToolFinished, ToolStarted
+from agents.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
 from agents.loop import answering
-from agents.loop.ports import Approved, Pending, PendingApproval, PendingSuspension, Ready
+from agents.loop.ports import (
+    Approved,
+    Pending,
+    PendingApproval,
+    PendingOutcome,
+    PendingSuspension,
+    Ready,
+)
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import Done, Waiting
 
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Ports
+    from agents.loop.standing import Standing
     from agents.loop.state import CallState
     from heartbit_site.base.toolspec import WaitOutcome
 
@@ -26,9 +34,15 @@ UNCERTAIN = (
     "repeated. Check before you call the tool again."
 )
 
+SKIPPED = (
+    "It is unknown whether this call took effect: the worker died while it ran. A person decided "
+    "not to repeat it."
+)
+CONFIRMED = "A person confirmed that this call took effect; its answer is not known."
+
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
-Served = ToolFinished | PendingSuspension | PendingApproval | None
+Served = ToolFinished | PendingSuspension | PendingApproval | PendingOutcome | None
 
 
 class _CancelledFirstError(Exception):
@@ -39,12 +53,17 @@ class Serving:
     """Serves the tool calls of one run."""
 
     def __init__(
-        self, journaled: JournaledState, definition: AgentDefinition, ports: Ports
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        ports: Ports,
+        standing: Standing,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
         self._toolbox = ports.toolbox
+        self._standing = standing
 
     async def serve(self) -> bool:
         """Serve every open call; True when the run is suspended now.
@@ -66,7 +85,9 @@ class Serving:
         served = [task.result() for task in tasks]
         finished = [event for event in served if isinstance(event, ToolFinished)]
         pending: list[Pending] = [
-            event for event in served if isinstance(event, PendingSuspension | PendingApproval)
+            event
+            for event in served
+            if isinstance(event, PendingSuspension | PendingApproval | PendingOutcome)
         ]
         excess = self._beyond_parallel(pending)
         if finished or excess:
@@ -98,16 +119,35 @@ class Serving:
 
     async def _serve(self, call: CallState) -> Served:
         """Serve one call. None: its result is journaled already (its effect may not wait)."""
-        if call.started:
+        if call.started == Effect.AT_MOST_ONCE:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
-            effect = self._toolbox.effect(call.call.name)
-            return ToolFinished(call.call_id, "uncertain", UNCERTAIN, effect)
+            return await self._doubtful(call)
         refusal = answering.refusal(self._definition, self._state, call)
         if refusal is not None:
             return refusal
         if call.keys:
             return self._resumed(call)
         return await self._begin(call)
+
+    async def _doubtful(self, call: CallState) -> Served:
+        """Nobody can know whether the call took effect: a person decides, or the agent's policy."""
+        word = self._state.decision(call.doubt)
+        if word is not None:
+            match word.value["status"]:
+                case "retried":
+                    return await self._begin(call)
+                case "done":
+                    text = word.value.get("result") or CONFIRMED
+                    return ToolFinished(call.call_id, "ok", text, call.started)
+                case _:  # skipped, or nobody said anything in time
+                    return ToolFinished(call.call_id, "uncertain", SKIPPED, call.started)
+        match self._definition.uncertain_calls:
+            case "retry":
+                return await self._begin(call)
+            case "tell":
+                return ToolFinished(call.call_id, "uncertain", UNCERTAIN, call.started)
+        asked = OutcomeAsked(call.call_id, call.call.name, call.questions + 1)
+        return PendingOutcome(asked)
 
     def _resumed(self, call: CallState) -> ToolFinished:
         outcomes = self._state.outcomes(call)
@@ -120,7 +160,7 @@ class Serving:
     async def _begin(self, call: CallState) -> Served:
         approved: Approved | None = None
         if call.asked is not None:
-            decision = self._state.decision(call)
+            decision = self._state.decision(call.asked)
             if decision is None:
                 raise ValueError(f"call {call.call_id} was resumed without a decision")
             if decision.value["status"] not in ("approved", "edited"):
@@ -133,9 +173,12 @@ class Serving:
                 return ToolFinished(call.call_id, ready.status, ready.content, effect)
             case ApprovalRequested():
                 return PendingApproval(ready)
-            case Ready() if effect == Effect.TRANSACTIONAL:
+            case Ready() if effect == Effect.PURE:
+                return await self._execute(call, ready, effect)
+        async with self._standing.acting():
+            if effect == Effect.TRANSACTIONAL:
                 return await self._transact(call, ready)
-        return await self._execute(call, ready, effect)
+            return await self._execute(call, ready, effect)
 
     async def _execute(self, call: CallState, ready: Ready, effect: str) -> Served:
         async def intent() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime  # noqa: TC003  checkpoints evaluate the annotations
 
 from agents.context import summary
 from agents.events import (
@@ -13,8 +13,10 @@ from agents.events import (
     ContextSummarized,
     ModelAnswered,
     ModelDelayed,
+    OutcomeAsked,
     Recorded,
     RunCreated,
+    RunForked,
     RunStarted,
     RunSteered,
     ToolFinished,
@@ -25,9 +27,6 @@ from agents.llm.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from agents.output import respond
 from heartbit_site.base.toolspec import WaitOutcome
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
 # What only the lease's holder writes: others' events come at any time, also while nobody works.
 _WORK = (
     RunStarted,
@@ -35,6 +34,7 @@ _WORK = (
     ModelDelayed,
     ContextSummarized,
     ApprovalRequested,
+    OutcomeAsked,
     ToolStarted,
     ToolFinished,
     CallWaiting,
@@ -49,7 +49,9 @@ class CallState:
         call_id: Ours, ``turn.index``.
         call: As the model wrote it.
         asked: What a person was asked about it, when it needs approval.
-        started: Its intent is journaled, so an at-most-once tool may already have acted.
+        started: Its intent is journaled, so it may already have acted: the tool's effect class.
+        questions: How often a person was asked what became of it.
+        doubt: The last of these questions, if it did not begin again since.
         keys: The waits it depends on, when it suspended.
         finished: Its result, once journaled.
     """
@@ -57,7 +59,9 @@ class CallState:
     call_id: str
     call: ToolCall
     asked: ApprovalRequested | None = None
-    started: bool = False
+    started: str = ""
+    questions: int = 0
+    doubt: OutcomeAsked | None = None
     keys: tuple[str, ...] = ()
     finished: ToolFinished | None = None
 
@@ -131,24 +135,46 @@ class RunState:
                 self._slice(recorded.at)
             case ModelAnswered() | ModelDelayed() | ContextSummarized() as event:
                 self._asked(event)
-            case ApprovalRequested() | ToolStarted() | CallWaiting() | ToolFinished() as step:
+            case (
+                ApprovalRequested()
+                | OutcomeAsked()
+                | ToolStarted()
+                | CallWaiting()
+                | ToolFinished() as step
+            ):
                 self._step(step)
-            case WaitResolved(key=key, value=value):
-                self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
-            case RunSteered(text=text):
-                self.inbox.append((recorded.seq, text))
-                self.steered_turn = self.turn
-            case CancelRequested(reason=reason):
-                self.cancel_reason = reason
+            case WaitResolved() | RunSteered() | CancelRequested() as word:
+                self._told(recorded.seq, word)
+            case RunForked():
+                self._forked()
             case _:
                 pass  # requeues and endings change the row, not what the loop decides from
         if isinstance(recorded.event, _WORK):
             self._worked_at = recorded.at
 
+    def _told(self, seq: int, word: WaitResolved | RunSteered | CancelRequested) -> None:
+        match word:
+            case WaitResolved(key=key, value=value):
+                self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
+            case RunSteered(text=text):
+                self.inbox.append((seq, text))
+                self.steered_turn = self.turn
+            case CancelRequested(reason=reason):
+                self.cancel_reason = reason
+
     def _slice(self, at: datetime) -> None:
         if self._slice_began is not None and self._worked_at is not None:
             self.worked_seconds += (self._worked_at - self._slice_began).total_seconds()
         self._slice_began = at
+
+    def _forked(self) -> None:
+        """What another run was told, spent and worked is over; what was said and done is not."""
+        self.model = ""  # settled at this run's own first start: its version may be another one
+        self.attempts = 0
+        self.cancel_reason = None
+        self.worked_seconds = 0.0
+        self.input_tokens = self.output_tokens = 0
+        self._slice_began = self._worked_at = None
 
     def _answered(self, answer: ModelAnswered) -> None:
         self.turn = answer.turn
@@ -187,13 +213,19 @@ class RunState:
                 self.input_tokens += usage.input_tokens
                 self.output_tokens += usage.output_tokens
 
-    def _step(self, step: ApprovalRequested | ToolStarted | CallWaiting | ToolFinished) -> None:
+    def _step(
+        self, step: ApprovalRequested | OutcomeAsked | ToolStarted | CallWaiting | ToolFinished
+    ) -> None:
         call = self.calls[step.call_id]
         match step:
             case ApprovalRequested():
                 call.asked = step
-            case ToolStarted():
-                call.started = True
+            case OutcomeAsked(question=question):
+                call.questions = question
+                call.doubt = step
+            case ToolStarted(effect=effect):
+                call.started = effect
+                call.doubt = None
             case CallWaiting(keys=keys):
                 call.keys = keys
             case ToolFinished():
@@ -234,9 +266,9 @@ class RunState:
         """What the next model call is about: the conversation and what people said since."""
         return (*self.conversation, *(UserMessage(text) for _, text in self.inbox))
 
-    def decision(self, call: CallState) -> WaitOutcome | None:
-        """What a person decided about a call that was asked about."""
-        return self.resolved.get(call.asked.key) if call.asked is not None else None
+    def decision(self, question: ApprovalRequested | OutcomeAsked | None) -> WaitOutcome | None:
+        """What a person answered."""
+        return self.resolved.get(question.key) if question is not None else None
 
     def open_calls(self) -> list[CallState]:
         """Calls without a result, in the model's order."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.events import Recorded, decode_row
+from agents.loop import checkpoint
 from agents.runs.pool import Pool, call
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.choices import Home
+    from agents.loop.state import RunState
 
 
 GENERATION = 2  # what this code understands; see ``heartbit_is_for``
@@ -26,7 +28,10 @@ class Claimed:
         token: The lease; every write is refused once another claim has raised it.
         last_seq: The journal's end: this claim's own event.
         approve: Whether every tool call waits for a person.
-        journal: The whole journal, oldest first, as stored; ``history`` decodes it.
+        journal: The journal, oldest first, as stored: all of it, or what follows the checkpoint;
+            ``history`` decodes it.
+        checkpoint_seq: Where the checkpoint ends; 0: there is none.
+        checkpoint: The fold up to there, as stored.
         thread: What was said on the run's conversation before: {task, output, steers} each.
     """
 
@@ -43,6 +48,12 @@ class Claimed:
     approve: bool
     journal: Sequence[dict[str, Any]]
     thread: Sequence[dict[str, Any]]
+    checkpoint_seq: int = 0
+    checkpoint: dict[str, Any] | None = None
+
+    def restored(self) -> RunState | None:
+        """The checkpoint's state, to which ``history`` is the rest; None: there is none."""
+        return None if self.checkpoint is None else checkpoint.decode(self.checkpoint)
 
     def history(self) -> tuple[Recorded, ...]:
         """The journal, decoded.
@@ -55,10 +66,18 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """The named run is queued, but its workers died too often: it may only be tried alone."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class Claimant:
     """Who claims: a process's heartbeat row and what it serves.
 
     Attributes:
+        alone: It works on the named run and no other, so it may take a suspect.
         default_model: For runs that name no model, if their workspace names none either.
         explicit_model: For such runs whatever their workspace names; empty: it decides.
     """
@@ -69,13 +88,16 @@ class Claimant:
     queues: tuple[str, ...]
     default_model: str
     explicit_model: str = ""
+    alone: bool = False
 
 
-async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -> Claimed | None:
+async def claim(
+    pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str
+) -> Claimed | Suspect | None:
     """Take the named run, else (on the fleet) the next eligible one; None when there is neither."""
     row = await call(
         pool,
-        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         (
             run_id,
             claimant.home.value,
@@ -86,10 +108,14 @@ async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -
             claimant.default_model,
             claimant.explicit_model,
             GENERATION,
+            claimant.alone,
+            checkpoint.FORMAT,
         ),
     )
     if row is None:
         return None
+    if row["suspect"]:
+        return Suspect(row["run_id"])
     return Claimed(
         id=row["run_id"],
         workspace_id=row["workspace_id"],
@@ -104,4 +130,6 @@ async def claim(pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str) -
         approve=row["approve"],
         journal=row["events"],
         thread=row["history"],
+        checkpoint_seq=row["checkpoint_seq"],
+        checkpoint=row["checkpoint"],
     )

@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "11d358c722486933e30837d112d064d2b09e4ffe7d8c1c70a9564e85067aebaf"
+FINGERPRINT = "c372f8277301745feff087b9cd45ac46b9554a115e0df1e2b01b0c7c8ea65243"
 
 
 def statements() -> str:

@@ -27,7 +27,14 @@ from agents.events import (
     decode_row,
     encode,
 )
-from agents.loop.ports import Moved, Pending, PendingApproval, PendingTimer, Settled
+from agents.loop.ports import (
+    Moved,
+    Pending,
+    PendingApproval,
+    PendingOutcome,
+    PendingTimer,
+    Settled,
+)
 from agents.runs.pool import Pool, call
 from agents.runs.transactional import CancelledMeanwhileError, in_one_transaction
 from heartbit_site.base.ids import new_id
@@ -177,6 +184,19 @@ class Lease:
         )
         return bool(row["released"])
 
+    async def checkpoint(self, seq: int, form: int, state: Mapping[str, Any]) -> None:
+        """Keep the fold of the journal up to ``seq``; it may be given up already.
+
+        Raises:
+            psycopg.Error: It was not kept.
+        """
+        text = json.dumps(state, ensure_ascii=False)
+        await call(
+            self._pool,
+            "SELECT heartbit_checkpoint(%s, %s, %s, %s)",
+            (self._run, seq, form, text),
+        )
+
     @property
     def token(self) -> int:
         """The token it writes with; ``transact`` may renew it."""
@@ -228,6 +248,9 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
             case PendingApproval(event):
                 waits.append({"kind": "approval", "key": event.key, "call_id": event.call_id})
                 events.append(event)
+            case PendingOutcome(doubt):
+                waits.append({"kind": "outcome", "key": doubt.key, "call_id": doubt.call_id})
+                events.append(doubt)
             case PendingTimer(delayed):
                 wait = {"kind": "timer", "key": delayed.key, "call_id": ""}
                 waits.append({**wait, "timeout_seconds": delayed.delay_seconds})

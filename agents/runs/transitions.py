@@ -24,7 +24,7 @@ TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.SUCCEEDED: frozenset(),
     RunStatus.FAILED: frozenset(),
     RunStatus.CANCELLED: frozenset(),
-    RunStatus.QUARANTINED: frozenset(),
+    RunStatus.QUARANTINED: frozenset({RunStatus.QUEUED, RunStatus.CANCELLED}),
 }
 
 

@@ -8,6 +8,7 @@ next sweep sees it. The heartbeat row covers what a lock cannot show: a frozen o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -38,7 +39,10 @@ class Control:
     Attributes:
         worker_id: Its heartbeat row.
         worker_name: ``host:pid``.
+        on_wanted: Told, at each beat, what somebody asked the process to do: ``stop``, ``restart``.
     """
+
+    on_wanted: Callable[[str], None] | None = None
 
     def __init__(
         self,
@@ -63,6 +67,18 @@ class Control:
         self._session: psycopg.AsyncConnection | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._proven_at = time.monotonic()
+        self._locked = asyncio.Event()
+        self._beaten = asyncio.Event()
+        self._hurry = asyncio.Event()
+
+    async def proven(self) -> None:
+        """Wait until this process holds its lock and has beaten lately: its runs are its own."""
+        while True:
+            await self._locked.wait()
+            if time.monotonic() - self._proven_at < self._lease_seconds:
+                return
+            self._beaten.clear()
+            await self._beaten.wait()
 
     async def start(self) -> None:
         """Register the process and take its lock, before it may claim anything."""
@@ -104,6 +120,7 @@ class Control:
         # Waits if the server has not noticed yet that our former session is gone.
         await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
         await session.execute(f"LISTEN {CHANNEL}")
+        self._locked.set()
         return session
 
     async def _listen(self) -> None:
@@ -115,6 +132,7 @@ class Control:
                 async for notice in self._session.notifies():
                     self._hear(notice.payload)
             except (psycopg.Error, OSError) as error:
+                self._locked.clear()
                 logger.warning("control session lost (%s); connecting again", error)
                 if self._session is None:
                     await asyncio.sleep(RETRY_SECONDS)
@@ -122,6 +140,11 @@ class Control:
 
     def _hear(self, payload: str) -> None:
         verb, *ids = payload.split(":")
+        if verb == "agent" or (verb == "worker" and ids == [str(self.worker_id)]):
+            self._hurry.set()  # the next beat reads what has changed
+            return
+        if verb == "worker":
+            return
         try:
             run_id, root_id = UUID(ids[0]), UUID(ids[1]) if ids[1:] else None
         except (ValueError, IndexError):
@@ -134,7 +157,9 @@ class Control:
         connection: psycopg.AsyncConnection | None = None
         try:
             while True:
-                await asyncio.sleep(self._lease_seconds / 3)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._hurry.wait(), self._lease_seconds / 3)
+                self._hurry.clear()
                 try:
                     async with asyncio.timeout(self._lease_seconds / 3):
                         connection = connection or await psycopg.AsyncConnection.connect(
@@ -157,19 +182,24 @@ class Control:
         began = time.monotonic()
         cursor = await connection.execute(
             "UPDATE agents_workerheartbeat SET beat_at = clock_timestamp()"
-            " WHERE id = %s AND gone_at IS NULL",
+            " WHERE id = %s AND gone_at IS NULL RETURNING wanted",
             (self.worker_id,),
         )
-        if cursor.rowcount == 0:
+        row = await cursor.fetchone()
+        if row is None:
             logger.warning("this process was declared dead; registering again")
             await self._register_anew()
             return
         self._proven_at = began
+        self._beaten.set()
+        if row[0] and self.on_wanted is not None:
+            self.on_wanted(row[0])
         await self._on_beat()
 
     async def _register_anew(self) -> None:
         """Give up everything held in the old name; what the old row holds, a sweeper requeues."""
         self._on_lease_lost()
+        self._locked.clear()
         self.worker_id = 0
         self._proven_at = time.monotonic()
         if self._session is not None:

@@ -21,10 +21,12 @@ from agents.llm import factory
 from agents.llm.client import create_client
 from agents.llm.wrappers.limit import LocalLimiter
 from agents.runs.lease import Child
+from agents.runtime.alone import AloneProcesses
 from agents.runtime.doorbell import Doorbell, FleetDoorbell, LocalDoorbell
 from agents.runtime.limiter import ValkeyLimiter
 from agents.runtime.models import Models
-from agents.runtime.process import Configuration, Outside, Process
+from agents.runtime.outside import Outside
+from agents.runtime.process import Configuration, Process
 from agents.runtime.sweeper import Duty, Sweeper
 from heartbit_site.base import aio
 from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
@@ -72,6 +74,7 @@ class Host(ABC):
             models=Models(self._providers, self._typed, local_url=local_url, limiter=limiter),
             guarded=self._guarded,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
+            run_alone=AloneProcesses(),
         )
         configuration = Configuration(
             database_url=settings.DATABASE_URL,
@@ -82,6 +85,7 @@ class Host(ABC):
             lease_seconds=settings.HEARTBIT_LEASE_SECONDS,
             default_model=default_model,
             explicit_model=default_model if names_a_model(os.environ) else "",
+            drain_seconds=settings.HEARTBIT_DRAIN_SECONDS,
         )
         self.process = Process(configuration, outside)
         self._sweeper = Sweeper(

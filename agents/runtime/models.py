@@ -1,4 +1,4 @@
-"""The model of a run: an adapter with the account's key, inside limiter, retry and fallback."""
+"""The model of a run: an adapter with the account's key, in limiter, breaker, retry, fallback."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agents.llm import factory
 from agents.llm.bridge.known import KNOWN
 from agents.llm.providers import PROVIDERS
+from agents.llm.wrappers.breaker import BreakerModel
 from agents.llm.wrappers.fallback import FallbackModel
 from agents.llm.wrappers.limit import LimitedModel, Limits
 from agents.llm.wrappers.retry import RetryingModel
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import httpx
 
     from agents.llm.protocol import ChatModel
+    from agents.llm.wrappers.breaker import Breaker
     from agents.llm.wrappers.limit import Limiter
     from agents.llm.wrappers.retry import RetryPolicy
 
@@ -47,12 +49,14 @@ class Models:
         *,
         local_url: Callable[[], str],
         limiter: Limiter,
+        breaker: Breaker | None = None,
     ) -> None:
-        """``guarded`` is for accounts whose base URL somebody typed in."""
+        """``guarded`` is for accounts whose base URL somebody typed in; no breaker: none opens."""
         self._client = client
         self._guarded = guarded
         self._local_url = local_url
         self._limiter = limiter
+        self._breaker = breaker
         self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
 
     async def get(
@@ -85,10 +89,12 @@ class Models:
         account = await account_of(provider)
         model = self._adapter(name, account)
         if account is not None or _is_metered(provider):
-            known = f"account:{account.id}" if account is not None else f"environment:{provider}"
+            known = account_name(account.id) if account is not None else f"environment:{provider}"
             limits = Limits() if account is None else _limits(account)
             hold = retry.hold_seconds
             model = LimitedModel(model, self._limiter, known, limits, hold_seconds=hold)
+            if self._breaker is not None:
+                model = BreakerModel(model, self._breaker, known)
         return RetryingModel(model, retry)
 
     def _adapter(self, name: str, account: Account | None) -> ChatModel:
@@ -115,6 +121,11 @@ class Models:
         if len(self._adapters) > KEEP:
             self._adapters.popitem(last=False)
         return model
+
+
+def account_name(account_id: int) -> str:
+    """What limiter and breaker call a provider account."""
+    return f"account:{account_id}"
 
 
 def _limits(account: Account) -> Limits:

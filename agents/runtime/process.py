@@ -9,49 +9,34 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Literal, LiteralString
+from typing import TYPE_CHECKING, LiteralString
 
 import psycopg
-from pydantic import ValidationError
 
 from agents.choices import TERMINAL, Home
-from agents.errors import JournalAwayError, LeaseLostError
-from agents.events import RunFailed
-from agents.live.window import RunWindow, Window
-from agents.llm.pricing import cost
-from agents.loop.engine import Slice
+from agents.errors import LeaseLostError
+from agents.live.window import RunWindow
 from agents.loop.journaled import JournaledState
-from agents.loop.ports import Ports
+from agents.loop.standing import Standing
 from agents.loop.state import RunState
-from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.claims import Claimant, Claimed, Suspect, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
-from agents.runtime.accounts import Accounts
 from agents.runtime.control import Control
-from agents.runtime.definitions import Definitions
-from agents.runtime.grants import granted
+from agents.runtime.held import Held
+from agents.runtime.slices import Slices
 from agents.runtime.thread import spoken
-from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
-from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
     from uuid import UUID
 
-    import httpx
     from psycopg.rows import DictRow
 
-    from agents.loop.definition import AgentDefinition
-    from agents.runtime.doorbell import Doorbell
-    from agents.runtime.models import Models
-    from tools.registry import Registry
+    from agents.runtime.outside import Outside
 
 logger = logging.getLogger(__name__)
 
-DATABASE_RETRY_SECONDS = 0.5
-TOO_OLD_DELAY_SECONDS = 5.0
-DRAIN_SECONDS = 10.0
+SLICE_SECONDS = 60.0  # then a run goes to the end of the queue, and its journal is checkpointed
 
 _HELD = """
     SELECT id, lease_token, cancel_requested, queue FROM agents_run
@@ -62,8 +47,6 @@ _QUEUED = """
     WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
           AND available_at <= clock_timestamp()
 """
-
-StopReason = Literal["cancel", "lease lost", "drain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +62,7 @@ class Configuration:
         lease_seconds: Silent for longer than this, it counts as dead.
         default_model: ``provider:model`` for runs that name none, nor their workspace.
         explicit_model: The same whatever their workspace names, when the environment says so.
+        drain_seconds: How long a shutdown waits for the effects under way.
     """
 
     database_url: str
@@ -89,39 +73,7 @@ class Configuration:
     lease_seconds: float
     default_model: str
     explicit_model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """The world, as the process reaches it."""
-
-    registry: Registry
-    window: Window
-    doorbell: Doorbell
-    models: Models
-    guarded: httpx.AsyncClient
-    executor: Executor
-
-
-@dataclass(slots=True)
-class _Held:
-    """A run this process holds, and why its slice is being stopped, once it is."""
-
-    claimed: Claimed
-    task: asyncio.Task[object]
-    lease: Lease
-    window: RunWindow
-    journaled: JournaledState
-    why: StopReason | None = None
-
-    def stop(self, why: StopReason) -> None:
-        if self.why is None:
-            self.why = why
-            self.task.cancel()
-
-
-def _journaled(claimed: Claimed, lease: Lease) -> JournaledState:
-    return JournaledState(RunState(conversation=spoken(claimed.thread)), lease)
+    drain_seconds: float = 25.0
 
 
 class Process:
@@ -131,9 +83,8 @@ class Process:
         self.configuration = configuration
         self._outside = outside
         self._pool: Pool = open_pool(configuration.database_url)
-        self._definitions = Definitions(self._pool)
-        self._accounts = Accounts(self._pool)
-        self._held: dict[tuple[UUID, int], _Held] = {}
+        self._slices = Slices(self._pool, outside)
+        self._held: dict[tuple[UUID, int], Held] = {}
         self._orphans: set[tuple[UUID, int]] = set()
         self._roots: set[UUID] = set()
         self._draining = asyncio.Event()
@@ -170,17 +121,26 @@ class Process:
         self._outside.executor.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
-        """Claim nothing more and give every held run back to the queue."""
+        """Claim nothing more and give every held run back to the queue.
+
+        At once, but for those with an effect under way: they have ``drain_seconds`` to end it.
+        """
         self._draining.set()
         held = list(self._held.values())
         for run in held:
             run.stop("drain")
         if held:
             # What does not end in time is requeued by a sweeper, once this process has left.
-            await asyncio.wait([run.task for run in held], timeout=DRAIN_SECONDS)
+            tasks = [run.task for run in held]
+            await asyncio.wait(tasks, timeout=self.configuration.drain_seconds)
 
-    async def execute(self, run_id: UUID, task_id: str) -> str:
+    async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
         """Serve a nudge: claim the run, or another one, and work one slice of it.
+
+        Args:
+            run_id: Who is to be looked at.
+            task_id: For the journal: Celery's.
+            alone: This process works on that run and no other, so it may be a suspect.
 
         Returns:
             What became of the slice, for the task's log.
@@ -188,29 +148,34 @@ class Process:
         if self._draining.is_set() or not self.control.worker_id:
             return "not now"  # the run is still queued; a sweep rings again
         try:
-            claimed = await claim(self._pool, self._claimant(), run_id, task_id=task_id)
+            claimed = await claim(self._pool, self._claimant(alone=alone), run_id, task_id=task_id)
         except psycopg.Error as error:
             # Whether it was claimed is unknown: ``_reconcile`` hands back what nobody works on.
             logger.warning("no claim: the database is away (%s)", error)
             return "database away"
         if claimed is None:
             return "nothing to do"
+        if isinstance(claimed, Suspect):
+            await self._outside.run_alone(claimed.id)
+            return "tried alone"
         held = self._hold(claimed)
-        if (
-            self._draining.is_set()
-        ):  # began while the claim was on its way, so it did not see this run
+        if self._draining.is_set():
+            # It began while the claim was on its way, so it did not see this run.
             held.stop("drain")
+        loop = asyncio.get_running_loop()
+        long = loop.call_later(SLICE_SECONDS, held.standing.ask_to_yield, "slice was long enough")
         try:
-            outcome = await self._slice(held)
+            outcome = await self._slices.work(held)
         except LeaseLostError as lost:
             logger.info("%s", lost)
             return "lease lost"
         finally:
+            long.cancel()
             del self._held[claimed.id, claimed.token]
         self._committed(held, outcome)
         return outcome
 
-    def _claimant(self) -> Claimant:
+    def _claimant(self, *, alone: bool) -> Claimant:
         configuration = self.configuration
         return Claimant(
             worker_id=self.control.worker_id,
@@ -219,9 +184,11 @@ class Process:
             queues=configuration.queues,
             default_model=configuration.default_model,
             explicit_model=configuration.explicit_model,
+            # A local process harms nobody else's runs.
+            alone=alone or configuration.home is Home.LOCAL,
         )
 
-    def _hold(self, claimed: Claimed) -> _Held:
+    def _hold(self, claimed: Claimed) -> Held:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("execute() runs in a task")
@@ -229,80 +196,12 @@ class Process:
         lease = Lease(
             self._pool, claimed, executor=self._outside.executor, on_commit=window.advanced
         )
-        held = _Held(claimed, task, lease, window, _journaled(claimed, lease))
+        state = claimed.restored() or RunState(conversation=spoken(claimed.thread))
+        standing = Standing(self.control.proven, task.cancel)
+        held = Held(claimed, task, lease, window, JournaledState(state, lease), standing)
         self._held[claimed.id, claimed.token] = held
         window.advanced(lease.last_seq)
         return held
-
-    async def _slice(self, held: _Held) -> str:
-        try:
-            return await self._work(held)
-        except (JournalAwayError, psycopg.Error) as error:
-            logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
-            return await self._outlast(held)
-
-    async def _work(self, held: _Held) -> str:
-        state = held.journaled.state
-        try:
-            history = held.claimed.history()
-        except (KeyError, ValidationError) as error:
-            # In a rolling deploy the new workers can read it, so it is theirs.
-            logger.warning("run %s has news from a newer Heartbit (%s)", held.claimed.id, error)
-            await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
-            return "handed over"
-        try:
-            for recorded in history:
-                state.fold(recorded)
-        except (KeyError, ValueError) as error:
-            logger.exception("the journal of run %s contradicts itself", held.claimed.id)
-            # Not through the fold, which is what failed; nobody can go on from here.
-            message = f"The run's journal contradicts itself ({error}): it cannot go on."
-            await held.lease.finish(RunFailed("internal", message))
-            return "failed"
-        try:
-            definition = await self._definitions.get(held.claimed.version_id)
-            ports = await self._ports(held, definition)
-            return await Slice(held.journaled, definition, ports).run()
-        except asyncio.CancelledError:
-            return await self._stopped(held)
-        except (LeaseLostError, JournalAwayError, psycopg.Error):
-            raise
-        except HeartbitError as error:
-            # The definition cannot be executed as it is: no further attempt will mend that.
-            ending = RunFailed("definition", str(error), partial=state.partial)
-        except Exception as error:
-            logger.exception("run %s failed inside Heartbit", held.claimed.id)
-            message = f"An internal error ({type(error).__name__}) ended the run: see the log."
-            ending = RunFailed("internal", message, partial=state.partial)
-        await held.journaled.fail(ending)
-        return "failed"
-
-    async def _stopped(self, held: _Held) -> str:
-        if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
-            await asyncio.shield(self._hand_over(held, "stopped by Celery"))
-            raise asyncio.CancelledError
-        held.task.uncancel()
-        if held.why == "cancel":
-            await held.journaled.cancel()
-            return "cancelled"
-        if held.why == "drain":
-            return await self._hand_over(held, "worker drains")
-        return "lease lost"
-
-    async def _hand_over(self, held: _Held, reason: str) -> str:
-        if not await held.lease.release(reason):
-            return "lease lost"
-        self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
-        return "handed over"
-
-    async def _outlast(self, held: _Held) -> str:
-        """Wait for the database to come back, then hand the run over: its last write is unknown."""
-        while held.why not in ("lease lost", "drain") and not self._pool.closed:
-            try:
-                return await self._hand_over(held, "database was away")
-            except JournalAwayError:
-                await asyncio.sleep(DATABASE_RETRY_SECONDS)
-        return "lease lost"  # a sweeper requeues it, once this process has left
 
     async def _reconcile(self) -> None:
         """Compare what the database says this process holds with what it works on.
@@ -312,7 +211,7 @@ class Process:
         cancel whose notice was missed is found here as well.
         """
         rows = await self._rows(_HELD, (self.control.worker_id,))
-        mine = {(run.claimed.id, run.lease.token): run for run in self._held.values()}
+        mine = {run.key: run for run in self._held.values()}
         orphans: set[tuple[UUID, int]] = set()
         for row in rows:
             key = (row["id"], row["lease_token"])
@@ -337,30 +236,7 @@ class Process:
         async with self._pool.connection() as connection:
             return await (await connection.execute(query, parameters)).fetchall()
 
-    async def _ports(self, held: _Held, definition: AgentDefinition) -> Ports:
-        outside, claimed = self._outside, held.claimed
-        toolbox = RunToolbox(
-            offer_of(definition, outside.registry, is_child=claimed.parent_id is not None),
-            definition,
-            approve=claimed.approve,
-            granted=granted(self._pool, definition.agent_id, claimed),
-            context=context_factory(
-                workspace_id=claimed.workspace_id,
-                run_id=claimed.id,
-                root_id=claimed.root_id,
-                agent=claimed.agent,
-                http=outside.guarded,
-            ),
-            executor=outside.executor,
-        )
-        model = await outside.models.get(
-            (held.journaled.state.model, *definition.fallback_models),
-            definition.retry,
-            partial(self._accounts.get, claimed.workspace_id),
-        )
-        return Ports(model, toolbox, held.window, cost)
-
-    def _committed(self, held: _Held, outcome: str) -> None:
+    def _committed(self, held: Held, outcome: str) -> None:
         """What may happen only once the slice's last transaction is durable."""
         lease, claimed = held.lease, held.claimed
         if outcome in TERMINAL:

@@ -120,7 +120,9 @@ HEARTBIT_LEASE_SECONDS = float(os.environ.get("HEARTBIT_LEASE_SECONDS", "10"))
 #: How often each worker looks for the dead, lost doorbells and expired waits.
 HEARTBIT_SWEEP_SECONDS = float(os.environ.get("HEARTBIT_SWEEP_SECONDS", "1"))
 #: Slices of one run that die without progress before it is quarantined.
-HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "20"))
+HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "3"))
+#: How long a worker that is told to leave waits for the effects under way; models are not awaited.
+HEARTBIT_DRAIN_SECONDS = float(os.environ.get("HEARTBIT_DRAIN_SECONDS", "25"))
 #: Hosts that tools may reach although they are not public, e.g. "10.0.0.7:8080,intranet.example".
 HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.

@@ -37,7 +37,7 @@ async def pool(database: None) -> AsyncIterator[Pool]:
 @pytest.fixture
 def claimant(database: None) -> Claimant:
     row = WorkerHeartbeat.objects.create(name="test:1", home=Home.LOCAL, lease_seconds=3600)
-    return Claimant(row.pk, row.name, Home.LOCAL, (), "openai:fake")
+    return Claimant(row.pk, row.name, Home.LOCAL, (), "openai:fake", alone=True)
 
 
 def accept(workspace: Workspace, agent: str = "orchestrator") -> UUID:
@@ -46,7 +46,7 @@ def accept(workspace: Workspace, agent: str = "orchestrator") -> UUID:
 
 async def hold(pool: Pool, claimant: Claimant, run_id: UUID) -> tuple[Claimed, Lease]:
     claimed = await claim(pool, claimant, run_id, task_id="task")
-    assert claimed is not None
+    assert isinstance(claimed, Claimed)
     return claimed, Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
 
 

@@ -15,6 +15,7 @@ from agents.llm.messages import StreamEvent, ToolCall
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import Ports
 from agents.loop.serving import CANCELLED_FIRST, Serving
+from agents.loop.standing import Standing
 from agents.loop.state import RunState
 from agents.models import AgentVersion
 from agents.models import ToolCall as ToolCallRow
@@ -87,13 +88,18 @@ async def served(
             live=Unwatched(),
             cost=lambda _model, _usage: None,
         )
-        assert not await Serving(journaled, definition, ports).serve()
+        standing = Standing(_proven, lambda: None)
+        assert not await Serving(journaled, definition, ports, standing).serve()
     await orm.in_thread(workspace.refresh_from_db)
     rows = ToolCallRow.objects.filter(run_id=run_id).order_by("id")
     return await orm.in_thread(lambda: list(rows))
 
 
-@pytest.mark.parametrize("effect", [Effect.AT_MOST_ONCE, Effect.TRANSACTIONAL])
+async def _proven() -> None:
+    """It lives."""
+
+
+@pytest.mark.parametrize("effect", [Effect.IDEMPOTENT, Effect.AT_MOST_ONCE, Effect.TRANSACTIONAL])
 async def test_a_tool_acts_only_while_nobody_has_cancelled_the_run(
     workspace: Workspace, pool: Pool, claimant: Claimant, effect: Effect
 ) -> None:

@@ -24,7 +24,7 @@ from agents.llm.messages import ToolCall
 from agents.loop.ports import Moved, PendingSuspension, Settled
 from agents.models import Agent, BlackboardEntry, Run, RunEvent, Wait
 from agents.models import ToolCall as ToolCallRow
-from agents.runs.claims import Claimant, claim
+from agents.runs.claims import Claimant, Claimed, claim
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.toolspec import ChildTask, Suspension
@@ -77,7 +77,7 @@ class TestClaiming:
     ) -> None:
         run_id = await orm.in_thread(lambda: accept(workspace))
         claims = [claim(pool, claimant, run_id, task_id=str(n)) for n in range(8)]
-        won = [claimed for claimed in await asyncio.gather(*claims) if claimed]
+        won = [claimed for claimed in await asyncio.gather(*claims) if isinstance(claimed, Claimed)]
         assert [claimed.id for claimed in won] == [run_id]
         assert [recorded.event.type for recorded in won[0].history()] == [
             "run.created",

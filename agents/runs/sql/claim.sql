@@ -9,24 +9,42 @@ BEGIN
         SELECT v.snapshot ->> 'format' FROM agents_agentversion v WHERE v.id = r.version_id) = '1');
 END $$;
 
+-- Slices that died without progress until a run is tried alone, where it can harm no neighbour.
+CREATE OR REPLACE FUNCTION heartbit_suspicious()
+RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT 2 $$;
+
 -- Take the named run if it is queued and due (waiting for its row lock), else the next eligible run
 -- of these queues. No row: nothing to do.
+-- p_alone: whether the claimant works on this run and no other. One that does not is told of a named
+-- suspect (`suspect`), and takes none; null, a former version's call, takes all alike.
+-- p_format: of the checkpoints it can read; the events are those after the checkpoint.
 CREATE OR REPLACE FUNCTION heartbit_claim(
     p_run uuid, p_home text, p_queues text[], p_worker bigint, p_worker_name text, p_task_id text,
-    p_default_model text, p_explicit_model text DEFAULT '', p_knows int DEFAULT 1)
+    p_default_model text, p_explicit_model text DEFAULT '', p_knows int DEFAULT 1,
+    p_alone boolean DEFAULT NULL, p_format int DEFAULT NULL)
 RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, parent_id uuid,
                root_id uuid, queue text, model text, model_override text, lease_token bigint,
-               last_seq int, events jsonb, approve boolean, history jsonb) LANGUAGE plpgsql AS $$
-DECLARE r agents_run;
+               last_seq int, events jsonb, approve boolean, history jsonb, suspect boolean,
+               checkpoint_seq int, checkpoint jsonb) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    c agents_checkpoint;
 BEGIN
     SELECT * INTO r FROM agents_run t
     WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
-          AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows) FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        IF p_home <> 'fleet' THEN RETURN; END IF;
+          AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
+          AND NOT heartbit_is_stopped(t) FOR NO KEY UPDATE;
+    IF FOUND AND NOT p_alone AND r.attempts >= heartbit_suspicious() THEN
+        run_id := r.id; suspect := true;
+        RETURN NEXT;
+        RETURN;
+    ELSIF NOT FOUND THEN
+        IF p_home <> 'fleet' OR p_alone THEN RETURN; END IF;
         SELECT * INTO r FROM agents_run t
         WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = ANY (p_queues)
               AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
+              AND t.version_id <> ALL ((SELECT heartbit_stopped())::bigint[])
+              AND (p_alone IS NULL OR t.attempts < heartbit_suspicious())
         ORDER BY t.priority DESC, t.available_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN RETURN; END IF;
     END IF;
@@ -42,7 +60,9 @@ BEGIN
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq - 1, jsonb_build_array(jsonb_build_object(
         'type', 'run.started', 'payload', jsonb_build_object(
             'worker', p_worker_name, 'task_id', p_task_id, 'model', r.model))));
+    SELECT * INTO c FROM agents_checkpoint t WHERE t.run_id = r.id AND t.format = p_format;
     RETURN QUERY SELECT r.id, r.workspace_id, r.version_id, r.agent::text, r.parent_id, r.root_id,
         r.queue::text, r.model::text, r.model_override::text, r.lease_token, r.last_seq,
-        heartbit_events(r.id, 0, r.last_seq), r.approve, heartbit_history(r);
+        heartbit_events(r.id, coalesce(c.seq, 0), r.last_seq), r.approve, heartbit_history(r), false,
+        coalesce(c.seq, 0), c.state;
 END $$;

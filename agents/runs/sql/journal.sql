@@ -57,6 +57,9 @@ BEGIN
                 shown = jsonb_build_object(
                     'tool', p -> 'tool', 'arguments', p -> 'arguments', 'reason', p -> 'reason')
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        WHEN 'outcome.asked' THEN
+            UPDATE agents_toolcall SET status = 'uncertain'
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'call.waiting' THEN
             UPDATE agents_toolcall SET status = 'waiting', started_at = v_now
             WHERE run_id = p_run AND call_id = p ->> 'call_id';

@@ -12,6 +12,13 @@ BEGIN
     RETURN r;
 END $$;
 
+-- Whether a slice got further with these events. An intent is none: the act may kill the worker
+-- each time.
+CREATE OR REPLACE FUNCTION heartbit_is_progress(p_events jsonb)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT EXISTS (SELECT 1 FROM jsonb_array_elements(p_events) e WHERE e ->> 'type' <> 'tool.started')
+$$;
+
 -- Append events; return those of other writers that the caller had not folded yet.
 CREATE OR REPLACE FUNCTION heartbit_record(p_run uuid, p_token bigint, p_folded int, p_events jsonb)
 RETURNS TABLE (last_seq int, now timestamptz, tail jsonb) LANGUAGE plpgsql AS $$
@@ -21,6 +28,8 @@ DECLARE
 BEGIN
     UPDATE agents_run t
     SET last_seq = t.last_seq + n,
+        attempts = CASE WHEN heartbit_is_progress(p_events) THEN 0 ELSE t.attempts END,
+        claimed_seq = CASE WHEN heartbit_is_progress(p_events) THEN 0 ELSE t.claimed_seq END,
         input_tokens = t.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
         output_tokens = t.output_tokens + heartbit_tokens(p_events, 'output_tokens')
     WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
@@ -199,7 +208,7 @@ BEGIN
                 clock_timestamp());
     END LOOP;
     UPDATE agents_run
-    SET status = 'waiting', worker_id = NULL, last_seq = agents_run.last_seq + n,
+    SET status = 'waiting', worker_id = NULL, attempts = 0, last_seq = agents_run.last_seq + n,
         open_waits = jsonb_array_length(p_waits)
     WHERE id = r.id;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);

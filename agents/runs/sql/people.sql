@@ -17,15 +17,11 @@ BEGIN
     UPDATE agents_run SET last_seq = last_seq + 1 WHERE id = p_run;
 END $$;
 
--- Decide a call that waits for approval. One decision wins: the run's row lock puts decisions,
--- cancels and expiries in an order, and the losers are told. Returns the run to ring, or null.
-CREATE OR REPLACE FUNCTION heartbit_decide(
-    p_run uuid, p_call text, p_digest text, p_verdict text, p_arguments text, p_runs_digest text,
-    p_reason text, p_user bigint, p_by text, p_via text, p_grant bigint)
-RETURNS uuid LANGUAGE plpgsql AS $$
+-- Lock a run that a question about one of its calls is open for, its parent first, or raise HB005.
+CREATE OR REPLACE FUNCTION heartbit_lock_asking(p_run uuid, p_key text)
+RETURNS agents_run LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
-    c agents_toolcall;
     d agents_decision;
     v_parent uuid;
 BEGIN
@@ -34,37 +30,80 @@ BEGIN
         PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE;
     END IF;
     SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
-    SELECT * INTO d FROM agents_decision
-    WHERE run_id = p_run AND wait_key = 'approval:' || p_call;
+    SELECT * INTO d FROM agents_decision WHERE run_id = p_run AND wait_key = p_key;
     IF FOUND THEN
         RAISE EXCEPTION 'The call was already % by %.', d.verdict, d.decided_by USING ERRCODE = 'HB005';
     END IF;
     IF r.finished_at IS NOT NULL THEN
-        RAISE EXCEPTION 'The run has % meanwhile: nothing of it can be approved.', r.status
+        RAISE EXCEPTION 'The run has % meanwhile: nothing of it can be decided.', r.status
             USING ERRCODE = 'HB005';
     END IF;
-    SELECT * INTO c FROM agents_toolcall WHERE run_id = p_run AND call_id = p_call;
-    PERFORM 1 FROM agents_wait
-    WHERE run_id = p_run AND key = 'approval:' || p_call AND resolved_at IS NULL;
+    PERFORM 1 FROM agents_wait WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'The call does not wait for approval (any more).' USING ERRCODE = 'HB005';
+        RAISE EXCEPTION 'The call does not wait for a decision (any more).' USING ERRCODE = 'HB005';
     END IF;
+    RETURN r;
+END $$;
+
+-- The last decision of a sub-agent gives its orchestrator's patience the time back that people took.
+CREATE OR REPLACE FUNCTION heartbit_give_back_patience(r agents_run, p_key text)
+RETURNS void LANGUAGE sql AS $$
+    UPDATE agents_wait p SET expires_at = p.expires_at + (clock_timestamp() - w.created_at)
+    FROM agents_wait w
+    WHERE p.run_id = r.parent_id AND p.key = 'child:' || r.id AND p.resolved_at IS NULL
+          AND w.run_id = r.id AND w.key = p_key
+          AND NOT EXISTS (SELECT 1 FROM agents_wait o WHERE o.run_id = r.id AND o.id <> w.id
+                          AND o.kind IN ('approval', 'outcome') AND o.resolved_at IS NULL)
+$$;
+
+-- Decide a call that waits for approval. One decision wins: the run's row lock puts decisions,
+-- cancels and expiries in an order, and the losers are told. Returns the run to ring, or null.
+CREATE OR REPLACE FUNCTION heartbit_decide(
+    p_run uuid, p_call text, p_digest text, p_verdict text, p_arguments text, p_runs_digest text,
+    p_reason text, p_user bigint, p_by text, p_via text, p_grant bigint)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+    v_key text := 'approval:' || p_call;
+    r agents_run;
+    c agents_toolcall;
+BEGIN
+    r := heartbit_lock_asking(p_run, v_key);
+    SELECT * INTO c FROM agents_toolcall WHERE run_id = p_run AND call_id = p_call;
     IF c.digest <> p_digest THEN
         RAISE EXCEPTION 'The call is not the one that was shown: look at it again.' USING ERRCODE = 'HB005';
     END IF;
     INSERT INTO agents_decision
         (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, user_id,
          decided_by, via, grant_id, at)
-    VALUES (p_run, p_call, 'approval:' || p_call, p_digest, p_runs_digest, p_verdict, p_arguments,
-            p_reason, p_user, p_by, p_via, p_grant, clock_timestamp());
-    -- The last decision of a sub-agent gives its orchestrator's patience the time back that people took.
-    UPDATE agents_wait p SET expires_at = p.expires_at + (clock_timestamp() - w.created_at)
-    FROM agents_wait w
-    WHERE p.run_id = v_parent AND p.key = 'child:' || p_run AND p.resolved_at IS NULL
-          AND w.run_id = p_run AND w.key = 'approval:' || p_call
-          AND NOT EXISTS (SELECT 1 FROM agents_wait o WHERE o.run_id = p_run AND o.id <> w.id
-                          AND o.kind = 'approval' AND o.resolved_at IS NULL);
-    RETURN heartbit_resolve_wait(p_run, 'approval:' || p_call, jsonb_build_object(
+    VALUES (p_run, p_call, v_key, p_digest, p_runs_digest, p_verdict, p_arguments, p_reason, p_user,
+            p_by, p_via, p_grant, clock_timestamp());
+    PERFORM heartbit_give_back_patience(r, v_key);
+    RETURN heartbit_resolve_wait(p_run, v_key, jsonb_build_object(
         'subject', c.tool, 'status', p_verdict, 'digest', p_runs_digest, 'arguments', p_arguments,
         'reason', p_reason, 'by', p_by));
+END $$;
+
+-- Say what became of a call whose worker died: make it again, it took effect (p_result is what the
+-- model reads), or leave it. Returns the run to ring, or null.
+CREATE OR REPLACE FUNCTION heartbit_settle(
+    p_run uuid, p_call text, p_outcome text, p_result text, p_user bigint, p_by text, p_via text)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+    v_key text;
+    r agents_run;
+    v_tool text;
+BEGIN
+    -- The newest question about the call: an answered one says who answered it.
+    SELECT key INTO v_key FROM agents_wait
+    WHERE run_id = p_run AND call_id = p_call AND kind = 'outcome' ORDER BY id DESC LIMIT 1;
+    r := heartbit_lock_asking(p_run, coalesce(v_key, ''));
+    SELECT tool INTO v_tool FROM agents_toolcall WHERE run_id = p_run AND call_id = p_call;
+    INSERT INTO agents_decision
+        (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, user_id,
+         decided_by, via, at)
+    VALUES (p_run, p_call, v_key, '', '', p_outcome, NULL, coalesce(p_result, ''), p_user, p_by, p_via,
+            clock_timestamp());
+    PERFORM heartbit_give_back_patience(r, v_key);
+    RETURN heartbit_resolve_wait(p_run, v_key, jsonb_build_object(
+        'subject', v_tool, 'status', p_outcome, 'result', p_result, 'by', p_by));
 END $$;

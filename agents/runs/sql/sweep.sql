@@ -11,9 +11,21 @@ DECLARE
     v_ring uuid;
     v_attempts int;
     v_alone boolean;
+    v_queues jsonb;
 BEGIN
     SELECT count(*) = 1 INTO v_alone FROM agents_run WHERE worker_id = p_worker AND status = 'running';
-    UPDATE agents_workerheartbeat SET gone_at = clock_timestamp() WHERE id = p_worker AND gone_at IS NULL;
+    UPDATE agents_workerheartbeat w SET gone_at = clock_timestamp()
+    WHERE w.id = p_worker AND w.gone_at IS NULL AND w.home = 'fleet' RETURNING w.queues INTO v_queues;
+    IF FOUND THEN
+        -- It may have fetched nudges that it never served: every doorbell counts as lost.
+        UPDATE agents_run SET rung_at = NULL
+        WHERE id IN (SELECT t.id FROM agents_run t
+                     WHERE t.status = 'queued' AND t.home = 'fleet' AND t.rung_at IS NOT NULL
+                           AND t.queue IN (SELECT jsonb_array_elements_text(v_queues))
+                     FOR NO KEY UPDATE SKIP LOCKED);
+    ELSE
+        UPDATE agents_workerheartbeat SET gone_at = clock_timestamp() WHERE id = p_worker AND gone_at IS NULL;
+    END IF;
     FOR c IN SELECT id, parent_id FROM agents_run
              WHERE worker_id = p_worker AND status = 'running' ORDER BY root_id, id LOOP
         IF c.parent_id IS NOT NULL THEN
@@ -22,7 +34,7 @@ BEGIN
         SELECT * INTO r FROM agents_run
         WHERE id = c.id AND worker_id = p_worker AND status = 'running' FOR NO KEY UPDATE;
         CONTINUE WHEN NOT FOUND;
-        v_attempts := CASE WHEN r.last_seq > r.claimed_seq THEN 0 ELSE r.attempts + 1 END;
+        v_attempts := CASE WHEN r.claimed_seq = 0 THEN 0 ELSE r.attempts + 1 END;
         IF v_attempts >= p_max_attempts AND v_alone THEN
             v_ring := heartbit_end(r, 'quarantined', NULL, jsonb_build_object(
                 'kind', 'internal', 'message', format(
@@ -56,7 +68,8 @@ BEGIN
              WHERE t.resolved_at IS NULL AND t.expires_at <= clock_timestamp()
                    -- While a sub-agent waits for a person its orchestrator's patience stands still.
                    AND NOT EXISTS (SELECT 1 FROM agents_wait a WHERE a.run_id = c.id
-                                   AND a.kind = 'approval' AND a.resolved_at IS NULL)
+                                   AND a.kind IN ('approval', 'outcome') AND a.resolved_at IS NULL)
+                   AND NOT heartbit_is_stopped(c)
              ORDER BY t.run_id, t.id LIMIT p_limit LOOP
         v_ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
             'subject', coalesce(w.agent, w.key), 'run', w.child, 'status', 'expired'));
@@ -76,7 +89,70 @@ RETURNS TABLE (ring uuid) LANGUAGE sql AS $$
         SELECT id FROM agents_run
         WHERE status = 'queued' AND home = 'fleet' AND queue = ANY (p_queues)
               AND available_at <= clock_timestamp()
+              AND version_id <> ALL ((SELECT heartbit_stopped())::bigint[])
               AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => p_older_seconds))
         ORDER BY priority DESC, available_at LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING id
 $$;
+
+-- Lock a quarantined run, its parent first, or raise HB005.
+CREATE OR REPLACE FUNCTION heartbit_lock_quarantined(p_run uuid)
+RETURNS agents_run LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    v_parent uuid;
+BEGIN
+    SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
+    IF v_parent IS NOT NULL THEN
+        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE;
+    END IF;
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
+    IF r.id IS NULL OR r.status <> 'quarantined' THEN
+        RAISE EXCEPTION 'The run is not in quarantine: it has %.', coalesce(r.status, 'gone')
+            USING ERRCODE = 'HB005';
+    END IF;
+    RETURN r;
+END $$;
+
+-- Let a quarantined run go on where it was, alone. Returns the run to ring.
+CREATE OR REPLACE FUNCTION heartbit_revive(p_run uuid, p_by text)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    r := heartbit_lock_quarantined(p_run);
+    IF r.parent_id IS NOT NULL THEN
+        RAISE EXCEPTION 'Its orchestrator has gone on without it: retry its task as a new run.'
+            USING ERRCODE = 'HB005';
+    END IF;
+    PERFORM 1 FROM agents_run t
+    WHERE t.conversation_id = r.conversation_id AND t.created_at > r.created_at AND t.started_at IS NOT NULL;
+    IF FOUND THEN
+        RAISE EXCEPTION 'Its conversation has gone on without it: retry its task as a new run.'
+            USING ERRCODE = 'HB005';
+    END IF;
+    UPDATE agents_run
+    SET status = 'queued', finished_at = NULL, error = NULL, attempts = heartbit_suspicious(),
+        cancel_requested = false, available_at = clock_timestamp(), last_seq = last_seq + 1,
+        rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
+    WHERE id = p_run;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
+        'type', 'run.revived', 'payload', jsonb_build_object('by', p_by))));
+    -- Its calls were closed with it; those without a result are open again.
+    UPDATE agents_toolcall c
+    SET status = CASE c.status WHEN 'uncertain' THEN 'started' ELSE 'pending' END, finished_at = NULL
+    WHERE c.run_id = p_run AND c.status IN ('uncertain', 'cancelled')
+          AND NOT EXISTS (SELECT 1 FROM agents_runevent e WHERE e.run_id = p_run
+                          AND e.type = 'tool.finished' AND e.payload ->> 'call_id' = c.call_id);
+    RETURN CASE WHEN r.home = 'fleet' THEN r.id END;
+END $$;
+
+-- Give a quarantined run up.
+CREATE OR REPLACE FUNCTION heartbit_discard(p_run uuid, p_by text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE r agents_run;
+BEGIN
+    r := heartbit_lock_quarantined(p_run);
+    UPDATE agents_run SET status = 'cancelled', last_seq = last_seq + 1 WHERE id = p_run;
+    PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
+        'type', 'run.discarded', 'payload', jsonb_build_object('by', p_by))));
+END $$;

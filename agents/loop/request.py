@@ -1,0 +1,61 @@
+"""The model call that a run's state asks for. Pure: the same state gives the same request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.context.apply import fit
+from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
+from agents.output import respond
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
+    from agents.loop.state import RunState
+
+ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."
+
+
+def request_of(
+    state: RunState,
+    definition: AgentDefinition,
+    *,
+    tools: tuple[ToolDefinition, ...],
+    examples: tuple[Message, ...] = (),
+    timeout_seconds: float = 600.0,
+) -> ChatRequest:
+    """What the model is sent next.
+
+    Args:
+        state: The fold of the run's journal.
+        definition: Its agent.
+        tools: What the run is offered, in a stable order.
+        examples: Worked calls of these tools, for models that must be shown how.
+        timeout_seconds: What is left of the run's time.
+    """
+    messages = fit(state.messages, definition.context, task=state.task)
+    schema = definition.response_schema
+    if schema is not None:
+        messages = _prompted(messages)
+    request = ChatRequest(
+        system=definition.system_prompt,
+        messages=messages,
+        max_tokens=definition.max_tokens,
+        temperature=definition.temperature,
+        stop=definition.stop,
+        reasoning_effort=definition.reasoning_effort,
+        timeout_seconds=max(1.0, timeout_seconds),
+        attempts=state.attempts,
+    )
+    if schema is None:
+        return request.with_tools(tools, examples=examples)
+    answer = respond.definition(schema)
+    if tools and not state.answers:
+        return request.with_tools((*tools, answer), examples=examples)
+    return request.with_tools((answer,), choice="required")
+
+
+def _prompted(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The conversation, asked on: an answer in free text was not what the schema wants."""
+    if isinstance(messages[-1], AssistantMessage):
+        return (*messages, UserMessage(ANSWER_NOW))
+    return messages

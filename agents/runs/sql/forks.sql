@@ -1,0 +1,80 @@
+-- Fork a run: a new one that begins with the journal of another.
+
+-- Copy p_source's journal up to p_cut into a new queued run, and add p_events: run.forked first, then
+-- what was said. The copy keeps its sequence numbers and times; it costs nothing, since the source
+-- paid: no usage, no tokens. p_changed: payloads by sequence number that differ from the source's.
+-- p_version, p_task: null, the source's own. Calls without a copied result are pending, with keys of
+-- the new run. No row: no such run in the workspace, or its agent takes no runs.
+CREATE OR REPLACE FUNCTION heartbit_fork(
+    p_id uuid, p_workspace bigint, p_source uuid, p_cut int, p_version bigint, p_task text,
+    p_changed jsonb, p_events jsonb, p_home text, p_key text)
+RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    a agents_agent;
+BEGIN
+    SELECT t.* INTO r FROM agents_run t WHERE t.id = p_source AND t.workspace_id = p_workspace;
+    SELECT g.* INTO a FROM agents_agentversion v JOIN agents_agent g ON g.id = v.agent_id
+    WHERE v.id = coalesce(p_version, r.version_id) AND g.enabled;
+    IF r.id IS NULL OR a.id IS NULL THEN RETURN; END IF;
+    run_id := heartbit_create_run(
+        p_id, p_workspace, coalesce(p_version, r.version_id), a.name::text, coalesce(p_task, r.task),
+        NULL, p_id, p_home, a.queue::text, r.priority,
+        CASE WHEN p_version IS NULL THEN r.model ELSE '' END, r.model_override::text, p_key, r.approve,
+        CASE WHEN p_task IS NULL THEN r.payload END);
+    queue := a.queue;
+    is_new := run_id = p_id;
+    IF NOT is_new THEN RETURN NEXT; RETURN; END IF;
+    -- A journal is append-only, so its beginning needs no lock, whatever the source does meanwhile.
+    INSERT INTO agents_runevent (run_id, seq, type, payload, at)
+    SELECT p_id, e.seq, e.type, coalesce(p_changed -> e.seq::text, e.payload), e.at
+    FROM agents_runevent e WHERE e.run_id = p_source AND e.seq BETWEEN 2 AND p_cut;
+    PERFORM heartbit_fork_calls(p_id, p_source);
+    INSERT INTO agents_wait (run_id, key, kind, call_id, value, expires_at, created_at, resolved_at)
+    SELECT p_id, w.key, w.kind, w.call_id, w.value, w.expires_at, w.created_at, w.resolved_at
+    FROM agents_wait w
+    WHERE w.run_id = p_source AND w.resolved_at IS NOT NULL AND EXISTS (
+        SELECT 1 FROM agents_runevent e
+        WHERE e.run_id = p_id AND e.type = 'wait.resolved' AND e.payload ->> 'key' = w.key)
+    ORDER BY w.id;
+    -- What the source's tree shared by then; what was written over since is not known any more.
+    INSERT INTO agents_blackboardentry (root_id, key, value, author, expires_at, updated_at)
+    SELECT p_id, b.key, b.value, b.author, b.expires_at, b.updated_at FROM agents_blackboardentry b
+    WHERE b.root_id = r.root_id AND b.updated_at <= (
+        SELECT e.at FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = p_cut);
+    PERFORM heartbit_journal(p_id, p_workspace, p_cut, jsonb_set(
+        p_events, '{0,payload,thread}', heartbit_history(r)));
+    UPDATE agents_run SET forked_from_id = p_source, forked_seq = p_cut,
+                          last_seq = p_cut + jsonb_array_length(p_events)
+    WHERE id = p_id;
+    RETURN NEXT;
+END $$;
+
+-- The calls of a fork's copied answers, with their copied results.
+CREATE OR REPLACE FUNCTION heartbit_fork_calls(p_id uuid, p_source uuid)
+RETURNS void LANGUAGE sql AS $$
+    INSERT INTO agents_toolcall
+        (run_id, call_id, provider_id, tool, arguments, shown, digest, effect, status, result,
+         idempotency_key, started_at, finished_at)
+    SELECT p_id, k.call_id, left(k.c ->> 'id', 200), left(k.c ->> 'name', 200), k.c ->> 'arguments',
+           s.shown, coalesce(s.digest, ''), coalesce(f.payload ->> 'effect', ''),
+           coalesce(f.payload ->> 'status', 'pending'), f.payload ->> 'content',
+           p_id || ':' || k.call_id, s.started_at, s.finished_at
+    FROM agents_runevent e
+    CROSS JOIN LATERAL (
+        SELECT c, n, (e.payload ->> 'turn') || '.' || (n - 1) AS call_id
+        FROM jsonb_array_elements(e.payload #> '{message,tool_calls}') WITH ORDINALITY AS t(c, n)) k
+    LEFT JOIN agents_runevent f ON f.run_id = p_id AND f.type = 'tool.finished'
+                                   AND f.payload ->> 'call_id' = k.call_id
+    LEFT JOIN agents_toolcall s ON s.run_id = p_source AND s.call_id = k.call_id AND f.seq IS NOT NULL
+    WHERE e.run_id = p_id AND e.type = 'model.answered'
+    ORDER BY e.seq, k.n
+$$;
+
+-- What was said on the conversation of a fork's source before it: a fork is on none itself.
+CREATE OR REPLACE FUNCTION heartbit_forked_history(p_run uuid)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT coalesce((
+        SELECT e.payload -> 'thread' FROM agents_runevent e
+        WHERE e.run_id = p_run AND e.type = 'run.forked' ORDER BY e.seq DESC LIMIT 1), '[]')
+$$;

@@ -1,0 +1,36 @@
+"""The world, as a process that executes runs reaches it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from concurrent.futures import Executor
+    from uuid import UUID
+
+    import httpx
+
+    from agents.live.window import Window
+    from agents.runtime.doorbell import Doorbell
+    from agents.runtime.models import Models
+    from tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a process works with.
+
+    Attributes:
+        guarded: For every request that a model, a tool or a user can steer.
+        run_alone: Works on a suspect in a process of its own; returns when that has ended.
+    """
+
+    registry: Registry
+    window: Window
+    doorbell: Doorbell
+    models: Models
+    guarded: httpx.AsyncClient
+    executor: Executor
+    run_alone: Callable[[UUID], Awaitable[None]]

@@ -1,0 +1,172 @@
+"""Work on one slice of a run that this process holds, whatever becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+import psycopg
+from pydantic import ValidationError
+
+from agents.errors import JournalAwayError, LeaseLostError
+from agents.events import RunFailed
+from agents.llm.pricing import cost
+from agents.loop import checkpoint
+from agents.loop.engine import Slice
+from agents.loop.ports import Ports
+from agents.runs.lease import Child
+from agents.runtime.accounts import Accounts
+from agents.runtime.definitions import Definitions
+from agents.runtime.grants import granted
+from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
+from heartbit_site.base.errors import HeartbitError
+
+if TYPE_CHECKING:
+    from agents.loop.definition import AgentDefinition
+    from agents.runs.pool import Pool
+    from agents.runtime.held import Held
+    from agents.runtime.outside import Outside
+
+logger = logging.getLogger(__name__)
+
+DATABASE_RETRY_SECONDS = 0.5
+TOO_OLD_DELAY_SECONDS = 5.0
+CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth another one
+
+
+class Slices:
+    """How a process works on what it holds."""
+
+    def __init__(self, pool: Pool, outside: Outside) -> None:
+        self._pool = pool
+        self._outside = outside
+        self._definitions = Definitions(pool)
+        self._accounts = Accounts(pool)
+
+    async def work(self, held: Held) -> str:
+        """Work until the slice is over; what became of it.
+
+        Raises:
+            LeaseLostError: Another worker has the run.
+            asyncio.CancelledError: Celery stopped the task; the run is queued again.
+        """
+        try:
+            return await self._work(held)
+        except (JournalAwayError, psycopg.Error) as error:
+            logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
+            return await self._outlast(held)
+
+    async def _work(self, held: Held) -> str:
+        unreadable = await self._fold(held)
+        if unreadable:
+            return unreadable
+        try:
+            definition = await self._definitions.get(held.claimed.version_id)
+            ports = await self._ports(held, definition)
+            outcome = await Slice(held.journaled, definition, ports, held.standing).run()
+        except asyncio.CancelledError:
+            return await self._stopped(held)
+        except (LeaseLostError, JournalAwayError, psycopg.Error):
+            raise
+        except HeartbitError as error:
+            # The definition cannot be executed as it is: no further attempt will mend that.
+            return await self._failed(held, "definition", str(error))
+        except Exception as error:
+            logger.exception("run %s failed inside Heartbit", held.claimed.id)
+            message = f"An internal error ({type(error).__name__}) ended the run: see the log."
+            return await self._failed(held, "internal", message)
+        if outcome == "yielded":
+            return await self._hand_over(held, held.standing.yields)
+        if outcome == "suspended":
+            await self._checkpoint(held)
+        return outcome
+
+    async def _fold(self, held: Held) -> str:
+        """Fold the journal; what became of the slice when it cannot be, else empty."""
+        state = held.journaled.state
+        try:
+            history = held.claimed.history()
+        except (KeyError, ValidationError) as error:
+            # In a rolling deploy the new workers can read it, so it is theirs.
+            logger.warning("run %s has news from a newer Heartbit (%s)", held.claimed.id, error)
+            await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
+            return "handed over"
+        try:
+            for recorded in history:
+                state.fold(recorded)
+        except (KeyError, ValueError) as error:
+            logger.exception("the journal of run %s contradicts itself", held.claimed.id)
+            # Not through the fold, which is what failed; nobody can go on from here.
+            message = f"The run's journal contradicts itself ({error}): it cannot go on."
+            await held.lease.finish(RunFailed("internal", message))
+            return "failed"
+        return ""
+
+    async def _failed(self, held: Held, kind: str, message: str) -> str:
+        await held.journaled.fail(RunFailed(kind, message, partial=held.journaled.state.partial))
+        return "failed"
+
+    async def _stopped(self, held: Held) -> str:
+        if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
+            await asyncio.shield(self._hand_over(held, "stopped by Celery"))
+            raise asyncio.CancelledError
+        while held.task.uncancel():
+            pass  # a cancel may have overtaken a drain
+        if held.why == "cancel":
+            await held.journaled.cancel()
+            return "cancelled"
+        if held.why == "drain":
+            return await self._hand_over(held, "worker drains")
+        return "lease lost"
+
+    async def _hand_over(self, held: Held, reason: str) -> str:
+        if not await held.lease.release(reason):
+            return "lease lost"
+        await self._checkpoint(held)
+        self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
+        return "handed over"
+
+    async def _checkpoint(self, held: Held) -> None:
+        """Keep the fold of a long journal. The run is not held any more: the state is final."""
+        state = held.journaled.state
+        if state.folded_seq - held.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
+            return
+        try:
+            encoded = checkpoint.encode(state)
+            await held.lease.checkpoint(state.folded_seq, checkpoint.FORMAT, encoded)
+        except psycopg.Error as error:
+            logger.warning("no checkpoint of run %s (%s)", held.claimed.id, error)
+
+    async def _outlast(self, held: Held) -> str:
+        """Wait for the database to come back, then hand the run over: its last write is unknown."""
+        while held.why not in ("lease lost", "drain") and not self._pool.closed:
+            try:
+                return await self._hand_over(held, "database was away")
+            except JournalAwayError:
+                await asyncio.sleep(DATABASE_RETRY_SECONDS)
+        return "lease lost"  # a sweeper requeues it, once this process has left
+
+    async def _ports(self, held: Held, definition: AgentDefinition) -> Ports:
+        outside, claimed = self._outside, held.claimed
+        toolbox = RunToolbox(
+            offer_of(definition, outside.registry, is_child=claimed.parent_id is not None),
+            definition,
+            approve=claimed.approve,
+            granted=granted(self._pool, definition.agent_id, claimed),
+            context=context_factory(
+                workspace_id=claimed.workspace_id,
+                run_id=claimed.id,
+                root_id=claimed.root_id,
+                agent=claimed.agent,
+                http=outside.guarded,
+            ),
+            executor=outside.executor,
+        )
+        model = await outside.models.get(
+            (held.journaled.state.model, *definition.fallback_models),
+            definition.retry,
+            partial(self._accounts.get, claimed.workspace_id),
+        )
+        return Ports(model, toolbox, held.window, cost)
