@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from celery import chord
-
 from heartbit_site.base import enqueue
 from heartbit_site.base.queues import EXECUTE_RUN
 
@@ -20,13 +18,14 @@ if TYPE_CHECKING:
 
 def ring(run_id: UUID, *, queue: str) -> None:
     """Tell the queue's workers to look at a run."""
-    enqueue.send(enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue))
+    enqueue.send(_nudge(run_id, queue))
 
 
 def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> None:
     """Ring all children (id, queue) as a chord's header; its body is a nudge for the parent."""
-    header = [
-        enqueue.signature(EXECUTE_RUN, str(run_id), queue=queue) for run_id, queue in children
-    ]
-    body = enqueue.signature(EXECUTE_RUN, str(parent[0]), queue=parent[1])
-    enqueue.send(chord(header, body))
+    header = [_nudge(run_id, queue) for run_id, queue in children]
+    enqueue.send_chord(header, _nudge(*parent))
+
+
+def _nudge(run_id: UUID, queue: str) -> enqueue.Nudge:
+    return enqueue.Nudge(EXECUTE_RUN, str(run_id), queue)

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 
-from agents.choices import CallStatus, RunStatus
+from agents.choices import CallStatus, RunStatus, WaitKind
 from agents.errors import RunNotFoundError
-from agents.models import Decision, Run, RunEvent, ToolCall
+from agents.models import Run, RunEvent, ToolCall, Wait
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -63,7 +63,36 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
             status=CallStatus.WAITING,
             shown__isnull=False,
         )
-        .exclude(Exists(Decision.objects.filter(run=OuterRef("run"), call_id=OuterRef("call_id"))))
+        .filter(
+            Exists(
+                Wait.objects.filter(
+                    run=OuterRef("run"),
+                    call_id=OuterRef("call_id"),
+                    kind=WaitKind.APPROVAL,
+                    resolved_at__isnull=True,
+                )
+            )
+        )
+        .select_related("run", "run__version__agent")
+        .order_by("id")
+    )
+
+
+def calls_in_doubt(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
+    """The tool calls of unknown outcome that a person is asked about, the oldest first.
+
+    Args:
+        workspace: Of this one alone; None, for the admin's superusers: of all.
+    """
+    scope = {} if workspace is None else {"run__workspace": workspace}
+    asked = Wait.objects.filter(
+        run=OuterRef("run"),
+        call_id=OuterRef("call_id"),
+        kind=WaitKind.OUTCOME,
+        resolved_at__isnull=True,
+    )
+    return (
+        ToolCall.objects.filter(Exists(asked), **scope, status=CallStatus.UNCERTAIN)
         .select_related("run", "run__version__agent")
         .order_by("id")
     )

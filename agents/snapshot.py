@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from decimal import Decimal
 from typing import Any
 
 from agents.context import strategy
@@ -38,6 +39,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: dict[str, Any]) ->
             "workers."
         )
     limits = snapshot["limits"]
+    cost = limits.get("max_run_cost_usd")
     retry = snapshot.get("retry", {})
     return AgentDefinition(
         version_id=version_id,
@@ -60,6 +62,10 @@ def read(version_id: int, agent_id: int, name: str, snapshot: dict[str, Any]) ->
         timeout_seconds=limits["timeout_seconds"],
         tool_timeout_seconds=limits["tool_timeout_seconds"],
         max_tool_output_bytes=limits["max_tool_output_bytes"],
+        max_run_tokens=limits.get("max_run_tokens"),
+        max_run_cost_usd=None if cost is None else Decimal(cost),
+        strong_model=snapshot.get("strong_model", ""),
+        uncertain_calls=snapshot.get("uncertain_calls", "ask"),
         max_parallel=limits["max_parallel"],
         delegation_timeout_seconds=limits["delegation_timeout_seconds"],
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import connection
 
-from agents import dispatch
-from agents.choices import Home
+from agents.actions.ring_run import ring_run
 from agents.errors import RunNotFoundError
 from agents.models import Run
 
@@ -33,7 +31,4 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str) -> None:
     with connection.cursor() as cursor:  # one statement, so atomic by itself
         cursor.execute("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
         ring: UUID | None = cursor.fetchone()[0]
-    if ring is not None:
-        # A local run's own process hears of it by NOTIFY.
-        for queue in Run.objects.filter(pk=ring, home=Home.FLEET).values_list("queue", flat=True):
-            transaction.on_commit(partial(dispatch.ring, ring, queue=queue))
+    ring_run(ring)

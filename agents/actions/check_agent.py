@@ -34,6 +34,8 @@ def check_agent(agent: Agent) -> None:
     for reference in (agent.model, *agent.fallback_models):
         if reference:
             _field(agent, "model", check_reference, reference)
+    if agent.strong_model:
+        _field(agent, "strong_model", check_reference, agent.strong_model)
     for binding in agent.bindings.all() if agent.pk else ():
         check_binding(agent, binding)
 

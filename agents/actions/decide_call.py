@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from django.db import DatabaseError, connection, transaction
 
-from agents import dispatch, snapshot
-from agents.choices import Home, Verdict
+from agents import snapshot
+from agents.actions.ring_run import ring_run
+from agents.choices import Verdict
 from agents.errors import InvalidEditError, NoLongerOpenError
-from agents.models import Grant, Run
+from agents.models import Grant
 from agents.querysets import calls_waiting, shown_tool
 from agents.runs.refusals import refusal
 from agents.runtime.toolbox import offer_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from agents.models import ToolCall
+    from agents.models import Run, ToolCall
     from agents.runtime.toolbox import Offer
 
 
@@ -71,7 +71,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     approved = Verdict.APPROVED
     with transaction.atomic():
         grant = _grant(call, _offer(call.run), by, always) if always is not None else None
-        _ring(_decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant))
+        ring_run(_decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant))
     if grant is None:
         return
     # Each for itself: one lock at a time, and what somebody else decides meanwhile is theirs.
@@ -79,7 +79,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     for other in _covered(grant, call):
         shown = other.digest
         with suppress(NoLongerOpenError), transaction.atomic():
-            _ring(_decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant))
+            ring_run(_decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant))
 
 
 @transaction.atomic
@@ -115,7 +115,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
         runs_digest=runs_digest,
         arguments=arguments,
     )
-    _ring(ring)
+    ring_run(ring)
 
 
 @transaction.atomic
@@ -131,7 +131,7 @@ def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
     Raises:
         NoLongerOpenError: As for ``approve_call``.
     """
-    _ring(_decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip()))
+    ring_run(_decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip()))
 
 
 def _offer(run: Run) -> Offer:
@@ -205,10 +205,3 @@ def _decide(
     except DatabaseError as error:
         raise refusal(error) from error
     return ring
-
-
-def _ring(ring: UUID | None) -> None:
-    if ring is None:
-        return
-    for run_id, queue in Run.objects.filter(pk=ring, home=Home.FLEET).values_list("pk", "queue"):
-        transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))

@@ -9,6 +9,7 @@ from django.db.models import Max
 
 from agents import snapshot
 from agents.actions.check_agent import check_agent
+from agents.choices import UncertainCalls
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.errors import ConfigurationError
 from tools.registry import closest, definition_hash, registry
@@ -73,8 +74,30 @@ def _content(agent: Agent) -> dict[str, Any]:
             "max_tool_output_bytes": agent.max_tool_output_bytes,
             "max_parallel": agent.max_parallel,
             "delegation_timeout_seconds": agent.delegation_timeout_seconds,
+            **_run_limits(agent),
         },
+        **_if_set(agent),
     }
+
+
+def _run_limits(agent: Agent) -> dict[str, Any]:
+    """Limits that came later; left out where there are none, so that old hashes stay."""
+    limits: dict[str, Any] = {}
+    if agent.max_run_tokens is not None:
+        limits["max_run_tokens"] = agent.max_run_tokens
+    if agent.max_run_cost_usd is not None:
+        limits["max_run_cost_usd"] = str(agent.max_run_cost_usd)  # JSON's numbers are no money
+    return limits
+
+
+def _if_set(agent: Agent) -> dict[str, Any]:
+    """What else came later, likewise."""
+    content = {}
+    if agent.strong_model:
+        content["strong_model"] = agent.strong_model
+    if agent.uncertain_calls != UncertainCalls.ASK:
+        content["uncertain_calls"] = agent.uncertain_calls
+    return content
 
 
 def _binding(binding: ToolBinding) -> dict[str, Any]:

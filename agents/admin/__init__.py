@@ -5,6 +5,7 @@ from __future__ import annotations
 from agents.admin import (
     agent,
     approvals,
+    budget,
     conversation,
     decision,
     grant,
@@ -17,6 +18,7 @@ from agents.admin import (
 __all__ = [
     "agent",
     "approvals",
+    "budget",
     "conversation",
     "decision",
     "grant",

@@ -6,16 +6,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
+from agents.actions.switch_agent import switch_agent
 from agents.admin import queries, strategy_form, words
 from agents.admin.bindings import ToolBindingInline
 from agents.admin.forms import AgentForm, StartRunForm, default_workspace
+from agents.admin.switches import AgentSwitches
 from agents.choices import RunStatus
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.admin.themed import (
@@ -40,7 +42,7 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
 
     model = AgentVersion
     fk_name = "agent"
-    fields = ("page", "short_hash", "created_at")
+    fields = ("page", "standing", "pinned", "created_at", "short_hash", "compared")
     readonly_fields = fields
     verbose_name_plural = "versions"
     tab = True
@@ -58,13 +60,38 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
         """As much of the hash as tells versions apart."""
         return version.hash[:12]
 
+    @admin.display(description="state")
+    def standing(self, version: AgentVersion) -> SafeString | str:
+        """Whether the next runs get it."""
+        current = version.pk == version.agent.current_version_id
+        return pill("Current", tone="success") if current else ""
+
+    @admin.display(description="runs")
+    def pinned(self, version: AgentVersion) -> int:
+        """How many runs have it."""
+        count: int = getattr(version, "run_count", 0)
+        return count
+
+    @admin.display(description="compare")
+    def compared(self, version: AgentVersion) -> SafeString | str:
+        """What differs from the current one, where it can be brought back."""
+        if version.pk == version.agent.current_version_id:
+            return ""
+        url = reverse("admin:agents_agentversion_compare", args=[version.pk])
+        return format_html('<a class="hb-link" href="{}">Compare, roll back</a>', url)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
+        """With how many runs each has."""
+        versions = super().get_queryset(request).select_related("agent")
+        return versions.annotate(run_count=Count("runs"))
+
 
 class PublishRefusedError(Exception):
     """What was sent cannot be published; everything saved for it is rolled back."""
 
 
 @admin.register(Agent)
-class AgentAdmin(ModelAdmin[Agent]):
+class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
     """What people edit. Saving publishes a version; runs are pinned to versions."""
 
     form = AgentForm
@@ -77,22 +104,23 @@ class AgentAdmin(ModelAdmin[Agent]):
     filter_horizontal = ("team",)
     inlines = (ToolBindingInline, VersionInline)
     actions = ("start_again", "stop")
-    actions_detail = ("start",)
+    actions_detail = ("start", *AgentSwitches.switches)
     conditional_fields = strategy_form.conditions()
     fieldsets = (
-        (None, {"fields": ("workspace", "name", "description", "system_prompt", "enabled")}),
+        (None, {"fields": ("workspace", "name", "description", "system_prompt", "now")}),
         (
             "Model",
             {
                 "classes": TAB,
                 "fields": (
-                    *("model", "fallback_models", "temperature", "reasoning_effort"),
+                    *("model", "fallback_models", "strong_model"),
+                    *("temperature", "reasoning_effort"),
                     *("max_tokens", "stop"),
                     *("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
                 ),
             },
         ),
-        ("Approval", {"classes": TAB, "fields": ("approval",)}),
+        ("Approval", {"classes": TAB, "fields": ("approval", "uncertain_calls")}),
         ("Answer", {"classes": TAB, "fields": ("response_schema",)}),
         ("Conversation", {"classes": TAB, "fields": strategy_form.FIELDS}),
         (
@@ -101,6 +129,7 @@ class AgentAdmin(ModelAdmin[Agent]):
                 "classes": TAB,
                 "fields": (
                     *("max_turns", "timeout_seconds"),
+                    *("max_run_tokens", "max_run_cost_usd"),
                     *("tool_timeout_seconds", "max_tool_output_bytes"),
                 ),
             },
@@ -176,7 +205,7 @@ class AgentAdmin(ModelAdmin[Agent]):
         self, request: HttpRequest, obj: Agent | None = None
     ) -> tuple[str, ...]:
         """An agent stays in its workspace: its runs and its team are there."""
-        return ("workspace",) if obj else ()
+        return ("workspace", "now") if obj else ("now",)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """The first workspace; the last is seldom the one meant."""
@@ -254,33 +283,28 @@ class AgentAdmin(ModelAdmin[Agent]):
             if version.pk != before:
                 messages.success(request, f"Published as well: {leader.name} v{version.number}.")
 
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: Agent,
-        form: Any,
-        change: bool,  # noqa: FBT001  Django\'s signature
-    ) -> None:
-        """An agent that was stopped and is not any more begins anew."""
-        if change and "enabled" in form.changed_data and obj.enabled:
-            obj.enabled_at = timezone.now()
-        super().save_model(request, obj, form, change)
-
     # ------------------------------------------------------------------------------------- actions
 
-    @admin.action(description="Enable", permissions=["change"])
+    @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
-        """They take runs again."""
-        count = agents.filter(enabled=False).update(enabled=True, enabled_at=timezone.now())
-        messages.success(request, f"{words.counted(count, 'agent')} enabled.")
+        """They take runs again, and what they had goes on."""
+        count = sum(switch_agent(agent, "start") for agent in agents)
+        messages.success(request, f"{words.counted(count, 'agent')} started.")
 
     @admin.action(description="Stop", permissions=["change"])
     def stop(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
-        """They take no new runs; what runs goes on to its end."""
-        count = agents.filter(enabled=True).update(enabled=False)
+        """They take no runs; what is at work is handed back, and goes on when they are started."""
+        count = sum(switch_agent(agent, "stop") for agent in agents)
         messages.success(
-            request, f"{words.counted(count, 'agent')} stopped: no new runs; live ones go on."
+            request,
+            f"{words.counted(count, 'agent')} stopped. Live runs are kept, and go on at its start.",
         )
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Of start, restart and stop those that do something now."""
+        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        now = self.offered_switches(self.get_object(request, object_id))
+        return [one for one in offered if one.path not in self.switches or one.path in now]
 
     def has_start_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Starting a run adds one."""

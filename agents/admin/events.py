@@ -37,7 +37,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One event of the journal, ready to be shown."""
+    """One event of the journal, ready to be shown.
+
+    Attributes:
+        since: How long after the run was accepted; empty for what a fork copied.
+        turn: The number of the turn that it answers, if it does.
+    """
 
     seq: int
     type: str
@@ -45,6 +50,7 @@ class Line:
     since: str
     said: Said
     payload: str
+    turn: int = 0
 
 
 def line(row: RunEvent, *, began: datetime, tools: dict[str, str]) -> Line:
@@ -61,8 +67,9 @@ def line(row: RunEvent, *, began: datetime, tools: dict[str, str]) -> Line:
         said = Said(row.type, icon="help")
     text = said.text[:_PREVIEW] + " …" if len(said.text) > _PREVIEW else said.text
     said = Said(said.title, text, said.icon, said.tone, said.note)
-    since = f"+{duration(row.at - began)}"
-    return Line(row.seq, row.type, row.at, since, said, readable_json(row.payload))
+    since = f"+{duration(row.at - began)}" if row.at >= began else ""
+    turn = row.payload.get("turn", 0) if row.type == events.ModelAnswered.type else 0
+    return Line(row.seq, row.type, row.at, since, said, readable_json(row.payload), turn)
 
 
 def _say(event: events.Event, tools: dict[str, str]) -> Said:
@@ -73,6 +80,10 @@ def _say_run(event: events.Event) -> Said | None:
     match event:
         case events.RunCreated(task=task, agent=agent):
             return Said(f"Accepted for {agent}", task, "add_circle")
+        case events.RunForked(turn=turn, edits=edits, by=by):
+            title = f"{visible(by) or 'Somebody'} forked it after turn {turn}"
+            text = "" if not edits else readable_json(edits)
+            return Said(title, text, "call_split", "primary", "all above is the other run's")
         case events.RunStarted(worker=worker, model=model):
             return Said(f"{worker} took it", icon="play_circle", tone="info", note=model)
         case events.RunRequeued(reason=reason):

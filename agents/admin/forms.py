@@ -18,10 +18,12 @@ from heartbit_site.base.models import Workspace
 
 FIELDS = (
     *("workspace", "name", "description", "system_prompt", "enabled"),
-    *("model", "fallback_models", "temperature", "reasoning_effort", "max_tokens", "stop"),
+    *("model", "fallback_models", "strong_model"),
+    *("temperature", "reasoning_effort", "max_tokens", "stop"),
     *("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
-    *("approval", "response_schema"),
-    *("max_turns", "timeout_seconds", "tool_timeout_seconds", "max_tool_output_bytes"),
+    *("approval", "uncertain_calls", "response_schema"),
+    *("max_turns", "timeout_seconds", "max_run_tokens", "max_run_cost_usd"),
+    *("tool_timeout_seconds", "max_tool_output_bytes"),
     *("team", "max_parallel", "delegation_timeout_seconds", "queue"),
 )
 _JUDGED = ("response_schema", "stop", "fallback_models", "model")  # by ``check_agent``
@@ -99,6 +101,9 @@ class AgentForm(forms.ModelForm[Agent]):
             "response_schema": "Form of the answer",
             "max_turns": "Model calls",
             "timeout_seconds": "Time (seconds)",
+            "max_run_tokens": "Tokens",
+            "max_run_cost_usd": "Cost (US dollars)",
+            "uncertain_calls": "Calls with an unknown outcome",
             "tool_timeout_seconds": "Time of one tool call (seconds)",
             "max_tool_output_bytes": "Result of one tool call (bytes)",
             "delegation_timeout_seconds": "Longest wait (seconds)",
@@ -113,6 +118,10 @@ class AgentForm(forms.ModelForm[Agent]):
     def clean_model(self) -> str:
         """See ``check_model``."""
         return check_model(self.cleaned_data["model"])
+
+    def clean_strong_model(self) -> str:
+        """See ``check_model``."""
+        return check_model(self.cleaned_data["strong_model"])
 
     def clean(self) -> dict[str, Any] | None:
         """A free name, a team of other agents of the same workspace, a whole context strategy."""

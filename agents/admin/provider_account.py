@@ -6,23 +6,32 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
+from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
 from agents.actions.check_account import check_account
 from agents.admin import queries, words
 from agents.admin.forms import default_workspace
 from agents.llm.providers import PROVIDERS
+from agents.runtime.accounts import account_name
+from agents.runtime.breaker import close_circuit, open_circuits
 from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.contrib.admin.views.main import ChangeList
     from django.utils.safestring import SafeString
+
+    from agents.runtime.breaker import OpenCircuit
 
 USAGE = timedelta(days=30)
 HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}
@@ -33,6 +42,18 @@ CHECK = dialog(
     explanation="The provider is asked for its list of models, which costs nothing.",
     submit="Check",
     icon="network_check",
+    permissions=["check"],
+)
+
+CLOSE = dialog(
+    DialogForm,
+    label="Call again now",
+    explanation=(
+        "Its provider kept failing, so workers leave it alone for a while. From now on they call "
+        "it as usual, until it keeps failing again."
+    ),
+    submit="Call again",
+    icon="electrical_services",
     permissions=["check"],
 )
 
@@ -115,7 +136,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     """Whose key pays for a workspace's model calls, and whether it works."""
 
     form = ProviderAccountForm
-    list_display = ("who", "workspace", "hint", "limits", "health", "checked", "enabled")
+    list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
     list_display_links = ("who",)
     list_select_related = ("workspace",)
     list_filter = ("workspace", "provider", "enabled")
@@ -123,9 +144,9 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     sortable_by = ()
     actions = ()
     actions_row = ("check_now",)
-    actions_detail = ("check_now",)
+    actions_detail = ("check_now", "close_circuit")
     warn_unsaved_form = True
-    readonly_fields = ("health", "finding", "checked", "usage", "cost")
+    readonly_fields = ("health", "finding", "checked", "calls", "usage", "cost")
 
     def get_fieldsets(self, request: HttpRequest, obj: ProviderAccount | None = None) -> Any:
         """A new account has no health and no usage yet."""
@@ -135,7 +156,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         ]
         if obj is not None:
             fieldsets += [
-                ("Health", {"fields": ("health", "finding", "checked")}),
+                ("Health", {"fields": ("health", "finding", "checked", "calls")}),
                 (f"The workspace's last {USAGE.days} days", {"fields": ("usage", "cost")}),
             ]
         return fieldsets
@@ -201,6 +222,19 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
             return pill("Healthy", tone="success")
         return pill("Unhealthy", tone="danger")
 
+    @admin.display(description="calls")
+    def calls(self, account: ProviderAccount) -> SafeString:
+        """Whether workers call it, or leave it alone since it kept failing."""
+        known: dict[str, OpenCircuit] | None = getattr(account, "circuits", None)
+        if known is None:
+            return pill("Unknown")
+        circuit = known.get(account_name(account.pk))
+        if circuit is None:
+            return pill("Go", tone="success")
+        if circuit.seconds_left > 0:
+            return pill(f"Held for {circuit.seconds_left:.0f} s", tone="danger")
+        return pill("One tries", tone="warning")
+
     @admin.display(description="finding")
     def finding(self, account: ProviderAccount) -> str:
         """The last check's sentence."""
@@ -225,6 +259,20 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         """What that cost; a price nobody knows is not nothing."""
         return words.cost(_spent(account))
 
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """With what workers think of each account's provider."""
+        changelist = super().get_changelist_instance(request)
+        _look_at(changelist.result_list)
+        return changelist
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> ProviderAccount | None:
+        """Likewise."""
+        account = super().get_object(request, object_id, from_field)
+        _look_at([account] if account is not None else [])
+        return account
+
     # ------------------------------------------------------------------------------------- actions
 
     def has_check_permission(self, request: HttpRequest, object_id: object = None) -> bool:
@@ -240,6 +288,37 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
             level = messages.SUCCESS if health.ok else messages.ERROR
             messages.add_message(request, level, f"{account}: {health.message}")
         return HttpResponse(headers={"HX-Refresh": "true"})
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Calling again is offered while workers do not."""
+        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        account = self.get_object(request, object_id)
+        if account is not None and getattr(account, "circuits", None):
+            return offered
+        return [action for action in offered if not action.action_name.endswith("close_circuit")]
+
+    @CLOSE
+    def close_circuit(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Let workers call it again, and show the same page."""
+        account = self.get_object(request, object_id)
+        if account is not None:
+            try:
+                close_circuit(settings.REDIS_URL, account_name(account.pk))
+                messages.success(request, f"{account}: workers call it again.")
+            except RedisError as error:
+                messages.error(request, f"{account}: Valkey is away ({error}); try again.")
+        return HttpResponse(headers={"HX-Refresh": "true"})
+
+
+def _look_at(accounts: Iterable[ProviderAccount]) -> None:
+    """Note at each account which circuits are open; nothing is noted while Valkey is away."""
+    rows = list(accounts)
+    try:
+        circuits = open_circuits(settings.REDIS_URL, [account_name(row.pk) for row in rows])
+    except RedisError:
+        return
+    for row in rows:
+        row.circuits = circuits  # type: ignore[attr-defined]
 
 
 def _spent(account: ProviderAccount) -> queries.Spent:

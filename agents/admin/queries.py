@@ -26,7 +26,7 @@ from agents.querysets import calls_waiting
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import datetime
     from uuid import UUID
 
@@ -142,16 +142,15 @@ def live_statuses() -> dict[str, int]:
     return dict(runs.order_by().values_list("status").annotate(Count("pk")))
 
 
+def quarantined() -> QuerySet[Run]:
+    """Runs that killed their workers, which a person has to settle."""
+    return Run.objects.filter(status=RunStatus.QUARANTINED)
+
+
 def last_runs(limit: int) -> list[Run]:
     """The newest runs that people started."""
     runs = Run.objects.filter(parent__isnull=True).defer("output", "error")
     return list(runs.order_by("-id")[:limit])  # the ids are time-ordered, and the key is an index
-
-
-def alive_workers() -> Sequence[WorkerHeartbeat]:
-    """The processes that beat, oldest first, with ``held``: the runs each works on."""
-    present = WorkerHeartbeat.objects.filter(gone_at__isnull=True)
-    return [worker for worker in with_held(present).order_by("id") if is_alive(worker)]
 
 
 def with_held(workers: QuerySet[WorkerHeartbeat]) -> QuerySet[WorkerHeartbeat]:

@@ -18,6 +18,9 @@ from agents.actions.cancel_run import cancel_run
 from agents.admin import deciding, run_page, words
 from agents.admin.approval_card import Refused
 from agents.admin.deciding import PERMISSION, DecisionForm
+from agents.admin.quarantine import QuarantineActions
+from agents.admin.travel import TravelPages
+from agents.admin.turns import FORK_PERMISSION
 from agents.choices import LIVE
 from agents.errors import NoLongerOpenError
 from agents.models import Agent, Run, ToolCall
@@ -67,7 +70,7 @@ class AgentFilter(RadioFilter):  # type: ignore[misc]
 
 
 @admin.register(Run)
-class RunAdmin(ReadOnlyAdmin[Run]):
+class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
     """What happened, and what is happening."""
 
     list_display = ("what", "state", "amount", "lasted", "accepted", "home")
@@ -88,7 +91,7 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     list_per_page = 50
     list_fullwidth = True
     fields = ("task",)
-    actions_detail = ("cancel",)
+    actions_detail = ("cancel", *QuarantineActions.settling)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         """Long texts stay in the table until a page needs them."""
@@ -131,10 +134,14 @@ class RunAdmin(ReadOnlyAdmin[Run]):
         return request.user.has_perm("agents.change_run")
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Cancel is offered while there is something to cancel."""
+        """Cancel is offered while there is something to cancel, the others when it has ended."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         run = self.get_object(request, object_id)
-        return offered if run is not None and run.status in LIVE else []
+        if run is None:
+            return []
+        now = {"cancel"} if run.status in LIVE else self.offered_settling(run)
+        own = {"cancel", *self.settling}
+        return [one for one in offered if one.path not in own or one.path in now]
 
     @dialog(
         DialogForm,
@@ -219,6 +226,7 @@ class RunAdmin(ReadOnlyAdmin[Run]):
                 "page": run_page.read(obj, after=after, refused=context.get("refused")),
                 "title": f"{obj.agent} · {words.short(obj.pk)}",
                 "may_decide": request.user.has_perm(PERMISSION),
+                "may_fork": request.user.has_perm(FORK_PERMISSION),
                 "zone": timezone.get_current_timezone_name(),
             }
         response = super().render_change_form(request, context, add, change, form_url, obj)

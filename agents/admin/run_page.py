@@ -11,6 +11,7 @@ from agents.admin import queries, words
 from agents.admin.approval_card import card, decided
 from agents.admin.events import Line, line
 from agents.choices import LIVE, RunStatus
+from agents.forks import forks_of
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.visible_text import visible
 
@@ -53,6 +54,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """A run that began with this one's journal, and the last turn that it kept."""
+
+    pk: UUID
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunPage:
     """A run's page.
 
@@ -73,6 +82,7 @@ class RunPage:
     cards: list[Card]
     facts: list[tuple[str, str]]
     branches: list[Branch]
+    forks: list[Fork]
     calls: list[Call]
     blackboard: list[tuple[BlackboardEntry, str]]
     lines: list[Line]
@@ -104,6 +114,7 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
         cards=_cards(run, runs, refused),
         facts=_facts(run, runs),
         branches=_branches(run, runs) if len(runs) > 1 else [],
+        forks=[Fork(pk, turn) for pk, turn in forks_of(run.pk)],
         calls=[_call(call, decisions.get(call.call_id)) for call in calls],
         blackboard=[
             (entry, entry.value if isinstance(entry.value, str) else pretty_json(entry.value))

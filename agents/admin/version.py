@@ -1,19 +1,29 @@
-"""Agent versions in the admin: to be read only, as the database has it."""
+"""Agent versions in the admin: to be read only, as the database has it; compared, and restored."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
 
-from agents.models import AgentVersion
+from agents.actions.rollback_agent import rollback_agent
+from agents.models import Agent, AgentVersion
+from agents.versions import VersionNotFoundError, difference, pair, versions_of
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.visible_text import readable_json
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
-    from django.http import HttpRequest
+    from django.urls import URLPattern
     from django.utils.safestring import SafeString
+
+    from agents.snapshot_diff import FieldChange, SnapshotDiff
 
 
 @admin.register(AgentVersion)
@@ -41,3 +51,96 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
     def content(self, version: AgentVersion) -> SafeString:
         """What the model sees and what limits hold."""
         return json_block(version.snapshot)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The page that compares a version with another one, and brings it back."""
+        compare = path(
+            "<int:version_pk>/compare/",
+            self.admin_site.admin_view(self.compare),
+            name="agents_agentversion_compare",
+        )
+        return [compare, *super().get_urls()]
+
+    def compare(self, request: HttpRequest, version_pk: int) -> HttpResponse:
+        """What differs between this version and another; a POST brings this one back."""
+        version = self.get_object(request, str(version_pk))
+        if version is None:
+            raise Http404
+        if not self.has_view_permission(request, version):
+            raise PermissionDenied
+        problem = ""
+        if request.method == "POST":
+            if not request.user.has_perm("agents.change_agent"):
+                raise PermissionDenied
+            try:
+                return _rolled_back(request, version)
+            except HeartbitError as error:
+                problem = str(error)
+        return self._compared(request, version, problem)
+
+    def _compared(self, request: HttpRequest, version: AgentVersion, problem: str) -> HttpResponse:
+        agent = Agent.objects.select_related("current_version").get(pk=version.agent_id)
+        asked = request.GET.get("with", "")
+        other = int(asked) if asked.isdecimal() and len(asked) < 10 else None
+        try:
+            _, with_version = pair(agent, version.number, other)
+        except VersionNotFoundError as error:
+            raise Http404(str(error)) from error
+        is_current = version.pk == agent.current_version_id
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{agent.name}: v{version.number} beside v{with_version.number}",
+            "agent": agent,
+            "version": version,
+            "other": with_version,
+            "versions": [each for each, _ in versions_of(agent)],
+            "diff": _shown(difference(with_version, version)),
+            "is_current": is_current,
+            "may_roll_back": request.user.has_perm("agents.change_agent") and not is_current,
+            "problem": problem,
+        }
+        return render(request, "admin/agents/agentversion/compare.html", context)
+
+
+def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
+    """Bring the version back and show the agent's form, which says the same now."""
+    done = rollback_agent(
+        version.agent,
+        version.number,
+        by=request.user.get_username(),
+        user_id=request.user.pk,
+        anyway="anyway" in request.POST,
+    )
+    messages.success(request, f"Rolled back: runs from now on use v{done.version.number}.")
+    if done.differs:
+        messages.warning(request, f"Not as in v{done.wanted}: {done.differs}.")
+    return redirect(reverse("admin:agents_agent_change", args=[version.agent_id]))
+
+
+def _shown(diff: SnapshotDiff) -> dict[str, Any]:
+    """The differences as rows: what, before, after."""
+    rows = [_row("", change) for change in diff.fields]
+    for noun, parts in (("tool", diff.tools), ("team", diff.team)):
+        for part in parts:
+            if part.kind != "changed":
+                there, gone = "there", "not there"
+                before, after = (gone, there) if part.kind == "added" else (there, gone)
+                rows.append((f"{noun} {part.name}", before, after))
+            elif part.definition:
+                rows.append((f"{noun} {part.name}", "described as then", "described otherwise"))
+            rows += [_row(f"{noun} {part.name}: ", change) for change in part.fields]
+    lines = [(_kind(line), line) for line in diff.prompt.splitlines()]
+    return {"prompt": lines, "rows": rows}
+
+
+def _row(prefix: str, change: FieldChange) -> tuple[str, str, str]:
+    return f"{prefix}{change.name}", _value(change.before), _value(change.after)
+
+
+def _value(value: Any) -> str:
+    return "-" if value is None else value if isinstance(value, str) else readable_json(value)
+
+
+def _kind(line: str) -> str:
+    """How a line of a unified diff is drawn."""
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")

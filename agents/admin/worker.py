@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 
+from agents.actions.ask_worker import WorkerNotFoundError, WorkerRequest, ask_worker
 from agents.admin import queries, words
+from agents.choices import Home
 from agents.models import WorkerHeartbeat
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
 
@@ -30,15 +33,67 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         *("started_at", "beat_at", "gone_at"),
     )
     readonly_fields = fields
+    actions_detail = ("restart", "stop")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
         """With the number of runs each holds."""
         return queries.with_held(super().get_queryset(request))
 
+    def has_ask_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may change workers, if they could be changed, may send them away."""
+        return request.user.has_perm("agents.change_workerheartbeat")
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """A worker of the fleet can be asked as long as it is there."""
+        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        worker = self.get_object(request, object_id)
+        there = worker is not None and worker.gone_at is None and worker.home == Home.FLEET
+        return offered if there and worker is not None and worker.queues else []
+
+    @dialog(
+        DialogForm,
+        label="Restart worker",
+        explanation="It hands its runs back and starts itself anew, as another row of the list.",
+        submit="Restart",
+        icon="restart_alt",
+        permissions=["ask"],
+    )
+    def restart(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Ask it, and show the list."""
+        return self._ask(request, object_id, "restart")
+
+    @dialog(
+        DialogForm,
+        label="Stop worker",
+        explanation=(
+            "It hands its runs back and leaves; others take them. A supervisor such as systemd, or "
+            "a container's restart policy, may start it again."
+        ),
+        submit="Stop",
+        icon="stop_circle",
+        permissions=["ask"],
+        variant="DANGER",
+    )
+    def stop(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Ask it, and show the list."""
+        return self._ask(request, object_id, "stop")
+
+    def _ask(self, request: HttpRequest, object_id: str, wanted: WorkerRequest) -> HttpResponse:
+        try:
+            ask_worker(int(object_id), wanted)
+        except WorkerNotFoundError as gone:
+            messages.warning(request, str(gone))
+        else:
+            messages.success(request, f"The worker was asked to {wanted}.")
+        url = reverse("admin:agents_workerheartbeat_changelist")
+        return HttpResponse(headers={"HX-Redirect": url})
+
     @admin.display(description="state")
     def state(self, worker: WorkerHeartbeat) -> SafeString:
-        """Alive, silent (the next sweep decides) or gone."""
+        """Alive, leaving, silent (the next sweep decides) or gone."""
         if queries.is_alive(worker):
+            if worker.wanted:
+                return pill("Leaving", tone="warning")
             return pill("Alive", tone="success")
         return pill("Gone") if worker.gone_at else pill("Silent", tone="warning")
 

@@ -27,6 +27,8 @@ COALESCE_SECONDS = 0.03
 MAX_ENTRIES = 5_000
 MAX_BACKLOG = 50_000
 EXPIRE_SECONDS = 24 * 3600
+#: How long a frozen Valkey may hold up a writer, and a reader beyond its own time.
+PATIENCE_SECONDS = 2.0
 
 
 def stream_key(run_id: UUID) -> str:
@@ -80,9 +82,11 @@ class ValkeyWindow:
             if isinstance(entry, Ended):
                 pipeline.expire(key, EXPIRE_SECONDS)
         try:
-            await pipeline.execute()
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await pipeline.execute()
         except (RedisError, OSError) as error:
-            logger.warning("live output of %d entries was lost: %s", len(batch), error)
+            reason = str(error) or type(error).__name__
+            logger.warning("live output of %d entries was lost: %s", len(batch), reason)
 
 
 def coalesce(batch: list[tuple[UUID, Entry]]) -> list[tuple[UUID, Entry]]:
@@ -128,12 +132,14 @@ class ValkeySource:
 
         Raises:
             redis.exceptions.RedisError: Valkey is away; the caller polls Postgres meanwhile.
+            TimeoutError: Valkey does not answer; the same.
         """
         runs = {stream_key(run_id): run_id for run_id in cursors}
-        streams: Any = await self._client.xread(  # redis-py types every shape it may ever return
-            {stream_key(run_id): cursor or "0" for run_id, cursor in cursors.items()},
-            block=max(1, round(timeout * 1000)),
-        )
+        async with asyncio.timeout(timeout + PATIENCE_SECONDS):
+            streams: Any = await self._client.xread(  # redis-py types every shape it may return
+                {stream_key(run_id): cursor or "0" for run_id, cursor in cursors.items()},
+                block=max(1, round(timeout * 1000)),
+            )
         return [
             (runs[key], cursor, decode(fields))
             for key, entries in streams

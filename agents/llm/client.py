@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import aiohttp
 import httpx
 import httpx_aiohttp
 
+if TYPE_CHECKING:
+    import ssl
 
-def create_client(*, proxies: bool = False) -> httpx.AsyncClient:
+
+class ProviderClient(httpx.AsyncClient):
+    """httpx's interface over aiohttp's connections, for SDKs; adapters use the session itself.
+
+    Attributes:
+        session: The connections.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, tls: ssl.SSLContext) -> None:
+        # httpx itself must not read the environment: for a proxy it would build its own transport,
+        # which searches its pool in quadratic time.
+        super().__init__(
+            transport=httpx_aiohttp.AiohttpTransport(verify=tls, client=session),
+            timeout=None,  # whoever sends limits every wait, to the event
+            trust_env=False,
+        )
+        self.session = session
+
+
+def create_client(*, proxies: bool = False) -> ProviderClient:
     """Return the client for configured model providers; one per process and event loop.
 
     Call it on the loop that will use it, keep it for that loop's life, and end it with
@@ -28,12 +51,7 @@ def create_client(*, proxies: bool = False) -> httpx.AsyncClient:
         connector=aiohttp.TCPConnector(limit=0, ssl=tls),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
+        timeout=aiohttp.ClientTimeout(total=None),  # Exchange limits every wait, to the event
         trust_env=proxies,
     )
-    # httpx itself must not read the environment: for a proxy it would build its own transport,
-    # which searches its pool in quadratic time.
-    return httpx.AsyncClient(
-        transport=httpx_aiohttp.AiohttpTransport(verify=tls, client=session),
-        timeout=None,  # noqa: S113 - Exchange limits every wait, to the event
-        trust_env=False,
-    )
+    return ProviderClient(session, tls)

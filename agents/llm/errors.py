@@ -42,13 +42,21 @@ class RateLimitedError(ModelError):
 
 
 class ThrottledError(ModelError):
-    """Heartbit's own limiter says wait: nothing was sent, so this was no attempt."""
+    """Heartbit itself says wait: nothing was sent, so this was no attempt."""
 
     retryable = True
 
     def __init__(self, message: str, *, retry_after: float) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class CircuitOpenError(ThrottledError):
+    """The account's provider is unwell and left alone for a while: nothing was sent either."""
+
+
+class BudgetSpentError(ModelError):
+    """A budget has too little left for this call: nothing was sent, and waiting will not help."""
 
 
 class OverloadedError(ModelError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -36,6 +37,9 @@ def cost(model: str, usage: Usage) -> Decimal | None:
     # (the CLI's help, a web worker) never ask for a price. importlib, because an import statement
     # inside a function is banned here and this is its one exception.
     book = importlib.import_module("genai_prices")
+    provider_id = _PRICE_BOOK_NAMES.get(name, name)
+    if not _is_listed(provider_id, model_name):
+        return None
     tokens = book.Usage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -43,9 +47,21 @@ def cost(model: str, usage: Usage) -> Decimal | None:
         cache_write_tokens=usage.cache_write_tokens or None,
     )
     try:
-        price = book.calc_price(
-            tokens, model_name, provider_id=_PRICE_BOOK_NAMES.get(name, name)
-        ).total_price
+        price = book.calc_price(tokens, model_name, provider_id=provider_id).total_price
     except (LookupError, ValueError):
         return None
     return price if isinstance(price, Decimal) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_listed(provider_id: str, model_name: str) -> bool:
+    """Whether the price book has the model: it remembers what it finds, but not what it does not.
+
+    A search for a model that it does not have goes through all it has, at every call.
+    """
+    snapshot = importlib.import_module("genai_prices.data_snapshot").get_snapshot()
+    try:
+        snapshot.find_provider_model(model_name, None, provider_id, None)
+    except LookupError:
+        return False
+    return True

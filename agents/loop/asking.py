@@ -7,28 +7,18 @@ import time
 from typing import TYPE_CHECKING
 
 from agents.context import summary
-from agents.context.apply import fit
 from agents.context.strategy import Summarize
 from agents.events import ContextSummarized, ModelAnswered
 from agents.llm.errors import ModelError, StreamTruncatedError
-from agents.llm.messages import (
-    AssistantMessage,
-    ChatRequest,
-    Completion,
-    Message,
-    Restarted,
-    TextDelta,
-    UserMessage,
-)
-from agents.output import respond
+from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
+from agents.loop.request import request_of
 
 if TYPE_CHECKING:
+    from agents.llm.protocol import ChatModel
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
     from agents.loop.limits import Limits
     from agents.loop.ports import Ports
-
-ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."
 
 
 class Asking:
@@ -51,8 +41,16 @@ class Asking:
         self._ports = ports
         self._limits = limits
         self.restarts = 0
-        schema = definition.response_schema
-        self._respond = None if schema is None else respond.definition(schema)
+
+    @property
+    def _model(self) -> ChatModel:
+        """The run's own, or the stronger one once that has taken over."""
+        strong = self._ports.strong if self._state.escalated else None
+        return self._ports.model if strong is None else strong
+
+    def settled(self) -> None:
+        """The last call's usage is in the journal, or will never be."""
+        self._ports.settled()
 
     async def next_answer(self) -> ModelAnswered:
         """Shorten the conversation if it is due, and ask for the next turn.
@@ -82,7 +80,7 @@ class Asking:
         self.restarts = 0
         self._restart(turn)
         completion: Completion | None = None
-        async for event in self._ports.model.stream(request):
+        async for event in self._model.stream(request):
             match event:
                 case Completion():
                     completion = event
@@ -102,41 +100,18 @@ class Asking:
     def _whole(self, completion: Completion | None) -> Completion:
         if completion is None:
             raise StreamTruncatedError(
-                f"{self._ports.model.name} ended its answer without finishing it: try again."
+                f"{self._model.name} ended its answer without finishing it: try again."
             )
         return completion
 
     def _request(self) -> ChatRequest:
-        definition, toolbox = self._definition, self._ports.toolbox
-        messages = fit(self._state.messages, definition.context, task=self._state.task)
-        tools = toolbox.definitions()
-        if self._respond is None:
-            return self._chat(definition.system_prompt, messages).with_tools(
-                tools, examples=toolbox.examples()
-            )
-        request = self._chat(definition.system_prompt, self._prompted(messages))
-        if tools and not self._state.answers:
-            return request.with_tools((*tools, self._respond), examples=toolbox.examples())
-        return request.with_tools((self._respond,), choice="required")
-
-    def _prompted(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """The conversation, asked on: an answer in free text was not what the schema wants."""
-        last = messages[-1]
-        if isinstance(last, AssistantMessage):
-            return (*messages, UserMessage(ANSWER_NOW))
-        return messages
-
-    def _chat(self, system: str, messages: tuple[Message, ...]) -> ChatRequest:
-        definition = self._definition
-        return ChatRequest(
-            system=system,
-            messages=messages,
-            max_tokens=definition.max_tokens,
-            temperature=definition.temperature,
-            stop=definition.stop,
-            reasoning_effort=definition.reasoning_effort,
-            timeout_seconds=max(1.0, self._limits.seconds_left()),
-            attempts=self._state.attempts,
+        toolbox = self._ports.toolbox
+        return request_of(
+            self._state,
+            self._definition,
+            tools=toolbox.definitions(),
+            examples=toolbox.examples(),
+            timeout_seconds=self._limits.seconds_left(),
         )
 
     async def _summarize(self) -> None:
@@ -159,23 +134,23 @@ class Asking:
         began = time.monotonic()
         self.restarts = 0
         completion: Completion | None = None
-        async for event in self._ports.model.stream(request):
+        async for event in self._model.stream(request):
             self.restarts += isinstance(event, Restarted)
             completion = event if isinstance(event, Completion) else completion
         whole = self._whole(completion)
         if not whole.message.text.strip():
             raise ModelError(f"{whole.model} wrote an empty summary of the conversation.")
-        await self._journaled.record(
-            ContextSummarized(
-                turn=state.turn + 1,
-                upto=upto,
-                text=whole.message.text,
-                usage=whole.usage,
-                model=whole.model,
-                duration_ms=round((time.monotonic() - began) * 1000),
-                cost_usd=self._cost(whole),
-            )
+        summarized = ContextSummarized(
+            turn=state.turn + 1,
+            upto=upto,
+            text=whole.message.text,
+            usage=whole.usage,
+            model=whole.model,
+            duration_ms=round((time.monotonic() - began) * 1000),
+            cost_usd=self._cost(whole),
         )
+        await self._journaled.record(summarized)
+        self.settled()
 
     def _cost(self, completion: Completion) -> str | None:
         cost = self._ports.cost(completion.model, completion.usage)

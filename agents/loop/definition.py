@@ -10,6 +10,7 @@ from agents.llm.wrappers.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
 
 Approval = Literal["", "never", "effects", "always", "when"]
 
@@ -46,6 +47,7 @@ class AgentDefinition:
         stop: Texts that end an answer.
         reasoning_effort: How long a reasoning model thinks; empty: the provider's default.
         fallback_models: Asked in this order when the model fails.
+        strong_model: Takes over once two answers in a row did not do; empty: none.
         retry: How a failed model call is repeated.
         tools: The tools it was given.
         approval: Which of their calls wait for a person.
@@ -55,6 +57,8 @@ class AgentDefinition:
         response_schema: JSON Schema of the final answer; None: free text.
         max_turns: Limit on model calls of one run.
         max_tokens: Limit on each answer.
+        max_run_tokens: Limit on what one run and its sub-agents use; None: none.
+        max_run_cost_usd: Limit on what that costs, as far as prices are known.
         timeout_seconds: Limit on the time the run works, waits excluded.
         tool_timeout_seconds: Limit on one tool call.
         max_tool_output_bytes: Longer results are cut.
@@ -85,3 +89,6 @@ class AgentDefinition:
     uncertain_calls: Literal["ask", "tell", "retry"] = "ask"
     context: Strategy = field(default_factory=Unlimited)
     response_schema: Mapping[str, Any] | None = None
+    strong_model: str = ""
+    max_run_tokens: int | None = None
+    max_run_cost_usd: Decimal | None = None

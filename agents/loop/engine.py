@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from agents.events import Event, ModelDelayed, RunFailed, RunSucceeded
-from agents.llm.errors import ModelError, ThrottledError
+from agents.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
+from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
-from agents.loop import answering
+from agents.loop import answering, silence
 from agents.loop.asking import Asking
 from agents.loop.limits import Limits
 from agents.loop.ports import PendingTimer, Ports
@@ -67,7 +67,7 @@ class Slice:
         answer = state.answer
         if answer is not None:
             ending = answering.ending(self._definition, answer, state.finish_reason)
-            if ending is not None:
+            if ending is not None and not silence.goes_on(self._definition, state, answer):
                 return await self._end(ending, *answering.closing(answer, state.turn))
         if state.open_calls():
             return "suspended" if await self._serving.serve() else None
@@ -89,11 +89,20 @@ class Slice:
             answered = await self._asking.next_answer()
         except TimeoutError:
             return await self._end(self._limits.out_of_time())
+        except BudgetSpentError as error:
+            return await self._end(self._limits.out_of_budget(error))
         except ModelError as error:
             return await self._failed(error)
+        try:
+            return await self._take(answered)
+        finally:
+            self._asking.settled()
+
+    async def _take(self, answered: ModelAnswered) -> Outcome | None:
+        """Journal an answer, with the run's end if it is one."""
         message = answered.message
         ending = answering.ending(self._definition, message, answered.finish_reason)
-        if ending is not None:
+        if ending is not None and not silence.may_go_on(self._definition, message):
             events = (answered, *answering.closing(message, answered.turn))
             if outcome := await self._end(ending, *events):
                 return outcome
@@ -102,11 +111,14 @@ class Slice:
         return None
 
     async def _failed(self, error: ModelError) -> Outcome | None:
-        """Wait without a worker if the provider asks for a long pause, else end the run."""
+        """Wait without a worker if the provider, or Heartbit, wants a pause, else end the run."""
         state = self._state
         own_limiter = isinstance(error, ThrottledError)
-        again = own_limiter or state.attempts < self._definition.retry.max_retries
-        if error.retry_after is None or not again or not self._is_long(error.retry_after):
+        again = own_limiter or (
+            state.attempts < self._definition.retry.max_retries
+            and self._is_long(error.retry_after or 0.0)
+        )
+        if error.retry_after is None or not again:
             return await self._end(
                 RunFailed(kind="model", message=str(error), partial=state.partial)
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agents.events import RunFailed
 
 if TYPE_CHECKING:
+    from agents.llm.errors import BudgetSpentError
     from agents.loop.definition import AgentDefinition
     from agents.loop.state import RunState
 
@@ -37,6 +38,8 @@ class Limits:
             )
         if self.seconds_left() <= 0:
             return self.out_of_time()
+        if spent := self._overspent():
+            return spent
         if definition.response_schema is not None and state.answers >= MAX_ANSWERS:
             return RunFailed(
                 kind="output",
@@ -47,6 +50,28 @@ class Limits:
                 partial=state.partial,
             )
         return None
+
+    def _overspent(self) -> RunFailed | None:
+        definition, state = self._definition, self._state
+        limit, used = definition.max_run_tokens, state.used_tokens
+        if limit is not None and used >= limit:
+            return self._limit(
+                "max_run_tokens",
+                f"Stopped after {used:,} tokens (max_run_tokens of {definition.name} is "
+                f"{limit:,}).",
+            )
+        most, cost = definition.max_run_cost_usd, state.cost_usd
+        if most is not None and cost > 0 and cost >= most:
+            return self._limit(
+                "max_run_cost_usd",
+                f"Stopped after spending {cost:.4f} US dollars (max_run_cost_usd of "
+                f"{definition.name} is {most:.4f}).",
+            )
+        return None
+
+    def out_of_budget(self, error: BudgetSpentError) -> RunFailed:
+        """The end of a run whose workspace or agent has no budget left for another call."""
+        return self._limit("budget", str(error))
 
     def out_of_time(self) -> RunFailed:
         """The end of a run that has worked for too long."""

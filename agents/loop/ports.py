@@ -171,11 +171,24 @@ class Live(Protocol):
         ...
 
 
+def _nothing() -> None:
+    """Nobody needs to know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything outside the loop but the journal."""
+    """Everything outside the loop but the journal.
+
+    Attributes:
+        model: The run's own model, with those it falls back on.
+        cost: The price of usage; None: nobody knows it.
+        strong: Takes over once the run's own model has given answers that do not do.
+        settled: Called when a model call's usage is in the journal, or will never be.
+    """
 
     model: ChatModel
     toolbox: Toolbox
     live: Live
     cost: Callable[[str, Usage], Decimal | None]
+    strong: ChatModel | None = None
+    settled: Callable[[], None] = _nothing

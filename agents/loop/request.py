@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.context.apply import fit
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
+from agents.loop import silence
 from agents.output import respond
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def request_of(
     """
     messages = fit(state.messages, definition.context, task=state.task)
     schema = definition.response_schema
-    if schema is not None:
-        messages = _prompted(messages)
+    messages = silence.prompted(messages) if schema is None else _prompted(messages)
     request = ChatRequest(
         system=definition.system_prompt,
         messages=messages,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime  # noqa: TC003  checkpoints evaluate the annotations
+from decimal import Decimal
+from typing import Any
 
 from agents.context import summary
 from agents.events import (
@@ -26,6 +28,8 @@ from agents.events import (
 from agents.llm.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from agents.output import respond
 from heartbit_site.base.toolspec import WaitOutcome
+
+POOR_ANSWERS = 2  # in a row, then the stronger model takes over
 
 # What only the lease's holder writes: others' events come at any time, also while nobody works.
 _WORK = (
@@ -89,6 +93,10 @@ class RunState:
         cancel_reason: Why somebody wants the run to stop, once somebody does.
         input_tokens: Tokens read by the model so far.
         output_tokens: Tokens written by the model so far.
+        team_tokens: Tokens that its ended sub-agents used.
+        cost_usd: What all of that cost, as far as prices are known.
+        poor: Answers in a row, up to the last one, that did not do.
+        escalated: Whether there were so many in a row that a stronger model takes over.
         finish_reason: Why the model ended its last answer.
         last_text: The last text the model produced.
         streamed: What the model call in flight has produced so far; not journaled.
@@ -110,6 +118,10 @@ class RunState:
     cancel_reason: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    team_tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    poor: int = 0
+    escalated: bool = False
     finish_reason: str = "stop"
     last_text: str = ""
     streamed: str = ""
@@ -156,6 +168,7 @@ class RunState:
         match word:
             case WaitResolved(key=key, value=value):
                 self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
+                self._spent_by_team(value.get("usage") or {})
             case RunSteered(text=text):
                 self.inbox.append((seq, text))
                 self.steered_turn = self.turn
@@ -173,7 +186,8 @@ class RunState:
         self.attempts = 0
         self.cancel_reason = None
         self.worked_seconds = 0.0
-        self.input_tokens = self.output_tokens = 0
+        self.input_tokens = self.output_tokens = self.team_tokens = 0
+        self.cost_usd = Decimal(0)
         self._slice_began = self._worked_at = None
 
     def _answered(self, answer: ModelAnswered) -> None:
@@ -185,15 +199,18 @@ class RunState:
         self.conversation.append(answer.message)
         self.input_tokens += answer.usage.input_tokens
         self.output_tokens += answer.usage.output_tokens
+        self.cost_usd += Decimal(answer.cost_usd or 0)
         self.last_text = answer.message.text or self.last_text
         self.streamed = ""
         asked = [call.name for call in answer.message.tool_calls]
         if self.inbox:
             self.steered_turn = answer.turn  # it has not seen the message: only the next one can
         if self.inbox or self.steered_turn >= answer.turn - 1 > 0:
-            self.answers = 0  # what was asked has changed since: that answer was no failure
+            self.answers = self.poor = 0  # what was asked has changed: that was no failure
         else:
             self.answers += not asked or respond.NAME in asked
+            if not asked:
+                self._judge(poor=True)  # should it do after all, then nothing follows
         self.calls = {
             (call_id := f"{answer.turn}.{index}"): CallState(call_id, call)
             for index, call in enumerate(answer.message.tool_calls)
@@ -207,11 +224,22 @@ class RunState:
             case ModelDelayed(attempts=attempts):
                 self.attempts += attempts
                 self.delays += 1
-            case ContextSummarized(upto=upto, text=text, usage=usage):
+            case ContextSummarized(upto=upto, text=text, usage=usage, cost_usd=cost):
                 conversation = tuple(self.conversation)
                 self.conversation = list(summary.replace(conversation, upto, text, task=self.task))
                 self.input_tokens += usage.input_tokens
                 self.output_tokens += usage.output_tokens
+                self.cost_usd += Decimal(cost or 0)
+
+    def _spent_by_team(self, usage: dict[str, Any]) -> None:
+        """What a sub-agent that ended has used; the first journals do not say."""
+        self.team_tokens += int(usage.get("tokens", 0))
+        self.cost_usd += Decimal(usage.get("cost_usd", 0))
+
+    def _judge(self, *, poor: bool) -> None:
+        """Whether the last answer did not do: empty, of a wrong form, or no call that is valid."""
+        self.poor = self.poor + 1 if poor else 0
+        self.escalated = self.escalated or self.poor >= POOR_ANSWERS
 
     def _step(
         self, step: ApprovalRequested | OutcomeAsked | ToolStarted | CallWaiting | ToolFinished
@@ -247,8 +275,14 @@ class RunState:
                         is_error=result.status != "ok",
                     )
                 )
+        self._judge(poor=all(result and result.status == "invalid" for result in results))
         self.calls = {}
         self.resolved = {}
+
+    @property
+    def used_tokens(self) -> int:
+        """What the run and its ended sub-agents read and wrote."""
+        return self.input_tokens + self.output_tokens + self.team_tokens
 
     @property
     def partial(self) -> str:

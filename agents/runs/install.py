@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "c372f8277301745feff087b9cd45ac46b9554a115e0df1e2b01b0c7c8ea65243"
+FINGERPRINT = "634354b7de238201c389654753d62a7a8f762d2518c11e172cd02c649728d674"
 
 
 def statements() -> str:

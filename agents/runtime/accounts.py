@@ -45,6 +45,11 @@ class Account:
     tokens_per_minute: int | None
 
 
+def account_name(account_id: int) -> str:
+    """What limiter and breaker call a workspace's account."""
+    return f"account:{account_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What was read, and until when (in the clock's seconds) it is believed."""

@@ -1,8 +1,8 @@
 """The circuits of provider accounts, shared by all workers through Valkey.
 
-One hash an account, ``heartbit:breaker:{account}``, holds what ``agents.llm.wrappers.circuit`` calls
-a circuit, by the server's clock: ``failures`` (the times of the last ones), ``openings``, ``until``
-(when a probe may go), ``probe`` and ``probe_until``. It expires some time after nobody failed.
+One hash an account, ``heartbit:breaker:{account}``, holds what ``agents.llm.wrappers.circuit``
+calls a circuit, by the server's clock: ``failures`` (the times of the last ones), ``openings``,
+``until`` (when a probe may go), ``probe`` and ``probe_until``. It expires when nobody fails.
 
 * A process looks at a circuit at most once a second, whatever the number of calls; so another
   worker's opening, or a person's closing, is learnt of up to a second late. Failures are written at
@@ -47,7 +47,7 @@ LEAVE_ALONE_SECONDS = 5.0
 WARN_SECONDS = 60.0
 REMEMBER_SECONDS = 600.0  # an open circuit that nobody asks about is forgotten after this
 
-# Each script answers with the seconds until a call may go, the failures so far, and 1 for the probe.
+# Each script answers with the seconds until a call may go, the failures so far, and 1 for a probe.
 _BEGIN = """
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000

@@ -67,6 +67,7 @@ class Control:
         self._session: psycopg.AsyncConnection | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._proven_at = time.monotonic()
+        self._former: list[int] = []
         self._locked = asyncio.Event()
         self._beaten = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -117,6 +118,13 @@ class Control:
             if row is None:
                 raise RuntimeError("INSERT ... RETURNING returned no row")
             self.worker_id = row[0]
+            # What it held under its former names is nobody's fault.
+            await session.execute(
+                "UPDATE agents_workerheartbeat SET gone_at = clock_timestamp()"
+                " WHERE id = ANY (%s) AND gone_at IS NULL",
+                (self._former,),
+            )
+            self._former = []
         # Waits if the server has not noticed yet that our former session is gone.
         await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
         await session.execute(f"LISTEN {CHANNEL}")
@@ -200,6 +208,7 @@ class Control:
         """Give up everything held in the old name; what the old row holds, a sweeper requeues."""
         self._on_lease_lost()
         self._locked.clear()
+        self._former.append(self.worker_id)
         self.worker_id = 0
         self._proven_at = time.monotonic()
         if self._session is not None:

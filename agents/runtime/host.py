@@ -19,14 +19,17 @@ from agents.live.local import LocalWindow
 from agents.live.valkey import ValkeyWindow, connect
 from agents.llm import factory
 from agents.llm.client import create_client
+from agents.llm.wrappers.breaker import LocalBreaker
 from agents.llm.wrappers.limit import LocalLimiter
 from agents.runs.lease import Child
 from agents.runtime.alone import AloneProcesses
+from agents.runtime.breaker import ValkeyBreaker
 from agents.runtime.doorbell import Doorbell, FleetDoorbell, LocalDoorbell
 from agents.runtime.limiter import ValkeyLimiter
 from agents.runtime.models import Models
 from agents.runtime.outside import Outside
 from agents.runtime.process import Configuration, Process
+from agents.runtime.reservations import LocalReservations, ValkeyReservations
 from agents.runtime.sweeper import Duty, Sweeper
 from heartbit_site.base import aio
 from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
@@ -38,7 +41,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.live.window import Window
+    from agents.llm.wrappers.breaker import Breaker
     from agents.llm.wrappers.limit import Limiter
+    from agents.runtime.reservations import Reservations
 
 TOOL_THREADS = 16
 
@@ -58,6 +63,8 @@ class Host(ABC):
         doorbell: Doorbell,
         *,
         limiter: Limiter,
+        breaker: Breaker,
+        reservations: Reservations,
         queues: tuple[str, ...],
         slots: int,
     ) -> None:
@@ -71,7 +78,14 @@ class Host(ABC):
             registry=registry,
             window=window,
             doorbell=doorbell,
-            models=Models(self._providers, self._typed, local_url=local_url, limiter=limiter),
+            models=Models(
+                self._providers,
+                self._typed,
+                local_url=local_url,
+                limiter=limiter,
+                breaker=breaker if settings.HEARTBIT_BREAKER_FAILURES else None,
+            ),
+            reservations=reservations,
             guarded=self._guarded,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
             run_alone=AloneProcesses(),
@@ -135,6 +149,8 @@ class FleetHost(Host):
             self._window,
             self._doorbell,
             limiter=ValkeyLimiter(self._valkey),
+            breaker=ValkeyBreaker(self._valkey, failures=settings.HEARTBIT_BREAKER_FAILURES),
+            reservations=ValkeyReservations(self._valkey),
             queues=queues,
             slots=slots,
         )
@@ -174,6 +190,8 @@ class LocalHost(Host):
             self.window,
             self._doorbell,
             limiter=LocalLimiter(),
+            breaker=LocalBreaker(failures=settings.HEARTBIT_BREAKER_FAILURES),
+            reservations=LocalReservations(),
             queues=(),
             slots=slots,
         )

@@ -16,7 +16,7 @@ from agents.llm.wrappers.breaker import BreakerModel
 from agents.llm.wrappers.fallback import FallbackModel
 from agents.llm.wrappers.limit import LimitedModel, Limits
 from agents.llm.wrappers.retry import RetryingModel
-from agents.runtime.accounts import Account
+from agents.runtime.accounts import Account, account_name
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agents.llm.wrappers.breaker import Breaker
     from agents.llm.wrappers.limit import Limiter
     from agents.llm.wrappers.retry import RetryPolicy
+    from agents.loop.definition import AgentDefinition
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +81,17 @@ class Models:
                 logger.warning("%s is left out as a fallback: %s", name, error)
         return models[0] if len(models) == 1 else FallbackModel(tuple(models))
 
+    async def strong(self, definition: AgentDefinition, account_of: AccountOf) -> ChatModel | None:
+        """The model that takes over from a run's own; None when there is none that works."""
+        if not definition.strong_model:
+            return None
+        names = (definition.strong_model, *definition.fallback_models)
+        try:
+            return await self.get(names, definition.retry, account_of)
+        except ConfigurationError as error:  # as for a fallback
+            logger.warning("%s cannot take over: %s", definition.strong_model, error)
+            return None
+
     async def _one(self, name: str, retry: RetryPolicy, account_of: AccountOf) -> ChatModel:
         provider = name.partition(":")[0]
         if provider == LOCAL:
@@ -121,11 +133,6 @@ class Models:
         if len(self._adapters) > KEEP:
             self._adapters.popitem(last=False)
         return model
-
-
-def account_name(account_id: int) -> str:
-    """What limiter and breaker call a provider account."""
-    return f"account:{account_id}"
 
 
 def _limits(account: Account) -> Limits:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agents.live.window import Window
     from agents.runtime.doorbell import Doorbell
     from agents.runtime.models import Models
+    from agents.runtime.reservations import Reservations
     from tools.registry import Registry
 
 
@@ -23,6 +24,7 @@ class Outside:
     """What a process works with.
 
     Attributes:
+        reservations: What model calls under way may spend of budgets.
         guarded: For every request that a model, a tool or a user can steer.
         run_alone: Works on a suspect in a process of its own; returns when that has ended.
     """
@@ -31,6 +33,7 @@ class Outside:
     window: Window
     doorbell: Doorbell
     models: Models
+    reservations: Reservations
     guarded: httpx.AsyncClient
     executor: Executor
     run_alone: Callable[[UUID], Awaitable[None]]

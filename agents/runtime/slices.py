@@ -13,11 +13,13 @@ from pydantic import ValidationError
 from agents.errors import JournalAwayError, LeaseLostError
 from agents.events import RunFailed
 from agents.llm.pricing import cost
+from agents.llm.wrappers.budget import BudgetedModel
 from agents.loop import checkpoint
 from agents.loop.engine import Slice
 from agents.loop.ports import Ports
 from agents.runs.lease import Child
 from agents.runtime.accounts import Accounts
+from agents.runtime.budgets import Budgets
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import granted
 from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
@@ -44,6 +46,7 @@ class Slices:
         self._outside = outside
         self._definitions = Definitions(pool)
         self._accounts = Accounts(pool)
+        self._budgets = Budgets(pool, outside.reservations)
 
     async def work(self, held: Held) -> str:
         """Work until the slice is over; what became of it.
@@ -164,9 +167,16 @@ class Slices:
             ),
             executor=outside.executor,
         )
-        model = await outside.models.get(
-            (held.journaled.state.model, *definition.fallback_models),
-            definition.retry,
-            partial(self._accounts.get, claimed.workspace_id),
+        account_of = partial(self._accounts.get, claimed.workspace_id)
+        names = (held.journaled.state.model, *definition.fallback_models)
+        model = await outside.models.get(names, definition.retry, account_of)
+        strong = await outside.models.strong(definition, account_of)
+        purse = self._budgets.purse(claimed.workspace_id, definition.agent_id, str(claimed.id))
+        return Ports(
+            BudgetedModel(model, purse, cost),
+            toolbox,
+            held.window,
+            cost,
+            strong=None if strong is None else BudgetedModel(strong, purse, cost),
+            settled=purse.release,
         )
-        return Ports(model, toolbox, held.window, cost)

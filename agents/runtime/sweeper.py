@@ -29,6 +29,7 @@ FREE_SWEEPS = 2  # an advisory lock must be free this often in a row: its owner 
 
 _SUSPECTS = """
     SELECT id, beat_at < clock_timestamp() - make_interval(secs => lease_seconds) AS stale,
+           -- Nobody can beat, or hold a lock, while the database is away.
            pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => lease_seconds)
                AS settled
     FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
@@ -101,11 +102,7 @@ class Sweeper(threading.Thread):
         runs: list[object] = []
         for worker_id in self._dead(connection):
             logger.warning("worker %s is dead: its runs are queued again", worker_id)
-            runs += self._ids(
-                connection,
-                "SELECT ring FROM heartbit_recover(%s, %s)",
-                (worker_id, self._duty.max_attempts),
-            )
+            runs += self._recovered(connection, worker_id)
         runs += self._ids(connection, "SELECT ring FROM heartbit_expire_waits(%s)", (BATCH,))
         slots = min(BATCH, self._duty.free_slots())
         if slots > 0:
@@ -118,6 +115,21 @@ class Sweeper(threading.Thread):
             for row in connection.execute(_QUEUES, (runs,)).fetchall():
                 self._duty.ring(row["id"], row["queue"])  # type: ignore[arg-type]
 
+    def _recovered(
+        self, connection: psycopg.Connection[dict[str, object]], worker_id: int
+    ) -> list[object]:
+        parameters = (worker_id, self._duty.max_attempts)
+        rows = connection.execute("SELECT * FROM heartbit_recover(%s, %s)", parameters).fetchall()
+        for row in rows:
+            if row["quarantined"] is not None:
+                logger.error(
+                    "run %s is quarantined: its workers died %d times without its getting further; "
+                    "`heartbit runs resume`, `retry` or `discard` it",
+                    row["quarantined"],
+                    self._duty.max_attempts,
+                )
+        return [row["ring"] for row in rows if row["ring"] is not None]
+
     def _dead(self, connection: psycopg.Connection[dict[str, object]]) -> list[int]:
         dead = [int(str(row["id"])) for row in connection.execute(_DEPARTED).fetchall()]
         rows = connection.execute(_SUSPECTS, (self._duty.own_worker_id(),)).fetchall()
@@ -125,7 +137,7 @@ class Sweeper(threading.Thread):
             worker_id = int(str(row["id"]))
             free = row["settled"] and self._lock_is_free(connection, worker_id)
             self._free[worker_id] = self._free[worker_id] + 1 if free else 0
-            if row["stale"] or self._free[worker_id] >= FREE_SWEEPS:
+            if (row["stale"] and row["settled"]) or self._free[worker_id] >= FREE_SWEEPS:
                 dead.append(worker_id)
         known = {int(str(row["id"])) for row in rows}
         for worker_id in [key for key in self._free if key not in known or key in dead]:

@@ -1,4 +1,4 @@
-"""Prove promises under faults: ``python -m tests.chaos --only R1 --seed 7 --runs 60``."""
+"""Prove promises under faults: ``python -m tests.chaos --only R1,R3 --size small --seed 7``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tests.installation import BUILD, installed
 def main() -> int:
     """Run the command; 1 when a promise was broken or a scenario proved nothing."""
     parser = argparse.ArgumentParser(prog="tests.chaos", description=(__doc__ or "").split(":")[0])
-    parser.add_argument("--only", action="append", default=[], help="R1, R15; default: all")
-    parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--only", action="append", default=[], help="R1,R15; default: all")
+    parser.add_argument("--size", choices=("small", "full"), default="full")
+    parser.add_argument("--runs", type=int, help="of R1; default: its size's")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
     arguments = parser.parse_args()
     names = [name for part in arguments.only for name in part.split(",") if name]
@@ -30,8 +31,13 @@ def main() -> int:
             return 2
         sys.stderr.write(f"chaos: seed {arguments.seed}\n")
         rows = session.play(
-            names or list(session.SCENARIOS), runs=arguments.runs, seed=arguments.seed
+            names or list(session.SCENARIOS),
+            size=arguments.size,
+            seed=arguments.seed,
+            runs=arguments.runs,
         )
+    for row in rows:
+        row["size"] = arguments.size
     merge(BUILD / "chaos.json", rows, keys=("scenario",))
     sys.stdout.write(table(rows))
     sys.stdout.writelines(json.dumps(row) + "\n" for row in rows)

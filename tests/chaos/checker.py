@@ -68,7 +68,20 @@ class Verdict:
 
 
 def check(records: Records) -> Verdict:
-    """Judge a scenario's records."""
+    """Judge the records of a scenario that kills workers: ``judge``, and that the kills hurt."""
+    verdict = judge(records)
+    for run in records.runs:
+        _check_recovery(run, [kill for kill in records.kills if run.id in kill.held], verdict)
+    _check_hits(records, verdict)
+    return verdict
+
+
+def judge(records: Records) -> Verdict:
+    """Judge what was promised about runs, whatever happened around them.
+
+    A repeat is excused by a kill that hit its run between the two attempts, by nothing else. A
+    scenario with another kind of fault says by ``kills`` what that excuses, if anything.
+    """
     verdict = Verdict(kills=len(records.kills), decided=len(records.decided))
     kills: dict[str, list[Kill]] = defaultdict(list)
     for kill in records.kills:
@@ -87,7 +100,6 @@ def check(records: Records) -> Verdict:
             _check_call(run, call, effects.get(call.op, []), kills[run.id], verdict)
             words = decided.get((run.id, call.call_id), [])
             _check_decision(run, call, words, effects.get(call.op, []), verdict)
-        _check_recovery(run, kills[run.id], verdict)
     for op in sorted(op for op in effects if op not in known):
         verdict.faults.append(f"the effect {op} belongs to no journaled call")
     _check_progress(records, verdict)
@@ -121,7 +133,9 @@ def _subject(event: Event) -> tuple[str, str] | None:
     match event.type:
         case "model.answered":
             return event.type, str(event.payload["turn"])
-        case "tool.finished" | "tool.started":
+        case "tool.started" if event.payload["effect"] == "idempotent":
+            return None  # it begins again after a death, under the same key
+        case "tool.finished" | "tool.started" | "outcome.asked":
             return event.type, str(event.payload["call_id"])
         case _:
             return None
@@ -165,7 +179,11 @@ def _check_call(
     elif len(effects) > 1:
         verdict.doubled += 1
         verdict.faults.append(f"{where} had its effect {len(effects)} times")
-    if call.status == "uncertain":
+    asked = any(
+        event.type == "outcome.asked" and event.payload["call_id"] == call.call_id
+        for event in run.events
+    )
+    if asked or call.status == "uncertain":
         verdict.uncertain += 1
         if call.effect != "at_most_once" or not _fell_into(run, call, kills):
             verdict.faults.append(
@@ -215,13 +233,16 @@ def _check_recovery(run: Run, kills: list[Kill], verdict: Verdict) -> None:
             verdict.faults.append(f"{run.name} ended without a start after its worker's death")
 
 
-def _check_progress(records: Records, verdict: Verdict) -> None:
+def _check_hits(records: Records, verdict: Verdict) -> None:
     if not records.kills:
         verdict.invalid.append("no worker was killed")
     hits = sum(bool(kill.held) for kill in records.kills)
     windows = len(records.kills) + records.missed_windows
     if hits < HIT_WINDOWS * windows:
         verdict.invalid.append(f"only {hits} of {windows} kill windows hit a worker with runs")
+
+
+def _check_progress(records: Records, verdict: Verdict) -> None:
     if any(call.guarded for run in records.runs for call in run.calls) and not records.decided:
         verdict.invalid.append("calls waited for approval, but nobody decided")
     succeeded = sum(run.status == "succeeded" for run in records.runs)

@@ -1,4 +1,7 @@
-"""A person, played by a thread: decides whatever waits, by seed, and keeps a journal of it."""
+"""A person, played by a thread: decides whatever waits, by seed, and keeps a journal of it.
+
+Asked what became of a call whose worker died, they look at the effects server's ledger.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import random
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,11 +18,13 @@ from django.db import connections
 
 from agents.actions.decide_call import Decider as Person
 from agents.actions.decide_call import approve_call, deny_call, edit_call
+from agents.actions.settle_call import settle_call
+from agents.choices import Outcome
 from agents.errors import NoLongerOpenError
-from agents.querysets import calls_waiting
+from agents.querysets import calls_in_doubt, calls_waiting
 from tests.chaos.approvals import EDITED
 from tests.chaos.journals import op_of
-from tests.chaos.records import Decided
+from tests.chaos.records import Decided, read_effects
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +75,8 @@ class Decider:
             while not self._over.wait(LOOK_EVERY):
                 for call in calls_waiting(self._workspace):
                     self._decide(call)
+                for call in calls_in_doubt(self._workspace):
+                    self._settle(call)
         except BaseException as error:  # noqa: BLE001  told when the scenario ends
             self._error = error
         finally:
@@ -79,6 +87,12 @@ class Decider:
         verdict = dice.choice(VERDICTS)
         self._take(call, verdict, by=ANNA)
         self._take(call, "denied" if verdict != "denied" else "approved", by=BEN)
+
+    def _settle(self, call: ToolCall) -> None:
+        ledger = read_effects(self._journal.with_name("effects.jsonl"))
+        known = any(effect.op.removesuffix(EDITED) == op_of(call) for effect in ledger)
+        with suppress(NoLongerOpenError):
+            settle_call(call, Outcome.DONE if known else Outcome.SKIPPED, by=ANNA)
 
     def _take(self, call: ToolCall, verdict: str, *, by: Person) -> None:
         at, op = time.time(), op_of(call)

@@ -5,40 +5,53 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tests.chaos.checker import Verdict
 
 
-def row(
-    scenario: str, verdict: Verdict, *, runs: int, seed: int, recovery_s: float
-) -> dict[str, Any]:
-    """One row; ``pass`` only when every promise held and the scenario proved something."""
-    figure = {
+def promises(verdict: Verdict) -> dict[str, float]:
+    """The figures of every scenario whose runs act on the outside world; the targets are 0."""
+    return {
         "lost": verdict.lost,
         "model_calls_repeated": verdict.repeated,
         "effects_doubled": verdict.doubled,
         "approval_violations": verdict.unapproved,
-        "recovery_p95_s": round(verdict.recovery_p95(), 2),
     }
-    target = {
-        "lost": 0,
-        "model_calls_repeated": 0,
-        "effects_doubled": 0,
-        "approval_violations": 0,
-        "recovery_p95_s": recovery_s,
-    }
+
+
+def row(
+    scenario: str,
+    *,
+    runs: int,
+    seed: int,
+    figure: Mapping[str, float],
+    target: Mapping[str, float],
+    verdict: Verdict,
+    also: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """One row; ``pass`` only when every promise held and the scenario proved something.
+
+    Args:
+        scenario: Its number, "R1".
+        runs: How many were started.
+        seed: What its dice were thrown with.
+        figure: What was measured.
+        target: The most each figure may be; 0 for those that it does not name.
+        verdict: The checker's, with the scenario's own faults and reasons to be invalid added.
+        also: More to know, without a target.
+    """
+    target = {name: target.get(name, 0) for name in figure}
     held = all(figure[name] <= limit for name, limit in target.items())
     return {
         "scenario": scenario,
         "runs": runs,
-        "figure": figure,
+        "figure": dict(figure),
         "target": target,
         "pass": held and not verdict.faults and not verdict.invalid,
         "seed": seed,
         "also": {
-            "kills": verdict.kills,
-            "recoveries": len(verdict.recoveries),
+            **(also or {}),
             "model_calls_repeated_in_flight": verdict.repeated_in_flight,
             "idempotent_effects_repeated_with_key": verdict.repeats_with_key,
             "calls_uncertain": verdict.uncertain,
@@ -61,7 +74,9 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             for name, value in each["figure"].items()
         ]
         also = each["also"]
-        lines += [f"  {name:36} {also[name]:>8}" for name in also if isinstance(also[name], int)]
+        lines += [
+            f"  {name:36} {also[name]:>8}" for name in also if isinstance(also[name], int | float)
+        ]
         lines += [f"  broken: {fault}" for fault in also["faults"]]
         lines += [f"  proves nothing: {reason}" for reason in also["invalid"]]
     return "\n".join(lines) + "\n"

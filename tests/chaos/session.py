@@ -4,48 +4,64 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tests.chaos import report, worker_kill
+from tests.chaos import (
+    broker_down,
+    broker_flush,
+    duplicates,
+    poison,
+    postgres_restart,
+    rolling_restart,
+    worker_kill,
+)
 from tests.chaos.model_faults import scenario as model_faults
 from tests.installation import BUILD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
-def play(names: Sequence[str], *, runs: int, seed: int) -> list[dict[str, Any]]:
-    """The rows of these scenarios."""
-    return [SCENARIOS[name](runs, seed) for name in names]
+class Play(Protocol):
+    """A scenario: leaves its ledgers in the directory and returns its row."""
+
+    def __call__(self, size: str, *, seed: int, directory: Path) -> dict[str, Any]: ...
 
 
-def _worker_kill(runs: int, seed: int) -> dict[str, Any]:
-    def play(directory: Path) -> dict[str, Any]:
-        verdict = worker_kill.run(worker_kill.Load(runs), seed=seed, directory=directory)
-        recovery = worker_kill.target_recovery()
-        return report.row("R1", verdict, runs=runs, seed=seed, recovery_s=recovery)
+SCENARIOS: dict[str, Play] = {
+    "R1": worker_kill.play,
+    "R3": broker_flush.play,
+    "R4": broker_down.play,
+    "R5": postgres_restart.play,
+    "R6": duplicates.play,
+    "R9": poison.play,
+    "R15": model_faults.play,
+    "R18": rolling_restart.play,
+}
 
-    return _kept("R1", seed, play)
+
+def play(names: Sequence[str], *, size: str, seed: int, runs: int | None) -> list[dict[str, Any]]:
+    """The rows of these scenarios.
+
+    Args:
+        names: Keys of ``SCENARIOS``.
+        size: ``small`` (as inside the tests) or ``full``.
+        seed: What their dice are thrown with.
+        runs: Overrides the number of R1's runs.
+    """
+    scenarios = {**SCENARIOS, "R1": partial(worker_kill.play, runs=runs)}
+    return [_kept(name, scenarios[name], size=size, seed=seed) for name in names]
 
 
-def _model_faults(_runs: int, seed: int) -> dict[str, Any]:
-    return _kept("R15", seed, lambda directory: model_faults.play(model_faults.Load(), directory))
-
-
-def _kept(scenario: str, seed: int, play: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+def _kept(name: str, scenario: Play, *, size: str, seed: int) -> dict[str, Any]:
     """Play in a directory that stays when the scenario fails."""
-    with tempfile.TemporaryDirectory(prefix="chaos") as name:
-        directory = Path(name)
-        row = play(directory)
+    with tempfile.TemporaryDirectory(prefix="chaos") as temporary:
+        directory = Path(temporary)
+        row = scenario(size, seed=seed, directory=directory)
         if not row["pass"]:
-            kept = BUILD / f"chaos-{scenario}-{seed}"
+            kept = BUILD / f"chaos-{name}-{seed}"
             shutil.copytree(directory, kept, dirs_exist_ok=True)
             row["kept"] = str(kept.relative_to(BUILD.parent))
         return row
-
-
-SCENARIOS: dict[str, Callable[[int, int], dict[str, Any]]] = {
-    "R1": _worker_kill,
-    "R15": _model_faults,
-}

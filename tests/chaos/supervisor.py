@@ -14,6 +14,7 @@ from tests.fleet import ROOT, Worker
 
 if TYPE_CHECKING:
     import random
+    import signal
     from pathlib import Path
     from types import TracebackType
 
@@ -30,6 +31,7 @@ class Supervisor(Worker):
     """Some ``heartbit serve`` processes; whoever dies is started again by ``tend``.
 
     Attributes:
+        count: How many there are to be.
         own_exits: How many ended without having been killed.
     """
 
@@ -38,11 +40,11 @@ class Supervisor(Worker):
         self.log.unlink()
         self.log = log
         self.own_exits = 0
-        self._count = count
+        self.count = count
         self._slots: list[_Slot] = []
 
     def __enter__(self) -> Self:
-        self._slots = [_Slot(self._spawn()) for _ in range(self._count)]
+        self._slots = [_Slot(self._spawn()) for _ in range(self.count)]
         return self
 
     def __exit__(
@@ -74,9 +76,20 @@ class Supervisor(Worker):
             self.own_exits += not slot.killed
             slot.process, slot.killed = self._spawn(), False
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send each of them a signal."""
+        for slot in self._slots:
+            if slot.process.poll() is None:
+                slot.process.send_signal(number)
+
     def registered(self) -> int:
         """How many may claim runs now."""
         return len(self._rows())
+
+    def names(self) -> frozenset[str]:
+        """What those are called in journals."""
+        rows = WorkerHeartbeat.objects.filter(pk__in=self._rows().values())
+        return frozenset(rows.values_list("name", flat=True))
 
     def kill_one(self, choice: random.Random) -> Kill | None:
         """SIGKILL a random one of the workers that hold runs; None when none does."""
@@ -101,6 +114,25 @@ class Supervisor(Worker):
             worker=f"{index}:{slot.process.pid}",
             held=tuple(map(str, held.values_list("pk", flat=True))),
         )
+
+    def held_by(self, index: int) -> tuple[str, ...]:
+        """The runs that a worker holds."""
+        held = Run.objects.filter(status=RunStatus.RUNNING, worker=self._rows().get(index, 0))
+        return tuple(map(str, held.values_list("pk", flat=True)))
+
+    def restart_one(self, index: int) -> tuple[Kill, float]:
+        """SIGTERM a worker, wait for its end, and start its successor.
+
+        Returns:
+            What it held then, and the seconds it took to leave.
+        """
+        slot, ids, at = self._slots[index], self.held_by(index), time.time()
+        slot.killed = True
+        slot.process.terminate()
+        slot.process.wait(timeout=60)
+        took = time.time() - at
+        slot.process, slot.killed = self._spawn(), False
+        return Kill(at, worker=f"{index}:{slot.process.pid}", held=ids), took
 
     def _rows(self) -> dict[int, int]:
         """The heartbeat row of each living worker, by its slot."""

@@ -12,15 +12,11 @@ from tests.chaos.model_faults import scenario
 if TYPE_CHECKING:
     from pathlib import Path
 
-EVERY = 7  # bytes between two cuts
-TOGETHER = 20  # cuts of one run
-
 
 @pytest.mark.chaos
 # aiohttp means well: the conversation after 5,000 tool calls is sent in one piece.
 @pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning")
 @pytest.mark.usefixtures("database")
 def test_whatever_a_provider_does_the_run_ends_as_documented(tmp_path: Path) -> None:
-    load = scenario.Load(step=EVERY, together=TOGETHER, every_route=False)
-    row = scenario.play(load, tmp_path)
+    row = scenario.play("small", seed=0, directory=tmp_path)
     assert row["pass"], report.table([row])

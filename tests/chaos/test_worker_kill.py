@@ -12,14 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEED = 1
-RUNS = 12
 
 
 @pytest.mark.chaos
 @pytest.mark.usefixtures("database")
 def test_workers_killed_every_two_seconds_lose_and_double_nothing(tmp_path: Path) -> None:
-    load = worker_kill.Load(RUNS, at_once=6, give_up=60)
-    verdict = worker_kill.run(load, seed=SEED, directory=tmp_path)
-    recovery = worker_kill.target_recovery()
-    row = report.row("R1", verdict, runs=RUNS, seed=SEED, recovery_s=recovery)
+    row = worker_kill.play("small", seed=SEED, directory=tmp_path)
     assert row["pass"], report.table([row])

@@ -13,11 +13,13 @@ from agents.actions.start_run import start_run
 from agents.choices import Home
 from agents.events import ModelAnswered
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
+from agents.loop.ports import PendingSuspension, Settled
 from agents.models import Run, WorkerHeartbeat
 from agents.runs.claims import Claimant, Claimed, claim
 from agents.runs.lease import Lease
 from agents.runs.pool import Pool, open_pool
 from heartbit_site.base import orm
+from heartbit_site.base.toolspec import ChildTask, Suspension
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -48,6 +50,18 @@ async def hold(pool: Pool, claimant: Claimant, run_id: UUID) -> tuple[Claimed, L
     claimed = await claim(pool, claimant, run_id, task_id="task")
     assert isinstance(claimed, Claimed)
     return claimed, Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
+
+
+async def suspended_on(
+    pool: Pool, claimant: Claimant, run_id: UUID, agents: list[str], timeout: float = 60
+) -> list[UUID]:
+    """Bring a run to waiting on children of these agents."""
+    _, lease = await hold(pool, claimant, run_id)
+    await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
+    children = tuple(ChildTask(agent, "Part.") for agent in agents)
+    result = await lease.suspend(PendingSuspension("1.0", Suspension(children, timeout)))
+    assert isinstance(result, Settled)
+    return [child.id for child in lease.children]
 
 
 def answer(turn: int, *calls: ToolCall, text: str = "") -> ModelAnswered:

@@ -28,26 +28,12 @@ from agents.runs.claims import Claimant, Claimed, claim
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.toolspec import ChildTask, Suspension
-from tests.runs.holding import accept, answer, claimant, fetch, hold, pool
+from tests.runs.holding import accept, answer, claimant, fetch, hold, pool, suspended_on
 
 __all__ = ["claimant", "pool"]
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.runs.pool import Pool
-
-
-async def suspended_on(
-    pool: Pool, claimant: Claimant, run_id: UUID, agents: list[str], timeout: float = 60
-) -> list[UUID]:
-    """Bring a run to waiting on children of these agents."""
-    _, lease = await hold(pool, claimant, run_id)
-    await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
-    children = tuple(ChildTask(agent, "Part.") for agent in agents)
-    result = await lease.suspend(PendingSuspension("1.0", Suspension(children, timeout)))
-    assert isinstance(result, Settled)
-    return [child.id for child in lease.children]
 
 
 class TestAccepting:
@@ -223,35 +209,6 @@ class TestCancelling:
         await orm.in_thread(lambda: cancel_run(workspace, run_id, reason="late"))
         run = await fetch(run_id)
         assert (run.status, run.last_seq) == (RunStatus.SUCCEEDED, 3)
-
-
-class TestRecovering:
-    async def test_a_dead_workers_runs_are_queued_and_attempts_counted(
-        self, workspace: Workspace, pool: Pool, claimant: Claimant
-    ) -> None:
-        run_id = await orm.in_thread(lambda: accept(workspace))
-        for expected in (1, 2):
-            await hold(pool, claimant, run_id)
-            async with pool.connection() as conn:
-                await conn.execute("SELECT heartbit_recover(%s, 20)", (claimant.worker_id,))
-            run = await fetch(run_id)
-            assert (run.status, run.attempts) == (RunStatus.QUEUED, expected)
-        _, lease = await hold(pool, claimant, run_id)
-        await lease.record(answer(1, ToolCall("c", "calculate", "{}")))
-        async with pool.connection() as conn:
-            await conn.execute("SELECT heartbit_recover(%s, 20)", (claimant.worker_id,))
-        assert (await fetch(run_id)).attempts == 0, "progress resets the count"
-
-    async def test_a_child_that_kills_its_workers_is_quarantined_and_its_parent_told(
-        self, workspace: Workspace, pool: Pool, claimant: Claimant
-    ) -> None:
-        parent = await orm.in_thread(lambda: accept(workspace))
-        (child,) = await suspended_on(pool, claimant, parent, ["writer"])
-        await hold(pool, claimant, child)
-        async with pool.connection() as conn:
-            await conn.execute("SELECT heartbit_recover(%s, 1)", (claimant.worker_id,))
-        assert (await fetch(child)).status == RunStatus.QUARANTINED
-        assert (await fetch(parent)).status == RunStatus.QUEUED
 
 
 class TestTheDatabasesOwnRules:

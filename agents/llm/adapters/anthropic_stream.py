@@ -28,9 +28,8 @@ from agents.llm.text import TextCleaner, clean_json, clean_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from httpx_sse import ServerSentEvent
-
     from agents.llm.adapters.endpoint import Endpoint
+    from agents.llm.adapters.sse import SentEvent
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -69,7 +68,7 @@ class AnthropicDecoder:
         """Whether ``message_stop`` has been seen."""
         return self._done
 
-    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
+    def feed(self, event: SentEvent) -> Iterator[StreamEvent]:
         """Take one event; see ``Decoder.feed``."""
         if not event.data.strip():
             return

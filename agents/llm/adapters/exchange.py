@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
-
-import aiohttp
-import httpx
-from httpx_sse import EventSource, ServerSentEvent
 
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Endpoint, Timeouts
 from agents.llm.adapters.failures import body_error, status_error
 from agents.llm.adapters.guard import GuardedStream, Limits
+from agents.llm.adapters.posting import BROKEN, Answer, NoAddressError, post
+from agents.llm.adapters.sse import EventSplitter, SentEvent
 from agents.llm.errors import (
     ModelConnectionError,
     ModelError,
@@ -27,6 +24,8 @@ from agents.llm.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
+
+    import httpx
 
     from agents.llm.messages import Completion, StreamEvent
 
@@ -39,7 +38,7 @@ _HEADERS = {
     "content-type": "application/json",
     "user-agent": "heartbit",
 }
-_BROKEN = (httpx.HTTPError, aiohttp.ClientError, OSError)
+_OK = 200
 
 
 class Decoder(Protocol):
@@ -50,7 +49,7 @@ class Decoder(Protocol):
         """Whether the stream's final event has been seen."""
         ...
 
-    def feed(self, event: ServerSentEvent) -> Iterable[StreamEvent]:
+    def feed(self, event: SentEvent) -> Iterable[StreamEvent]:
         """Take one event and return the deltas it holds.
 
         Raises:
@@ -86,58 +85,52 @@ class Exchange:
             ModelError: See ``ChatModel.stream``.
         """
         deadline = asyncio.get_running_loop().time() + timeout_seconds
-        response = await self._send(body, deadline=deadline, timeout_seconds=timeout_seconds)
+        answer = await self._send(body, deadline=deadline, timeout_seconds=timeout_seconds)
         try:
-            await self._check(response)
-            guard = self._guard(response, deadline=deadline, timeout_seconds=timeout_seconds)
-            response.stream = guard
-            settled = False
-            async with aclosing(EventSource(response).aiter_sse()) as events:
-                async for event in events:
-                    if settled:
-                        continue  # read to the end, so that the connection can be used again
+            await self._check(answer)
+            guard = self._guard(answer, deadline=deadline, timeout_seconds=timeout_seconds)
+            splitter = EventSplitter()
+            async for chunk in guard:
+                if decoder.done:
+                    continue  # read to the end, so that the connection can be used again
+                for event in splitter.feed(chunk):
                     for delta in decoder.feed(event):
                         yield delta
-                    settled = decoder.done
-                    if settled:
+                    if decoder.done:
                         guard.settle()
+                        break
             completion = decoder.finish()
         finally:
             # Also on cancellation: releasing an unfinished answer closes its connection at once.
-            await response.aclose()
+            await answer.aclose()
         yield completion
 
     async def _send(
         self, body: dict[str, Any], *, deadline: float, timeout_seconds: float
-    ) -> httpx.Response:
+    ) -> Answer:
         # A lone surrogate in a prompt would not encode; the server gets "?" instead.
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-        request = self.client.build_request(
-            "POST",
-            self.endpoint.url,
-            content=content.encode("utf-8", "replace"),
-            headers={
-                **_HEADERS,
-                **self.headers,
-                **({} if self.endpoint.reuse else {"connection": "close"}),
-            },
-        )
+        close = {} if self.endpoint.reuse else {"connection": "close"}
         first = asyncio.get_running_loop().time() + self.timeouts.first_event
         try:
             async with asyncio.timeout_at(min(deadline, first)):
-                # Whatever the client does elsewhere: a prompt goes where it was sent, or nowhere.
-                return await self.client.send(request, stream=True, follow_redirects=False)
+                return await post(
+                    self.client,
+                    self.endpoint.url,
+                    content.encode("utf-8", "replace"),
+                    {**_HEADERS, **self.headers, **close},
+                )
         except TimeoutError as error:
             limit = min(timeout_seconds, self.timeouts.first_event)
             raise ModelTimeoutError(
                 f"{self.endpoint.label} did not begin to answer within {limit:g} seconds; try "
                 "again, or raise the time limit if the model thinks for long."
             ) from error
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        except NoAddressError as error:
             raise ModelConnectionError(
                 f"{self.endpoint.label} cannot be called: {error}; check the base URL."
             ) from error
-        except _BROKEN as error:
+        except BROKEN as error:
             raise self._unreachable(error) from error
 
     def _unreachable(self, error: Exception) -> ModelError:
@@ -152,29 +145,27 @@ class Exchange:
             "and that the base URL is right."
         )
 
-    def _guard(
-        self, response: httpx.Response, *, deadline: float, timeout_seconds: float
-    ) -> GuardedStream:
+    def _guard(self, answer: Answer, *, deadline: float, timeout_seconds: float) -> GuardedStream:
         limits = Limits(
             deadline=deadline,
             whole_seconds=timeout_seconds,
             idle_seconds=self.timeouts.between_events,
             max_bytes=self.max_bytes,
         )
-        return GuardedStream(response, label=self.endpoint.label, limits=limits)
+        return GuardedStream(answer.chunks(), label=self.endpoint.label, limits=limits)
 
-    async def _check(self, response: httpx.Response) -> None:
-        if response.status_code != httpx.codes.OK:
+    async def _check(self, answer: Answer) -> None:
+        if answer.status != _OK:
             raise status_error(
                 self.endpoint,
-                response.status_code,
-                headers=response.headers,
-                body=await _error_body(response),
+                answer.status,
+                headers=answer.headers,
+                body=await _error_body(answer),
             )
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        encoding = answer.headers.get("content-encoding", "identity").strip().lower()
         if kind != "text/event-stream":
-            refusal = body_error(self.endpoint, await _error_body(response))
+            refusal = body_error(self.endpoint, await _error_body(answer))
             raise refusal or StreamTruncatedError(
                 f"{self.endpoint.label} answered with {kind or 'no content type'} instead of an "
                 "event stream; check that the base URL is the API's and not a web page's."
@@ -186,15 +177,17 @@ class Exchange:
             )
 
 
-async def _error_body(response: httpx.Response) -> bytes:
+async def _error_body(answer: Answer) -> bytes:
     """Read the start of an error's body; a body that hangs or breaks is worth no second error."""
     body = bytearray()
+    if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        return b""  # nobody asked for that, and no sentence is to be found in it
     try:
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
-            async for chunk in response.aiter_bytes():
+            async for chunk in answer.chunks():
                 body += chunk
                 if len(body) >= _ERROR_BODY_BYTES:
                     break
-    except (TimeoutError, *_BROKEN):
+    except (TimeoutError, *BROKEN):
         pass
     return bytes(body[:_ERROR_BODY_BYTES])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-import aiohttp
-import httpx
-
+from agents.llm.adapters.posting import BROKEN
 from agents.llm.errors import AnswerTooLargeError, ModelTimeoutError, StreamTruncatedError
 
 if TYPE_CHECKING:
@@ -36,53 +34,56 @@ class Limits:
     max_bytes: int
 
 
-class GuardedStream(httpx.AsyncByteStream):
-    """Wraps a response's stream; everything that goes wrong in it is a ``ModelError``."""
+class GuardedStream:
+    """Wraps an answer's bytes; everything that goes wrong in them is a ``ModelError``."""
 
-    def __init__(self, response: httpx.Response, *, label: str, limits: Limits) -> None:
-        if not isinstance(response.stream, httpx.AsyncByteStream):  # pragma: no cover
-            raise TypeError("an async client's response has an async stream")
-        self._stream: httpx.AsyncByteStream = response.stream
+    def __init__(self, chunks: AsyncIterator[bytes], *, label: str, limits: Limits) -> None:
+        self._chunks = chunks
         self._label = label
         self._limits = limits
+        self._received = 0
         self._settle_by: float | None = None
 
     def settle(self) -> None:
         """Say that the answer is complete: what follows is neither waited for nor an error."""
         self._settle_by = asyncio.get_running_loop().time() + _SETTLE_SECONDS
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the chunks.
+    def __aiter__(self) -> Self:
+        """The chunks, once."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Wait for the next chunk.
 
         Raises:
             ModelTimeoutError: Silence, or the end of the whole call's time.
             StreamTruncatedError: The connection broke.
             AnswerTooLargeError: More came than one answer may have.
         """
-        received = 0
-        chunks = aiter(self._stream)
-        while (chunk := await self._next(chunks)) is not None:
-            received += len(chunk)
-            if received > self._limits.max_bytes:
-                raise AnswerTooLargeError(
-                    f"{self._label} sent more than {self._limits.max_bytes} bytes for one answer, "
-                    "which is the limit; ask for less or lower max_tokens."
-                )
-            yield chunk
+        chunk = await self._next()
+        if chunk is None:
+            raise StopAsyncIteration
+        self._received += len(chunk)
+        if self._received > self._limits.max_bytes:
+            raise AnswerTooLargeError(
+                f"{self._label} sent more than {self._limits.max_bytes} bytes for one answer, "
+                "which is the limit; ask for less or lower max_tokens."
+            )
+        return chunk
 
-    async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+    async def _next(self) -> bytes | None:
         now = asyncio.get_running_loop().time()
         by = self._settle_by or min(self._limits.deadline, now + self._limits.idle_seconds)
         try:
             async with asyncio.timeout_at(by):
-                return await anext(chunks)
+                return await anext(self._chunks)
         except StopAsyncIteration:
             return None
         except TimeoutError as error:
             if self._settle_by:
                 return None
             raise self._timeout(late=by >= self._limits.deadline) from error
-        except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
+        except BROKEN as error:
             if self._settle_by:
                 return None
             raise StreamTruncatedError(
@@ -99,7 +100,3 @@ class GuardedStream(httpx.AsyncByteStream):
             f"{self._label} fell silent for {self._limits.idle_seconds:g} seconds in the middle of "
             "its answer; try again."
         )
-
-    async def aclose(self) -> None:
-        """Release the connection, or close it when the answer was not read to its end."""
-        await self._stream.aclose()

@@ -26,9 +26,8 @@ from agents.llm.text import TextCleaner, clean_json, clean_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from httpx_sse import ServerSentEvent
-
     from agents.llm.adapters.endpoint import Endpoint
+    from agents.llm.adapters.sse import SentEvent
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -71,7 +70,7 @@ class OpenAIDecoder:
         """Whether ``[DONE]`` has been seen."""
         return self._done
 
-    def feed(self, event: ServerSentEvent) -> Iterator[StreamEvent]:
+    def feed(self, event: SentEvent) -> Iterator[StreamEvent]:
         """Take one chunk; see ``Decoder.feed``."""
         data = event.data.strip()
         if data == "[DONE]":

@@ -3,5 +3,7 @@
 They compose, here from the inside out::
 
     limited = LimitedModel(adapter, limiter, account="openai:main", limits=Limits(500, 200_000))
-    model = FallbackModel((RetryingModel(limited, RetryPolicy()), other))
+    guarded = BreakerModel(limited, breaker, account="openai:main")
+    model = FallbackModel((RetryingModel(guarded, RetryPolicy()), other))
+    bounded = BudgetedModel(model, purse, cost)
 """

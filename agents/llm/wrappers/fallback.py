@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agents.llm.errors import ModelError, RequestRejectedError
+from agents.llm.errors import ModelError, RequestRejectedError, ThrottledError
 from agents.llm.messages import Restarted
 from agents.llm.wrappers.closing import closing
 from heartbit_site.base.errors import ConfigurationError
@@ -42,10 +42,15 @@ class FallbackModel:
         return self.models[0].name
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """See ``ChatModel.stream``; raises the error of the last model that was asked."""
+        """See ``ChatModel.stream``; raises the last model's error.
+
+        If one of them was not asked, for Heartbit itself said wait, that error is raised instead:
+        the request may be answered there, once the wait is over.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.timeout_seconds
         last = len(self.models) - 1
+        waits: list[ThrottledError] = []
         for number, model in enumerate(self.models):
             left = max(0.0, deadline - loop.time())
             try:
@@ -56,7 +61,15 @@ class FallbackModel:
             except RequestRejectedError:
                 raise
             except ModelError as error:
+                if isinstance(error, ThrottledError):
+                    waits.append(error)
                 if number == last or loop.time() >= deadline:
+                    if waits:
+                        raise min(waits, key=_wait) from error
                     raise
                 reason = str(error)
             yield Restarted(reason, 0.0)
+
+
+def _wait(error: ThrottledError) -> float:
+    return error.retry_after or 0.0

@@ -26,6 +26,48 @@ BEGIN
                        FROM agents_blackboardentry b WHERE b.root_id = r.id))::text;
 END $$;
 
+-- Whether a run ended before p_before and is needed no more: a live run that was forked from it may
+-- still be compared with it.
+CREATE OR REPLACE FUNCTION heartbit_is_over(r agents_run, p_before timestamptz)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(r.finished_at < p_before, false) AND NOT EXISTS (
+        SELECT 1 FROM agents_run f WHERE f.forked_from_id = r.id AND f.finished_at IS NULL);
+END $$;
+
+-- Trees of no conversation of which every run is over, after the one that began at p_at, the oldest
+-- first: when each began, its root, its runs and the length of their journals.
+CREATE OR REPLACE FUNCTION heartbit_trees_over(
+    p_workspace bigint, p_before timestamptz, p_at timestamptz, p_id uuid, p_limit int)
+RETURNS TABLE (at timestamptz, id uuid, roots uuid[], runs bigint, events bigint) LANGUAGE sql STABLE AS $$
+    SELECT r.created_at, r.id, ARRAY[r.id], t.runs, t.events
+    FROM agents_run r
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS runs, sum(c.last_seq) AS events, bool_and(heartbit_is_over(c, p_before)) AS over
+        FROM agents_run c WHERE c.root_id = r.id) t
+    WHERE r.workspace_id = p_workspace AND r.parent_id IS NULL AND r.conversation_id IS NULL
+          AND r.finished_at < p_before AND r.created_at < p_before
+          AND (r.created_at, r.id) > (p_at, p_id) AND t.over
+    ORDER BY r.created_at, r.id LIMIT p_limit
+$$;
+
+-- The same of conversations: of all their trees every run is over, or there is none.
+CREATE OR REPLACE FUNCTION heartbit_conversations_over(
+    p_workspace bigint, p_before timestamptz, p_at timestamptz, p_id uuid, p_limit int)
+RETURNS TABLE (at timestamptz, id uuid, roots uuid[], runs bigint, events bigint) LANGUAGE sql STABLE AS $$
+    SELECT v.created_at, v.id, t.roots, t.runs, t.events
+    FROM agents_conversation v
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS runs, coalesce(sum(c.last_seq), 0) AS events,
+               coalesce(array_agg(c.id) FILTER (WHERE c.parent_id IS NULL), '{}') AS roots,
+               coalesce(bool_and(heartbit_is_over(c, p_before)), true) AS over
+        FROM agents_run r JOIN agents_run c ON c.root_id = r.id
+        WHERE r.conversation_id = v.id AND r.parent_id IS NULL) t
+    WHERE v.workspace_id = p_workspace AND v.created_at < p_before
+          AND (v.created_at, v.id) > (p_at, p_id) AND t.over
+    ORDER BY v.created_at, v.id LIMIT p_limit
+$$;
+
 -- Delete trees that were archived: p_runs runs whose journals have p_events events in all, each ended
 -- before p_before. Nothing is deleted, and false comes back, when that is not so (any more). With a
 -- conversation: p_roots are all of its trees, and it goes with them. The usage ledger stays.
@@ -37,6 +79,8 @@ DECLARE
     v_events bigint;
     v_over boolean;
 BEGIN
+    -- What a crash of the database brings back is archived once more: this waits for no disk.
+    PERFORM set_config('synchronous_commit', 'off', true);
     IF p_conversation IS NOT NULL THEN
         PERFORM 1 FROM agents_conversation WHERE id = p_conversation FOR UPDATE;
         IF NOT FOUND OR EXISTS (SELECT 1 FROM agents_run WHERE conversation_id = p_conversation

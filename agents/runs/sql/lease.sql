@@ -134,7 +134,7 @@ BEGIN
     END IF;
     RETURN heartbit_resolve_wait(r.parent_id, 'child:' || r.id, jsonb_build_object(
         'subject', r.agent, 'run', r.id, 'status', p_status, 'output', p_output,
-        'structured', p_structured, 'error', p_error));
+        'structured', p_structured, 'error', p_error, 'usage', heartbit_usage(r.id)));
 END $$;
 
 -- Finish a held run, unless its journal moved since p_folded: then nothing is written and the tail

@@ -2,29 +2,30 @@
 
 -- Requeue what a dead worker held. A run whose slices died p_max_attempts times without progress is
 -- quarantined, but only when it was alone: otherwise a neighbour may have done it. Returns the
--- fleet's runs to ring.
+-- fleet's runs to ring, and those put into quarantine.
 CREATE OR REPLACE FUNCTION heartbit_recover(p_worker bigint, p_max_attempts int)
-RETURNS TABLE (ring uuid) LANGUAGE plpgsql AS $$
+RETURNS TABLE (ring uuid, quarantined uuid) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
     c record;
     v_ring uuid;
     v_attempts int;
     v_alone boolean;
+    v_left boolean;
     v_queues jsonb;
 BEGIN
     SELECT count(*) = 1 INTO v_alone FROM agents_run WHERE worker_id = p_worker AND status = 'running';
     UPDATE agents_workerheartbeat w SET gone_at = clock_timestamp()
-    WHERE w.id = p_worker AND w.gone_at IS NULL AND w.home = 'fleet' RETURNING w.queues INTO v_queues;
-    IF FOUND THEN
+    WHERE w.id = p_worker AND w.gone_at IS NULL RETURNING w.queues INTO v_queues;
+    -- One that said so itself left these runs behind for a reason of its own: no run is to blame.
+    v_left := NOT FOUND;
+    IF NOT v_left THEN
         -- It may have fetched nudges that it never served: every doorbell counts as lost.
         UPDATE agents_run SET rung_at = NULL
         WHERE id IN (SELECT t.id FROM agents_run t
                      WHERE t.status = 'queued' AND t.home = 'fleet' AND t.rung_at IS NOT NULL
                            AND t.queue IN (SELECT jsonb_array_elements_text(v_queues))
                      FOR NO KEY UPDATE SKIP LOCKED);
-    ELSE
-        UPDATE agents_workerheartbeat SET gone_at = clock_timestamp() WHERE id = p_worker AND gone_at IS NULL;
     END IF;
     FOR c IN SELECT id, parent_id FROM agents_run
              WHERE worker_id = p_worker AND status = 'running' ORDER BY root_id, id LOOP
@@ -34,13 +35,14 @@ BEGIN
         SELECT * INTO r FROM agents_run
         WHERE id = c.id AND worker_id = p_worker AND status = 'running' FOR NO KEY UPDATE;
         CONTINUE WHEN NOT FOUND;
-        v_attempts := CASE WHEN r.claimed_seq = 0 THEN 0 ELSE r.attempts + 1 END;
-        IF v_attempts >= p_max_attempts AND v_alone THEN
+        v_attempts := CASE WHEN r.claimed_seq = 0 THEN 0 WHEN v_left THEN r.attempts ELSE r.attempts + 1 END;
+        IF v_attempts >= p_max_attempts AND v_alone AND NOT v_left THEN
             v_ring := heartbit_end(r, 'quarantined', NULL, jsonb_build_object(
                 'kind', 'internal', 'message', format(
                     'Its worker died %s times without progress; the run is quarantined.', v_attempts)),
                 jsonb_build_array(jsonb_build_object('type', 'run.quarantined',
                     'payload', jsonb_build_object('attempts', v_attempts))));
+            quarantined := r.id;
         ELSE
             UPDATE agents_run
             SET status = 'queued', worker_id = NULL, attempts = v_attempts, last_seq = r.last_seq + 1,
@@ -51,7 +53,9 @@ BEGIN
                                    'payload', jsonb_build_object('reason', 'worker lost'))));
             v_ring := CASE WHEN r.home = 'fleet' THEN r.id END;
         END IF;
-        IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
+        ring := v_ring;
+        IF ring IS NOT NULL OR quarantined IS NOT NULL THEN RETURN NEXT; END IF;
+        quarantined := NULL;
     END LOOP;
 END $$;
 

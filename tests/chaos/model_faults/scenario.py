@@ -202,10 +202,13 @@ def _elsewhere(on: Stage, results: Sequence[Result]) -> list[Result]:
     return [Result(led[0].played, led[0].seen, ("a redirect was followed",))]
 
 
-def play(load: Load, directory: Path) -> dict[str, Any]:
+SIZES = {"small": Load(step=7, together=20, every_route=False), "full": Load()}
+
+
+def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     """Run it and report."""
     began = time.monotonic()
-    return row(run(load, directory), seconds=time.monotonic() - began)
+    return row(run(SIZES[size], directory), seconds=time.monotonic() - began)
 
 
 def _say(text: str) -> None:

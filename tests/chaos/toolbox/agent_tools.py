@@ -1,10 +1,16 @@
-"""A tool that repeats safely: its service is told the call's idempotency key."""
+"""A tool that repeats safely, and one that kills its worker."""
 
 from __future__ import annotations
 
 import os
 
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
+
+
+@tool(effect=Effect.PURE)
+def abort_process() -> str:
+    """Take the whole process along, as a broken extension module does."""
+    os.abort()
 
 
 @tool(effect=Effect.IDEMPOTENT, timeout_seconds=20)

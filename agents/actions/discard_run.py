@@ -1,0 +1,25 @@
+"""Give a quarantined run up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import DatabaseError, connection
+
+from agents.runs.refusals import refusal
+
+if TYPE_CHECKING:
+    from agents.models import Run
+
+
+def discard_run(run: Run, *, by: str) -> None:
+    """It is cancelled, and nobody has to look at it any more; its journal stays.
+
+    Raises:
+        NoLongerOpenError: It is not in quarantine (any more).
+    """
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT heartbit_discard(%s, %s)", [run.pk, by])
+    except DatabaseError as error:
+        raise refusal(error) from error

@@ -1,0 +1,215 @@
+"""Fork a run: a new one that begins with another's journal up to a turn, with edits.
+
+What was done until there is not done again. With replaced arguments the calls of that turn run
+again, under the new run's idempotency keys: their effects happen a second time.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection, transaction
+
+from agents import dispatch
+from agents.actions.start_run import find_agent
+from agents.choices import Home
+from agents.errors import InvalidEditError, RunStateError
+from agents.events import RunForked, RunSteered, encode
+from agents.loop.past import boundary, find_turn, is_final
+from agents.output import respond
+from agents.runs.recorded import past_of
+from agents.runtime.toolbox import offer_of
+from agents.turns import definition_of
+from agents.versions import find_version
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.untrusted import clean_text
+from tools import pipeline
+from tools.pipeline import Done
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.events import Event
+    from agents.loop.past import Turn
+    from agents.models import AgentVersion, Run
+    from agents.runs.recorded import Past
+
+
+class ForkRefusedError(HeartbitError):
+    """A fork makes no sense like this; the sentence says how it would."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edits:
+    """What differs from the source; empty or None: nothing.
+
+    Attributes:
+        message: What the next model call is told.
+        task: Instead of the run's task.
+        call: One of the turn's calls, ``turn.index``.
+        arguments: Its arguments instead, a JSON object: the turn's calls run again.
+        result: Its result instead: no call runs again.
+        version: The number of another version of the same agent.
+    """
+
+    message: str = ""
+    task: str = ""
+    call: str = ""
+    arguments: str | None = None
+    result: str | None = None
+    version: int | None = None
+
+    def said(self) -> dict[str, Any]:
+        """Those that were made, for the journal."""
+        names = ("task", "call", "arguments", "result", "message", "version")
+        return {n: value for n in names if (value := getattr(self, n)) not in ("", None)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Where the copy ends, and which payloads differ in it."""
+
+    cut: int
+    changed: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+NO_EDITS = Edits()
+
+
+def fork_run(
+    source: Run,
+    turn: int,
+    *,
+    edits: Edits = NO_EDITS,
+    by: str = "",
+    home: Home = Home.FLEET,
+    idempotency_key: str | None = None,
+) -> UUID:
+    """Accept a run that goes on from the end of a turn of another, whatever state that is in.
+
+    Args:
+        source: Stays as it is.
+        turn: The last turn that is kept; 0: the task alone.
+        edits: What shall be different.
+        by: Who asks, for the journal.
+        home: Who may execute it.
+        idempotency_key: The same key in the same workspace gives the same run.
+
+    Returns:
+        The new run's id.
+
+    Raises:
+        TurnNotFoundError: The source has no such turn.
+        TurnOpenError: A call of the turn has no result, and none is replaced.
+        InvalidEditError: The edits contradict each other, or do not fit the call.
+        VersionNotFoundError: The agent has no such version.
+        ForkRefusedError: The turn ended the source, and nothing new is said.
+        AgentNotFoundError: The agent is stopped.
+    """
+    edits = _cleaned(edits)
+    version = find_version(source.version.agent, edits.version) if edits.version else None
+    past = past_of(source)
+    plan = _plan(source, past, turn, edits, version or source.version)
+    if edits.task:
+        plan.changed[1] = {**past.payloads[1], "task": edits.task}
+    forked = RunForked(str(source.pk), plan.cut, turn, edits.said(), by)
+    events: list[Event] = [forked]
+    if edits.message:
+        events.append(RunSteered(edits.message, by))
+    run_id = new_id()
+    parameters = (
+        run_id,
+        source.workspace_id,
+        source.pk,
+        plan.cut,
+        version.pk if version is not None else None,
+        edits.task or None,
+        json.dumps(plan.changed, ensure_ascii=False),
+        json.dumps([encode(event) for event in events], ensure_ascii=False),
+        home.value,
+        idempotency_key,
+    )
+    with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
+        cursor.execute(
+            "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
+        )
+        row: tuple[UUID, str, bool] | None = cursor.fetchone()
+    if row is None:
+        agent = source.version.agent
+        find_agent(source.workspace, agent.name, origin=agent.origin)  # raises: it is stopped
+        raise RunStateError(f"Run {source.pk} is gone.")
+    accepted, queue, is_new = row
+    if home is Home.FLEET and is_new:
+        transaction.on_commit(lambda: dispatch.ring(run_id, queue=queue))
+    return accepted
+
+
+def _cleaned(edits: Edits) -> Edits:
+    """The edits as Postgres can keep them, none contradicting another."""
+    given = [edits.arguments is not None, edits.result is not None]
+    if all(given):
+        raise InvalidEditError(
+            "Give either arguments, so that the call runs again, or a result, so that it does not."
+        )
+    if any(given) != bool(edits.call):
+        raise InvalidEditError(
+            "Replaced arguments and results belong to a call: name it, such as 2.0, "
+            "and say what it gets instead."
+        )
+    return Edits(
+        message=clean_text(edits.message).strip(),
+        task=clean_text(edits.task).strip(),
+        call=edits.call,
+        arguments=None if edits.arguments is None else clean_text(edits.arguments),
+        result=None if edits.result is None else clean_text(edits.result),
+        version=edits.version,
+    )
+
+
+def _plan(source: Run, past: Past, number: int, edits: Edits, version: AgentVersion) -> _Plan:
+    if edits.call:
+        turn = find_turn(past.journal, number)
+        if edits.call not in turn.call_ids:
+            there = ", ".join(turn.call_ids) or "none"
+            raise InvalidEditError(
+                f"Turn {number} has no call {edits.call}; its calls are: {there}."
+            )
+        if edits.arguments is not None:
+            return _other_arguments(
+                past, turn, edits, version, is_child=source.parent_id is not None
+            )
+        boundary(past.journal, number)  # refuses an open turn
+        return _other_result(past, turn, edits)
+    if is_final(past.journal, number) and not edits.message:
+        raise ForkRefusedError(
+            f"Turn {number} ended the run: say something with a message, "
+            f"or fork from turn {number - 1}."
+        )
+    return _Plan(boundary(past.journal, number))
+
+
+def _other_arguments(
+    past: Past, turn: Turn, edits: Edits, version: AgentVersion, *, is_child: bool
+) -> _Plan:
+    """Cut right after the answer, so that all its calls run again, one with other arguments."""
+    index = turn.call_ids.index(edits.call)
+    name = turn.answer.message.tool_calls[index].name
+    if name != respond.NAME:
+        offer = offer_of(definition_of(version), registry, is_child=is_child)
+        found = pipeline.read(offer.specs, name=name, arguments=edits.arguments or "")
+        if isinstance(found, Done):
+            raise InvalidEditError(" ".join(found.content.split()))
+    payload = json.loads(json.dumps(past.payloads[turn.seq]))  # a copy down to its leaves
+    payload["message"]["tool_calls"][index]["arguments"] = edits.arguments
+    return _Plan(turn.seq, {turn.seq: payload})
+
+
+def _other_result(past: Past, turn: Turn, edits: Edits) -> _Plan:
+    """Cut where the results were in: what was summarised afterwards knew the other one."""
+    seq = turn.results[edits.call].seq
+    payload = {**past.payloads[seq], "status": "ok", "content": edits.result}
+    return _Plan(turn.closed_seq or seq, {seq: payload})

@@ -1,0 +1,201 @@
+"""Bring an agent back to an earlier version: what people edit, and what its next runs get.
+
+The form shows the truth afterwards: saving it unchanged publishes the very version that was
+restored. Where that cannot be, because a tool or a team member is another one now, nothing is done
+and the refusal says what differs; ``anyway`` takes today's tools and team and publishes that.
+Runs stay with the versions they began with.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import FieldDoesNotExist
+from django.db import transaction
+from django.db.models import Field
+
+from agents.actions.publish_agent import publish_agent
+from agents.models import Agent, ToolBinding
+from agents.snapshot_diff import PartChange, compare
+from agents.versions import find_version
+from heartbit_site.base.errors import ConflictError
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agents.models import AgentVersion
+
+logger = logging.getLogger(__name__)
+
+_RETRY = {
+    "max_retries": "max_retries",
+    "base_delay_ms": "retry_base_delay_ms",
+    "max_delay_ms": "retry_max_delay_ms",
+}
+
+
+# Publishing leaves these out where they say nothing.
+_OPTIONAL = ("strong_model", "uncertain_calls", "max_run_tokens", "max_run_cost_usd")
+
+
+class RollbackRefusedError(ConflictError):
+    """The version cannot be brought back as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """What was done.
+
+    Attributes:
+        version: The current one now.
+        wanted: The number that was asked for.
+        differs: What is not as in that version, in words; empty: nothing.
+    """
+
+    version: AgentVersion
+    wanted: int
+    differs: str = ""
+
+
+@transaction.atomic
+def rollback_agent(
+    agent: Agent, number: int, *, by: str, user_id: int | None = None, anyway: bool = False
+) -> Rollback:
+    """Make version ``number`` what the agent is.
+
+    Args:
+        agent: Whose fields, tools and team are written.
+        number: Of one of its versions.
+        by: Who does it, for the log.
+        user_id: Their account, if they have one: the admin's history names them.
+        anyway: Take today's definitions where tools or team members are not as they were.
+
+    Raises:
+        VersionNotFoundError: It has no such version.
+        RollbackRefusedError: It could not be as it was, and ``anyway`` was not said.
+        ConfigurationError: What was restored cannot be published.
+    """
+    locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
+    wanted = find_version(locked, number)
+    before = locked.current_version
+    gone = [
+        *_restore_tools(locked, wanted.snapshot["tools"]),
+        *_restore_team(locked, wanted.snapshot["team"]),
+    ]
+    if gone and not anyway:
+        raise RollbackRefusedError(_refusal(wanted, " and ".join(gone)))
+    _restore_fields(locked, wanted.snapshot, before.snapshot if before is not None else {})
+    published = publish_agent(locked)
+    difference = compare(wanted.snapshot, published.snapshot)
+    if difference and not anyway:
+        changed = [*difference.tools, *difference.team]
+        said = " and ".join(_now(part) for part in changed) or difference.sentence()
+        raise RollbackRefusedError(_refusal(wanted, said))
+    _record(locked, before, wanted, published, by=by, user_id=user_id)
+    agent.refresh_from_db()
+    return Rollback(published, number, difference.sentence())
+
+
+def _restore_fields(agent: Agent, snapshot: Mapping[str, Any], today: Mapping[str, Any]) -> None:
+    """Write the snapshot's settings; what it does not know yet goes to its default."""
+    wanted = _columns(snapshot)
+    for name in (*_OPTIONAL, *{**_columns(today), **wanted}):
+        try:
+            field = Agent._meta.get_field(name)
+        except FieldDoesNotExist:
+            raise RollbackRefusedError(
+                f"A newer Heartbit wrote the versions of {agent.name} ({name}): upgrade this one."
+            ) from None
+        if isinstance(field, Field):
+            setattr(agent, name, wanted[name] if name in wanted else field.get_default())
+    agent.save()
+
+
+def _columns(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """A snapshot's settings by the agent's columns."""
+    found: dict[str, Any] = {}
+    for name, value in snapshot.items():
+        match name:
+            case "format" | "tools" | "team":
+                pass
+            case "limits":
+                found |= value
+            case "retry":
+                found |= {_RETRY.get(key, key): each for key, each in value.items()}
+            case _:
+                found[name] = value
+    return found
+
+
+def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
+    """Bind exactly these tools; others stay, switched off. What is not installed any more."""
+    wanted = {tool["name"]: tool for tool in tools}
+    agent.bindings.exclude(tool__in=wanted).update(enabled=False)
+    for name, tool in wanted.items():
+        if name in registry:
+            ToolBinding.objects.update_or_create(
+                agent=agent,
+                tool=name,
+                defaults={
+                    "enabled": True,
+                    "approval": tool.get("approval", ""),
+                    "approval_when": tool.get("approval_when"),
+                    "defaults": tool.get("defaults", {}),
+                },
+            )
+        else:
+            agent.bindings.filter(tool=name).update(enabled=False)
+    return [f"the tool {name} is not installed any more" for name in wanted if name not in registry]
+
+
+def _restore_team(agent: Agent, team: list[dict[str, Any]]) -> list[str]:
+    """Exactly these members; who is gone."""
+    names = [member["name"] for member in team]
+    members = Agent.objects.filter(
+        workspace_id=agent.workspace_id, origin=agent.origin, name__in=names
+    )
+    agent.team.set(members)
+    there = set(members.values_list("name", flat=True))
+    return [f"there is no agent {name} any more" for name in names if name not in there]
+
+
+def _now(change: PartChange) -> str:
+    return f"{change.name} is {'described' if change.definition else 'set up'} differently now"
+
+
+def _refusal(wanted: AgentVersion, why: str) -> str:
+    return (
+        f"Version {wanted.number} of {wanted.agent.name} cannot be brought back as it was: {why}. "
+        "Roll back anyway to get the rest of it with today's tools and team, as a new version."
+    )
+
+
+def _record(
+    agent: Agent,
+    before: AgentVersion | None,
+    wanted: AgentVersion,
+    published: AgentVersion,
+    *,
+    by: str,
+    user_id: int | None,
+) -> None:
+    """Say who did it: in the log, and in the admin's history when they have an account."""
+    former = f"v{before.number}" if before is not None else "unpublished"
+    sentence = f"Rolled back from {former} to v{wanted.number}"
+    if published.pk != wanted.pk:
+        sentence += f" as v{published.number}"
+    logger.info("agent %s (%s): %s by %s", agent.name, agent.workspace_id, sentence, by)
+    if user_id is not None:
+        LogEntry.objects.create(
+            user_id=user_id,
+            content_type=ContentType.objects.get_for_model(Agent),
+            object_id=str(agent.pk),
+            object_repr=str(agent)[:200],
+            action_flag=CHANGE,
+            change_message=f"{sentence} by {by}.",
+        )

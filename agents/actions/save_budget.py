@@ -1,0 +1,39 @@
+"""Save a budget; a new one knows what its period has cost so far."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.db import connection, transaction
+from django.db.models import F, Sum
+
+from agents.models import Run
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from agents.models import Budget
+
+
+@transaction.atomic
+def save_budget(budget: Budget) -> None:
+    """Write the limits; what was spent is the journal's to write, but for a new budget's beginning.
+
+    That beginning is read from the ledger; calls that end in the very moment may be missing.
+    """
+    if budget.pk:
+        budget.save(update_fields=["max_tokens", "max_usd"])
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT date_trunc(%s, clock_timestamp(), 'UTC')", (budget.period,))
+        (budget.period_start,) = cursor.fetchone()
+    entries = UsageEntry.objects.filter(workspace=budget.workspace_id, at__gte=budget.period_start)
+    if budget.agent_id is not None:
+        runs = Run.objects.filter(version__agent=budget.agent_id)
+        entries = entries.filter(run_id__in=runs.values("pk"))
+    spent = entries.aggregate(
+        tokens=Sum(F("input_tokens") + F("output_tokens")), usd=Sum("cost_usd")
+    )
+    budget.spent_tokens = spent["tokens"] or 0
+    budget.spent_usd = spent["usd"] or Decimal(0)
+    budget.save()

@@ -1,0 +1,46 @@
+"""Say what became of a call whose worker died while it ran: again, done, or leave it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import DatabaseError, connection, transaction
+
+from agents.actions.ring_run import ring_run
+from agents.choices import Outcome
+from agents.runs.refusals import refusal
+from heartbit_site.base.untrusted import clean_text
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.actions.decide_call import Decider
+    from agents.models import ToolCall
+
+
+@transaction.atomic
+def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = "") -> None:
+    """Let the run go on.
+
+    Args:
+        call: Its outcome is unknown, and its run waits for somebody to say it.
+        outcome: ``retried``: it is made again, under the same idempotency key; ``done``: it took
+            effect; ``skipped``: nobody knows, and it is left.
+        by: Who says so, and where.
+        result: For ``done``: what the model reads as the call's answer.
+
+    Raises:
+        NoLongerOpenError: Somebody was quicker, or the run has ended.
+    """
+    text = clean_text(result).strip() if outcome is Outcome.DONE else ""
+    parameters = (
+        *(call.run_id, call.call_id, outcome.value, text or None),
+        *(by.user_id, by.name, by.via),
+    )
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters)
+            ring: UUID | None = cursor.fetchone()[0]
+    except DatabaseError as error:
+        raise refusal(error) from error
+    ring_run(ring)

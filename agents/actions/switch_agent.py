@@ -1,0 +1,58 @@
+"""Stop an agent, start it, restart it.
+
+A stopped agent takes no new runs and none of its queued ones is claimed. What is at work is handed
+back when its turn is complete; what waits goes on waiting. Nothing is lost: it all goes on when the
+agent is started.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from django.db import connection, transaction
+
+from agents import dispatch
+from agents.models import Agent
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+Switch = Literal["start", "stop", "restart"]
+RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free
+
+
+def switch_agent(agent: Agent, to: Switch) -> bool:
+    """Do it, and tell the workers at once.
+
+    Restarting lets go of what is at work, to be claimed anew; of a stopped agent it is a start.
+
+    Returns:
+        Whether anything changed: a stopped agent stays stopped, a started one started.
+    """
+    if to == "stop":
+        changed = _stop(agent)
+    elif to == "start" and Agent.objects.filter(pk=agent.pk, enabled=True).exists():
+        changed = False
+    else:
+        _start(agent)
+        changed = True
+    agent.refresh_from_db(fields=["enabled", "enabled_at"])
+    return changed
+
+
+def _stop(agent: Agent) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT heartbit_stop_agent(%s)", [agent.pk])
+        (stopped,) = cursor.fetchone()
+    return bool(stopped)
+
+
+def _start(agent: Agent) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)", [agent.pk, RING]
+        )
+        runs: list[tuple[UUID, str]] = cursor.fetchall()
+    for run_id, queue in runs:
+        transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))

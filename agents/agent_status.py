@@ -1,0 +1,160 @@
+"""What an agent is doing now: its queue, its runs at work, whether its tools are what they were.
+
+``agents.metrics`` has what it has done so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+
+from agents.choices import RunStatus
+from agents.metrics import AgentOverview, agents_with_metrics
+from agents.models import Run
+from tools.registry import definition_hash, registry
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from agents.models import Agent
+    from heartbit_site.base.models import Workspace
+
+AT_WORK = 20
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTools:
+    """The tools that its runs are offered.
+
+    Attributes:
+        loaded: Offered as they were published.
+        changed: Their definition is another one now: refused to the model until the agent is
+            published again.
+        unknown: No app of this installation has them (any more).
+    """
+
+    loaded: tuple[str, ...]
+    changed: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentQueue:
+    """Its live runs, the fleet's and local ones, as orchestrator and as sub-agent.
+
+    Attributes:
+        oldest_seconds: Since the oldest queued one may start; None: none is queued and due.
+    """
+
+    name: str
+    queued: int
+    running: int
+    waiting: int
+    oldest_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingRun:
+    """One that a process holds."""
+
+    id: UUID
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatus:
+    """An agent: what it is, has done, and does.
+
+    Attributes:
+        working: Its runs at work, the newest first, at most ``AT_WORK``.
+        problem: Why its last run failed, when its state is ``error``.
+    """
+
+    overview: AgentOverview
+    tools: AgentTools
+    queue: AgentQueue
+    working: tuple[WorkingRun, ...]
+    problem: str
+
+
+def statuses(workspace: Workspace, *, name: str = "") -> list[AgentStatus]:
+    """The agents that people edit, by name; only the one of that name, if one is given."""
+    found = agents_with_metrics(workspace, name=name)
+    live = _live(workspace, name)
+    return [_status(overview, live.get(overview.agent.pk, {})) for overview in found]
+
+
+def tools_of(agent: Agent) -> AgentTools:
+    """Its published tools, compared with what is installed here."""
+    loaded, changed, unknown = [], [], []
+    snapshot = agent.current_version.snapshot if agent.current_version is not None else {}
+    for tool in snapshot.get("tools", ()):
+        spec = registry.get(tool["name"])
+        if spec is None:
+            unknown.append(tool["name"])
+        elif definition_hash(spec) != tool["hash"]:
+            changed.append(tool["name"])
+        else:
+            loaded.append(tool["name"])
+    return AgentTools(tuple(loaded), tuple(changed), tuple(unknown))
+
+
+def _status(overview: AgentOverview, live: dict[str, Any]) -> AgentStatus:
+    agent = overview.agent
+    return AgentStatus(
+        overview=overview,
+        tools=tools_of(agent),
+        queue=AgentQueue(
+            name=agent.queue,
+            queued=live.get("queued", 0),
+            running=live.get("running", 0),
+            waiting=live.get("waiting", 0),
+            oldest_seconds=_since(live.get("oldest")),
+        ),
+        working=_working(agent) if live.get("running") else (),
+        problem=_problem(agent) if overview.state == "error" else "",
+    )
+
+
+def _since(oldest: datetime | None) -> float | None:
+    """Seconds from a time; None when it is still to come."""
+    passed = (timezone.now() - oldest).total_seconds() if oldest is not None else -1.0
+    return passed if passed >= 0 else None
+
+
+def _live(workspace: Workspace, name: str) -> dict[int, dict[str, Any]]:
+    # By `finished_at`: the terminal runs are many, and an index on the others leaves them out.
+    runs = Run.objects.filter(
+        workspace=workspace, finished_at__isnull=True, version__agent__origin=""
+    )
+    runs = runs.filter(version__agent__name=name) if name else runs
+    queued = Q(status=RunStatus.QUEUED)
+    counted: Any = (
+        runs.order_by()
+        .values("version__agent")
+        .annotate(
+            queued=Count("pk", filter=queued),
+            running=Count("pk", filter=Q(status=RunStatus.RUNNING)),
+            waiting=Count("pk", filter=Q(status=RunStatus.WAITING)),
+            oldest=Min("available_at", filter=queued),
+        )
+    )
+    return {row["version__agent"]: row for row in counted}
+
+
+def _working(agent: Agent) -> tuple[WorkingRun, ...]:
+    held = Run.objects.filter(status=RunStatus.RUNNING, version__agent=agent, worker__isnull=False)
+    rows = held.order_by("-created_at").values_list("pk", "worker__name")[:AT_WORK]
+    return tuple(WorkingRun(pk, worker) for pk, worker in rows)
+
+
+def _problem(agent: Agent) -> str:
+    ended = Run.objects.filter(
+        workspace=agent.workspace_id, version__agent=agent, finished_at__isnull=False
+    )
+    error = ended.order_by("-created_at").values_list("error", flat=True).first()
+    return str(error["message"]) if error else ""

@@ -1,0 +1,135 @@
+"""Take runs that are over out of the database: as lines of text first, then for good.
+
+A unit is what leaves together: a tree of runs, or a conversation with all of its trees, because
+what was said on it is the history of whatever is said next.
+
+Usage::
+
+    units = finished_units(workspace, before, after=None, limit=500)
+    for line in lines(units): ...          # write them down, durably
+    for unit in units: forget(unit, before)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+FORMAT = 1
+FETCH = 50  # lines read at once; one holds a whole journal
+
+_TREES = "SELECT * FROM heartbit_trees_over(%s, %s, %s, %s, %s)"
+_CONVERSATIONS = "SELECT * FROM heartbit_conversations_over(%s, %s, %s, %s, %s)"
+_FIRST = ("-infinity", "00000000-0000-0000-0000-000000000000")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is archived, and deleted, together.
+
+    Attributes:
+        at: When it began; units come in this order.
+        roots: Its trees.
+        events: The length of its journals, by which a change is noticed.
+    """
+
+    at: datetime
+    id: UUID
+    is_conversation: bool
+    roots: tuple[UUID, ...]
+    runs: int
+    events: int
+
+
+def finished_units(
+    workspace: Workspace,
+    before: datetime,
+    *,
+    conversations: bool = False,
+    after: Unit | None = None,
+    limit: int,
+) -> list[Unit]:
+    """What ended, all of it, before a time; the oldest first.
+
+    Whatever a live run was forked from stays until that one has ended.
+
+    Args:
+        workspace: Whose.
+        before: When the last of its runs has to have ended.
+        conversations: Conversations, not trees that belong to none.
+        after: The last unit of the call before.
+        limit: How many.
+    """
+    at, first = (after.at, after.id) if after is not None else _FIRST
+    query = _CONVERSATIONS if conversations else _TREES
+    with connection.cursor() as cursor:
+        cursor.execute(query, [workspace.pk, before, at, first, limit])
+        rows = cursor.fetchall()
+    return [
+        Unit(at, key, conversations, tuple(roots), runs, events)
+        for at, key, roots, runs, events in rows
+    ]
+
+
+def lines(units: Sequence[Unit]) -> Iterator[str]:
+    """One JSON object a conversation and a run; runs after their parents and conversations."""
+    for thread in _conversations([unit.id for unit in units if unit.is_conversation]):
+        yield json.dumps({"format": FORMAT, "type": "conversation", "conversation": thread})
+    roots = [root for unit in units for root in unit.roots]
+    yield from tree_lines(roots)
+
+
+def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
+    """One JSON object a run, tree by tree, parents before children."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM agents_run WHERE root_id = ANY (%s) ORDER BY root_id, created_at, id",
+            [list(roots)],
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+        for begin in range(0, len(ids), FETCH):
+            cursor.execute(
+                "SELECT heartbit_archived(r) FROM agents_run r"
+                " JOIN unnest(%s::uuid[]) WITH ORDINALITY AS o(id, n) ON o.id = r.id ORDER BY o.n",
+                [ids[begin : begin + FETCH]],
+            )
+            for (line,) in cursor.fetchall():
+                yield line
+
+
+def forget(unit: Unit, before: datetime) -> bool:
+    """Delete a unit, in one short transaction; the usage ledger stays.
+
+    Returns:
+        False, and nothing is deleted, when it is not any more what was archived.
+    """
+    thread = unit.id if unit.is_conversation else None
+    with connection.cursor() as cursor:  # one statement, so a transaction by itself
+        cursor.execute(
+            "SELECT heartbit_forget(%s, %s, %s, %s, %s)",
+            [list(unit.roots), unit.runs, unit.events, before, thread],
+        )
+        (forgotten,) = cursor.fetchone()
+    return bool(forgotten)
+
+
+def _conversations(ids: Sequence[UUID]) -> list[dict[str, Any]]:
+    if not ids:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT to_jsonb(v)::text FROM agents_conversation v WHERE v.id = ANY (%s)"
+            " ORDER BY v.created_at, v.id",
+            [list(ids)],
+        )
+        return [json.loads(row[0]) for row in cursor.fetchall()]

@@ -1,0 +1,50 @@
+-- What budgets have left, and what runs used.
+
+-- Tokens spent of a budget in the period that is now; periods begin at midnight UTC.
+CREATE OR REPLACE FUNCTION heartbit_spent_tokens(b agents_budget)
+RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN b.period_start >= date_trunc(b.period, clock_timestamp(), 'UTC')
+                THEN b.spent_tokens ELSE 0 END
+$$;
+
+-- The same in US dollars.
+CREATE OR REPLACE FUNCTION heartbit_spent_usd(b agents_budget)
+RETURNS numeric LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN b.period_start >= date_trunc(b.period, clock_timestamp(), 'UTC')
+                THEN b.spent_usd ELSE 0 END
+$$;
+
+-- Count a model call against the budgets of its workspace and of its agent. They are locked after
+-- the run, by id; nothing else locks them.
+CREATE OR REPLACE FUNCTION heartbit_settle(p_run uuid, p_workspace bigint, p jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    b agents_budget;
+    v_agent bigint;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM agents_budget t WHERE t.workspace_id = p_workspace) THEN RETURN; END IF;
+    SELECT v.agent_id INTO v_agent
+    FROM agents_run r JOIN agents_agentversion v ON v.id = r.version_id WHERE r.id = p_run;
+    FOR b IN
+        SELECT t.* FROM agents_budget t
+        WHERE t.workspace_id = p_workspace AND (t.agent_id IS NULL OR t.agent_id = v_agent)
+        ORDER BY t.id FOR NO KEY UPDATE
+    LOOP
+        UPDATE agents_budget t
+        SET spent_tokens = heartbit_spent_tokens(b) + heartbit_count(p #>> '{usage,input_tokens}')
+                           + heartbit_count(p #>> '{usage,output_tokens}'),
+            spent_usd = heartbit_spent_usd(b) + CASE
+                WHEN (p ->> 'cost_usd')::numeric BETWEEN 0 AND 999999 THEN (p ->> 'cost_usd')::numeric
+                ELSE 0 END,
+            period_start = date_trunc(b.period, clock_timestamp(), 'UTC')
+        WHERE t.id = b.id;
+    END LOOP;
+END $$;
+
+-- What a run used, for whoever waits for it.
+CREATE OR REPLACE FUNCTION heartbit_usage(p_run uuid)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_build_object('tokens', coalesce(sum(u.input_tokens::bigint + u.output_tokens), 0),
+                              'cost_usd', coalesce(sum(u.cost_usd), 0)::text)
+    FROM base_usageentry u WHERE u.run_id = p_run
+$$;

@@ -1,0 +1,224 @@
+"""Budgets of workspaces and agents: what is settled is in Postgres, what is under way reserved.
+
+A call reserves first and reads the settled figures then: what another call settles in between
+counts twice for that moment, rather than not at all. The journal settles, in the transaction of the
+answer (``agents/runs/sql/budgets.sql``); only then the reservation is given back.
+
+A workspace without budgets costs one query every ten seconds and process, as its accounts do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from agents.llm.errors import BudgetSpentError, ThrottledError
+from agents.llm.wrappers.budget import Amount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from psycopg.rows import DictRow
+
+    from agents.runs.pool import Pool
+    from agents.runtime.reservations import Reservations
+
+KEEP_SECONDS = 10.0
+KEEP = 1_000
+RESERVE_SECONDS = 60.0  # a killed worker's reservation is gone after this
+RENEW_SECONDS = 20.0
+HOLD_SECONDS = 2.0  # how long a call waits here for what others have reserved
+WAIT_SECONDS = 5.0  # and how long without a worker after that, until it looks again
+_UNBOUNDED = Amount(2**62, Decimal(2**62))
+
+_IDS = """
+    SELECT coalesce(array_agg(ARRAY[id, agent_id]), '{}') AS ids FROM agents_budget
+    WHERE workspace_id = %s
+"""
+_LEFT = """
+    SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
+           w.slug AS workspace, heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd
+    FROM agents_budget b JOIN base_workspace w ON w.id = b.workspace_id
+         LEFT JOIN agents_agent a ON a.id = b.agent_id
+    WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """A budget and what was spent of it in this period.
+
+    Attributes:
+        whose: For people, such as ``workspace default``.
+        limit: None where there is none: a limit of tokens, of money, or both.
+    """
+
+    id: int
+    whose: str
+    period: str
+    max_tokens: int | None
+    max_usd: Decimal | None
+    spent: Amount
+
+    def left(self, reserved: Amount) -> Amount:
+        """What may be spent, if so much is reserved."""
+        tokens, usd = _UNBOUNDED.tokens, _UNBOUNDED.usd
+        if self.max_tokens is not None:
+            tokens = self.max_tokens - self.spent.tokens - reserved.tokens
+        if self.max_usd is not None:
+            usd = self.max_usd - self.spent.usd - reserved.usd
+        return Amount(tokens, usd)
+
+    def __str__(self) -> str:
+        limits = []
+        if self.max_tokens is not None:
+            limits.append(f"{self.spent.tokens:,} of {self.max_tokens:,} tokens")
+        if self.max_usd is not None:
+            limits.append(f"{self.spent.usd:.4f} of {self.max_usd:.4f} US dollars")
+        return f"the {self.period}'s budget of {self.whose} ({', '.join(limits)})"
+
+
+class Budgets:
+    """The budgets of all workspaces, for one process."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        reservations: Reservations,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pool = pool
+        self.reservations = reservations
+        self._clock = clock
+        self._known: OrderedDict[int, tuple[float, tuple[tuple[int, int | None], ...]]]
+        self._known = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def purse(self, workspace_id: int, agent_id: int, holder: str) -> RunPurse:
+        """The purse of one run; ``holder`` is a name that no other run has."""
+        return RunPurse(self, workspace_id, agent_id, holder)
+
+    async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
+        """The budgets that a run of the agent counts against; asks at most every ten seconds."""
+        until, rows = self._known.get(workspace_id, (0.0, ()))
+        if self._clock() >= until:
+            # First, so that one run of many asks; who comes meanwhile goes by what was known.
+            self._known[workspace_id] = (self._clock() + KEEP_SECONDS, rows)
+            found = await self._rows(_IDS, (workspace_id,))
+            rows = tuple((budget, agent) for budget, agent in found[0]["ids"])
+            self._known[workspace_id] = (self._clock() + KEEP_SECONDS, rows)
+            self._known.move_to_end(workspace_id)
+            if len(self._known) > KEEP:
+                self._known.popitem(last=False)
+        return tuple(budget for budget, agent in rows if agent in (None, agent_id))
+
+    async def balances(self, workspace_id: int, agent_id: int) -> list[Balance]:
+        """What was spent of them, as of now."""
+        rows = await self._rows(_LEFT, (workspace_id, agent_id))
+        return [_balance(row) for row in rows]
+
+    def soon(self, work: Coroutine[None, None, None]) -> None:
+        """Do something that nobody waits for."""
+        task = asyncio.create_task(work, name="budget")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _rows(self, query: str, parameters: tuple[object, ...]) -> list[DictRow]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+
+class RunPurse:
+    """The ``Purse`` of one run."""
+
+    def __init__(self, budgets: Budgets, workspace_id: int, agent_id: int, holder: str) -> None:
+        self._budgets = budgets
+        self._workspace_id = workspace_id
+        self._agent_id = agent_id
+        self._holder = holder
+        self._ids: tuple[int, ...] = ()
+        self._amount = Amount()
+
+    async def is_bounded(self) -> bool:
+        """See ``Purse.is_bounded``."""
+        return bool(await self._budgets.ids(self._workspace_id, self._agent_id))
+
+    async def reserve(self, least: Amount, most: Amount) -> Amount:
+        """See ``Purse.reserve``; waits for others a short while."""
+        loop = asyncio.get_running_loop()
+        patience = loop.time() + HOLD_SECONDS
+        self._ids = await self._budgets.ids(self._workspace_id, self._agent_id)
+        granted: Amount | None = None
+        try:
+            while (granted := await self._try(least, most)) is None:
+                if loop.time() >= patience:
+                    raise ThrottledError(
+                        "The calls under way have reserved what is left of a budget; this one "
+                        f"waits {WAIT_SECONDS:g} seconds, or raise the budget.",
+                        retry_after=WAIT_SECONDS,
+                    )
+                await asyncio.sleep(random.uniform(0.05, 0.25))  # noqa: S311  no secret
+        finally:
+            if granted is None:
+                self.release()
+        return granted
+
+    async def _try(self, least: Amount, most: Amount) -> Amount | None:
+        """Reserve what there is; None: others have it, and nothing is reserved.
+
+        Raises:
+            BudgetSpentError: There is not enough whatever others give back.
+        """
+        others = await self._put(most)
+        balances = await self._budgets.balances(self._workspace_id, self._agent_id)
+        left = most
+        for balance in balances:
+            left = left.at_most(balance.left(others.get(balance.id, Amount())))
+        if left.covers(most):
+            return most
+        if left.covers(least):
+            await self._put(left)
+            return left
+        await self._budgets.reservations.drop(self._ids, self._holder)
+        for balance in balances:
+            if not balance.left(Amount()).covers(least):
+                raise BudgetSpentError(
+                    f"Stopped because {balance} has too little left for another model call: raise "
+                    f"it under Budgets in the admin, or wait for the next {balance.period}."
+                )
+        return None
+
+    async def keep(self) -> None:
+        """See ``Purse.keep``."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            await self._put(self._amount)
+
+    async def _put(self, amount: Amount) -> dict[int, Amount]:
+        self._amount = amount
+        return await self._budgets.reservations.put(
+            self._ids, self._holder, amount, seconds=RESERVE_SECONDS
+        )
+
+    def release(self) -> None:
+        """See ``Purse.release``."""
+        if self._ids:
+            self._budgets.soon(self._budgets.reservations.drop(self._ids, self._holder))
+            self._ids = ()
+
+
+def _balance(row: DictRow) -> Balance:
+    return Balance(
+        id=row["id"],
+        whose=f"agent {row['agent']}" if row["agent"] else f"workspace {row['workspace']}",
+        period=row["period"],
+        max_tokens=row["max_tokens"],
+        max_usd=row["max_usd"],
+        spent=Amount(row["tokens"], row["usd"]),
+    )

@@ -1,0 +1,170 @@
+"""What model calls under way have reserved of budgets: in Valkey for a fleet, or in one process.
+
+One hash a budget, ``heartbit:budget:{id}``, holds for each run that is calling a model when its
+reservation lapses (by the server's clock), its tokens, and its money in billionths of a dollar. A
+killed worker's reservations lapse by themselves; living ones are renewed.
+
+While Valkey is away nobody sees others' reservations: the settled figures alone count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, Protocol
+
+from redis.exceptions import RedisError
+
+from agents.llm.wrappers.budget import Amount
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from redis.asyncio import Redis
+
+logger = logging.getLogger(__name__)
+
+TIMEOUT_SECONDS = 1.0
+LEAVE_ALONE_SECONDS = 5.0
+WARN_SECONDS = 60.0
+_NANO = Decimal(1_000_000_000)
+
+# KEYS: budgets. ARGV: the holder, seconds, tokens, nanodollars. Tokens and money of all others.
+_PUT = """
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+local held = {}
+for n, key in ipairs(KEYS) do
+  local tokens, money = 0, 0
+  local all = redis.call('HGETALL', key)
+  for i = 1, #all, 2 do
+    local until_, its_tokens, its_money = string.match(all[i + 1], '(%S+) (%S+) (%S+)')
+    if tonumber(until_) <= now then
+      redis.call('HDEL', key, all[i])
+    elseif all[i] ~= ARGV[1] then
+      tokens, money = tokens + tonumber(its_tokens), money + tonumber(its_money)
+    end
+  end
+  redis.call('HSET', key, ARGV[1],
+             string.format('%.6f %s %s', now + tonumber(ARGV[2]), ARGV[3], ARGV[4]))
+  redis.call('PEXPIRE', key, math.ceil(tonumber(ARGV[2]) * 1000) + 1000)
+  held[n] = string.format('%.0f %.0f', tokens, money)
+end
+return held
+"""
+
+
+class Reservations(Protocol):
+    """Who has reserved how much of which budget."""
+
+    async def put(
+        self, budgets: Sequence[int], holder: str, amount: Amount, *, seconds: float
+    ) -> dict[int, Amount]:
+        """Reserve, in place of what the holder had; it lapses after so many seconds.
+
+        Returns:
+            What others have reserved of each budget at this moment.
+        """
+        ...
+
+    async def drop(self, budgets: Sequence[int], holder: str) -> None:
+        """Give back what the holder had."""
+        ...
+
+
+class LocalReservations:
+    """The ``Reservations`` of one process."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """``clock`` tells the time in seconds, from any beginning."""
+        self._clock = clock
+        self._held: dict[int, dict[str, tuple[float, Amount]]] = {}
+
+    async def put(
+        self, budgets: Sequence[int], holder: str, amount: Amount, *, seconds: float
+    ) -> dict[int, Amount]:
+        """See ``Reservations.put``."""
+        now, others = self._clock(), {}
+        for budget in budgets:
+            held = self._held.get(budget, {})
+            live = {who: it for who, it in held.items() if it[0] > now and who != holder}
+            others[budget] = Amount(
+                sum(it.tokens for _, it in live.values()),
+                sum((it.usd for _, it in live.values()), Decimal(0)),
+            )
+            self._held[budget] = {**live, holder: (now + seconds, amount)}
+        return others
+
+    async def drop(self, budgets: Sequence[int], holder: str) -> None:
+        """See ``Reservations.drop``."""
+        for budget in budgets:
+            self._held.get(budget, {}).pop(holder, None)
+
+
+class ValkeyReservations:
+    """The ``Reservations`` of a fleet."""
+
+    def __init__(self, client: Redis, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take the loop's client (strings out); reservations go by the server's clock."""
+        self._client = client
+        self._clock = clock
+        self._put = client.register_script(_PUT)
+        self._away_until = 0.0
+        self._warn_again = 0.0
+
+    async def put(
+        self, budgets: Sequence[int], holder: str, amount: Amount, *, seconds: float
+    ) -> dict[int, Amount]:
+        """See ``Reservations.put``; nobody has reserved anything while Valkey is away."""
+        keys = [budget_key(budget) for budget in budgets]
+        nanos = int((amount.usd * _NANO).to_integral_value())
+        others = dict.fromkeys(budgets, Amount())
+        async with self._reached() as there:
+            if there:
+                held = await self._put(keys=keys, args=(holder, seconds, amount.tokens, nanos))
+                others = {n: _amount(said) for n, said in zip(budgets, held, strict=True)}
+        return others
+
+    async def drop(self, budgets: Sequence[int], holder: str) -> None:
+        """See ``Reservations.drop``."""
+        async with self._reached() as there:
+            if there:
+                pipeline = self._client.pipeline(transaction=False)
+                for budget in budgets:
+                    pipeline.hdel(budget_key(budget), holder)
+                await pipeline.execute()
+
+    @asynccontextmanager
+    async def _reached(self) -> AsyncIterator[bool]:
+        """Whether Valkey is worth a try; what goes wrong in it says that Valkey is away."""
+        if self._clock() < self._away_until:
+            yield False
+            return
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                yield True
+        except (RedisError, OSError) as error:  # OSError: TimeoutError is one
+            self._lost(error)
+
+    def _lost(self, error: Exception) -> None:
+        now = self._clock()
+        self._away_until = now + LEAVE_ALONE_SECONDS
+        if now >= self._warn_again:
+            self._warn_again = now + WARN_SECONDS
+            logger.warning(
+                "Valkey is away, so calls under way are not counted against budgets yet: %s",
+                str(error) or type(error).__name__,
+            )
+
+
+def budget_key(budget: int) -> str:
+    """The budget's hash in Valkey."""
+    return f"heartbit:budget:{budget}"
+
+
+def _amount(said: str) -> Amount:
+    tokens, nanos = said.split()
+    return Amount(int(tokens), int(nanos) / _NANO)

@@ -1,0 +1,1 @@
+"""An app that delivers each message again, added by ``HEARTBIT_EXTRA_APPS``."""

@@ -1,0 +1,28 @@
+"""A person who is asked what became of a call, and says what the case wants said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.actions.decide_call import Decider
+from agents.actions.settle_call import settle_call
+from agents.choices import Outcome, WaitKind
+from agents.models import ToolCall, Wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.chaos.crash_points.stage import Play
+
+ANNA = Decider("anna", "api")
+
+
+def speak(plays: Iterable[Play]) -> None:
+    """Answer what is asked now."""
+    words = {play.root: play.case.word.said for play in plays if play.case.word.said}
+    waits = Wait.objects.filter(
+        kind=WaitKind.OUTCOME, resolved_at__isnull=True, run_id__in=list(words)
+    )
+    for wait in waits:
+        call = ToolCall.objects.get(run_id=wait.run_id, call_id=wait.call_id)
+        settle_call(call, Outcome(words[wait.run_id]), by=ANNA)

@@ -1,0 +1,84 @@
+"""Writes down what each worker wrote to journals, under which token, and what was refused.
+
+One file a process: with the journals it proves who wrote what, and that nobody wrote too late.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from agents.errors import LeaseLostError
+from agents.runs import lease
+from agents.runs.lease import Lease
+from agents.runtime import process
+from tests.chaos.crashes.wrapping import wrap, wrap_plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FUNCTION = re.compile(r"heartbit_(\w+)\(")
+_LOST = "HB001"
+
+
+class Witness:
+    """Appends one line for each write."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+
+    def install(self) -> None:
+        """Look over the lease's shoulder."""
+        wrap(process, "claim", self._claim)
+        wrap(Lease, "_write", self._write)
+        wrap_plain(lease, "in_one_transaction", self._transact)
+
+    async def _claim(self, inner: Any, *args: Any, **kwargs: Any) -> Any:
+        claimed = await inner(*args, **kwargs)
+        if claimed is not None:
+            self._tell("claim", claimed.id, claimed.token, seq=claimed.last_seq)
+        return claimed
+
+    async def _write(self, inner: Any, held: Lease, query: str, parameters: Any) -> Any:
+        found = _FUNCTION.search(query)
+        what = found[1] if found else query
+        run, token = parameters[:2]
+        try:
+            row = await inner(held, query, parameters)
+        except LeaseLostError:
+            self._tell(what, run, token, accepted=False)
+            raise
+        accepted = not row.get("moved", False) and row.get("released", True)
+        self._tell(what, run, token, seq=row.get("last_seq"), accepted=bool(accepted))
+        return row
+
+    def _transact(self, inner: Any, run: Any, token: int, *args: Any) -> Any:
+        try:
+            event, row = inner(run, token, *args)
+        except Exception as error:
+            cause = error.__cause__ or error
+            if getattr(cause, "sqlstate", "") == _LOST:
+                self._tell("transact", run, token, accepted=False)
+            raise
+        self._tell("transact", run, token, seq=row["last_seq"])
+        return event, row
+
+    def _tell(
+        self, what: str, run: Any, token: int, *, seq: int | None = None, accepted: bool = True
+    ) -> None:
+        line = {
+            "at": time.time(),
+            "pid": os.getpid(),
+            "what": what,
+            "run": str(run),
+            "token": token,
+            "seq": seq,
+            "accepted": accepted,
+        }
+        with self._lock, (self._directory / f"{os.getpid()}.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")

@@ -1,0 +1,135 @@
+"""R9: a run that aborts its process each time, among runs that do no harm.
+
+It must end in quarantine, after it died alone; the others must all succeed, not much later than
+without it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.choices import TERMINAL, RunStatus
+from agents.models import Agent, Run, RunEvent, ToolBinding
+from tests.bench.figures import percentile
+from tests.chaos import report
+from tests.chaos.checker import Verdict
+from tests.chaos.couriers import SCRIPT, SHORT_SCRIPT
+from tests.chaos.load import Load
+from tests.chaos.rig import Rig, rig, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from uuid import UUID
+
+POISONER = "poisoner"
+TASK = "[[run: poison]] [[calls: abort_process {}]] [[text: never]]"
+MAX_DEATHS = 4  # the first one had made progress: the model's answer was journaled
+ALERT = "is quarantined"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How hard it gets: innocents in all and at once, and poisoned runs among them.
+
+    Attributes:
+        slower: How many times later the innocents' p95 may be; where few workers start again on a
+            busy machine it says little.
+    """
+
+    runs: int
+    at_once: int
+    poisoned: int
+    script: tuple[str, ...]
+    slower: float
+
+
+SIZES = {
+    "small": Size(10, at_once=6, poisoned=1, script=SHORT_SCRIPT, slower=30.0),
+    "full": Size(120, at_once=12, poisoned=3, script=SCRIPT, slower=2.0),
+}
+
+
+def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
+    """Poison and judge."""
+    how = SIZES[size]
+    with rig(directory, workers=2 if size == "small" else 3) as on:
+        before = _load(on, how, f"r9-before-{seed}")
+        before.finish(on.supervisor.tend)
+        load = _load(on, how, f"r9-{seed}")
+        poisoned = [_poison(on)]
+        give_up = time.monotonic() + 180
+        while (load.submit() or _alive(poisoned)) and time.monotonic() < give_up:
+            on.supervisor.tend()
+            if len(poisoned) < how.poisoned and not _alive(poisoned):
+                poisoned.append(_poison(on))
+            time.sleep(0.05)
+        deaths = on.supervisor.own_exits
+        on.supervisor.own_exits = 0
+        on.collect(load.ids)
+        log = (directory / "workers.log").read_text()
+    verdict = Verdict(kills=deaths)
+    statuses = dict(Run.objects.filter(pk__in=poisoned).values_list("pk", "status"))
+    not_quarantined = sum(status != RunStatus.QUARANTINED for status in statuses.values())
+    innocents = Run.objects.filter(pk__in=load.ids)
+    if deaths < len(poisoned):
+        verdict.invalid.append("no worker died of it")
+    calm, hurt = _p95(before.ids), _p95(load.ids)
+    say(f"p95 of the innocents {calm:.2f} s without poison, {hurt:.2f} s with it")
+    return report.row(
+        "R9",
+        runs=how.runs + len(poisoned),
+        seed=seed,
+        figure={
+            "not_quarantined": not_quarantined,
+            "deaths_a_poisoned_run": max(map(_claims, poisoned)),
+            "innocents_quarantined": innocents.filter(status=RunStatus.QUARANTINED).count(),
+            "innocents_not_succeeded": innocents.exclude(status=RunStatus.SUCCEEDED).count(),
+            "alerts_missing_or_doubled": abs(log.count(ALERT) - len(poisoned)),
+            "slower_p95_times": round(hurt / calm, 2),
+        },
+        target={"deaths_a_poisoned_run": MAX_DEATHS, "slower_p95_times": how.slower},
+        verdict=verdict,
+        also={"shared_workers_died": deaths},
+    )
+
+
+def _load(on: Rig, how: Size, name: str) -> Load:
+    return Load(
+        on.workspace,
+        name,
+        on.effects.url,
+        runs=how.runs,
+        at_once=how.at_once,
+        script=tuple(letters.replace("R", "T") for letters in how.script),
+    )
+
+
+def _poison(on: Rig) -> UUID:
+    agent, created = Agent.objects.get_or_create(
+        workspace=on.workspace,
+        name=POISONER,
+        defaults={"system_prompt": "You break things.", "model": "openai:chaos", "queue": on.queue},
+    )
+    if created:
+        ToolBinding.objects.create(agent=agent, tool="abort_process")
+        publish_agent(agent)
+    return start_run(on.workspace, TASK, agent=POISONER)
+
+
+def _alive(runs: list[UUID]) -> bool:
+    return Run.objects.filter(pk__in=runs).exclude(status__in=TERMINAL).exists()
+
+
+def _claims(run_id: UUID) -> int:
+    """How often it was begun; each time it took its process along."""
+    return RunEvent.objects.filter(run_id=run_id, type="run.started").count()
+
+
+def _p95(ids: list[UUID]) -> float:
+    rows = Run.objects.filter(pk__in=ids, finished_at__isnull=False)
+    spans = rows.values_list("created_at", "finished_at")
+    return percentile([(end - begin).total_seconds() for begin, end in spans], 0.95)

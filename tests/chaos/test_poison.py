@@ -1,0 +1,19 @@
+"""A small R9 with every run of the tests; ``make chaos ONLY=R9`` is the large one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chaos import poison, report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.chaos
+@pytest.mark.usefixtures("database")
+def test_a_run_that_aborts_its_process_is_quarantined_and_no_other(tmp_path: Path) -> None:
+    row = poison.play("small", seed=1, directory=tmp_path)
+    assert row["pass"], report.table([row])

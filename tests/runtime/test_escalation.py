@@ -1,0 +1,104 @@
+"""A stronger model takes over once two answers in a row did not do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agents.choices import RunStatus
+from agents.events import Recorded, decode
+from agents.loop.state import RunState
+from agents.models import Agent, Run
+from heartbit_site.base import orm
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Studio
+
+Create = Callable[..., Agent]
+
+WEAK, STRONG = "openai:weak", "openai:strong"
+WRONG = 'calculate {"nope": 1}'
+SUM = 'calculate {"expression": "1+1"}'
+
+
+async def models(studio: Studio, run: Run) -> list[str]:
+    """Who answered, turn by turn."""
+    events = await studio.events(run)
+    return [event.payload["model"] for event in events if event.type == "model.answered"]
+
+
+async def test_given_two_turns_of_invalid_calls_then_the_strong_model_goes_on_to_the_end(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
+    task = f"[[calls: {WRONG}]] [[then: no_such_tool {{}}]] [[then: {SUM}]] [[text: Two.]]"
+    run = await studio.run(task, model="")
+    assert run.output == "Two."
+    assert await models(studio, run) == [WEAK, WEAK, STRONG, STRONG]
+    entries = await orm.in_thread(
+        lambda: list(UsageEntry.objects.filter(run_id=run.pk).order_by("turn"))
+    )
+    assert [entry.model for entry in entries] == [WEAK, WEAK, STRONG, STRONG]
+
+
+async def test_given_a_journal_that_is_folded_again_then_the_same_is_decided(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
+    task = f"[[calls: {WRONG}]] [[then: {WRONG}]] [[text: Done.]]"
+    run = await studio.run(task, model="")
+    state, escalated = RunState(), []
+    for event in await studio.events(run):
+        state.fold(Recorded(event.seq, event.at, decode(event.type, event.payload)))
+        if event.type == "tool.finished":
+            escalated.append(state.escalated)
+    assert escalated == [False, True]
+    assert (await models(studio, run))[-1] == STRONG
+
+
+async def test_given_a_good_answer_between_then_the_own_model_stays(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
+    task = f"[[calls: {WRONG}]] [[then: {SUM}]] [[then: {WRONG}, {SUM}]] [[text: Done.]]"
+    run = await studio.run(task, model="")
+    assert await models(studio, run) == [WEAK] * 4
+
+
+async def test_given_an_answer_of_a_wrong_form_then_the_strong_one_is_asked_for_it(
+    studio: Studio, agent: Create
+) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    await orm.in_thread(lambda: agent(response_schema=schema, strong_model=STRONG, model=WEAK))
+    run = await studio.run("[[text: No JSON at all.]]", model="")
+    assert await models(studio, run) == [WEAK, WEAK, STRONG, STRONG]
+    assert (run.error or {})["kind"] == "output"
+
+
+async def test_given_empty_answers_then_the_run_goes_on_until_the_strong_one_is_silent_too(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(strong_model=STRONG, model=WEAK))
+    run = await studio.run("[[text: ]]", model="")
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "")
+    assert await models(studio, run) == [WEAK, WEAK, STRONG]
+
+
+async def test_given_no_strong_model_then_an_empty_answer_ends_the_run_as_ever(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(model=WEAK))
+    run = await studio.run("[[text: ]]", model="")
+    assert (run.status, await models(studio, run)) == (RunStatus.SUCCEEDED, [WEAK])
+
+
+async def test_given_a_strong_model_without_a_key_then_the_own_one_stays(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(
+        lambda: agent(tools=("calculate",), strong_model="mistral:large", model=WEAK)
+    )
+    task = f"[[calls: {WRONG}]] [[then: {WRONG}]] [[text: Done.]]"
+    run = await studio.run(task, model="")
+    assert (run.output, (await models(studio, run))[-1]) == ("Done.", WEAK)
