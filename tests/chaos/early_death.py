@@ -42,7 +42,7 @@ class Size:
     Attributes:
         deaths: Runs, each of which kills the worker that claims it first.
         workers: Processes, each with one slot.
-        patience: Seconds without an ended run after which those left are lost.
+        patience: Seconds without a death or an end after which those left are lost.
     """
 
     deaths: int
@@ -95,15 +95,17 @@ def _perform(on: CrashRig, how: Size, *, name: str) -> None:
     for number in range(how.deaths):
         stage.start(on.workspace, Case(Boundary.CLAIMED, next(effects), 1), f"{name}-{number}")
     runs = Run.objects.filter(workspace=on.workspace)
-    ended, changed = 0, time.monotonic()
+    on.sweeper.ready()  # all others are too short of life to find anybody dead
+    seen, changed = 0, time.monotonic()
+    ended = 0
     while ended < how.deaths and time.monotonic() < changed + how.patience:
         on.brood.tend()
-        now_ended = runs.filter(status__in=TERMINAL).count()
-        if now_ended > ended:
+        ended = runs.filter(status__in=TERMINAL).count()
+        if ended + on.brood.births > seen:
             changed = time.monotonic()
-            if now_ended // 50 > ended // 50:
-                say(f"{now_ended} runs ended, {on.brood.births} workers born")
-        ended = now_ended
+            if (ended + on.brood.births) // 100 > seen // 100:
+                say(f"{on.brood.births} workers born, {ended} runs ended")
+        seen = ended + on.brood.births
         time.sleep(0.05)
 
 

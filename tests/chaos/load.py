@@ -75,12 +75,15 @@ class Load:
         return len(self.ids) - ended
 
     def finish(self, between: Callable[[], object] = lambda: None) -> None:
-        """Submit the rest and wait, for two leases and half a minute, until all have ended.
+        """Submit the rest and wait until all have ended, or none has for two leases and a while.
 
         Args:
             between: Called before each look, for example a supervisor's ``tend``.
         """
-        quiet = time.monotonic() + 2 * settings.HEARTBIT_LEASE_SECONDS + 30
-        while self.submit() and time.monotonic() < quiet:
+        quiet = 2 * settings.HEARTBIT_LEASE_SECONDS + 30
+        until, seen = time.monotonic() + quiet, (0, 0)
+        while (unfinished := self.submit()) and time.monotonic() < until:
+            if seen != (seen := (unfinished, len(self.ids))):
+                until = time.monotonic() + quiet
             between()
             time.sleep(0.1)

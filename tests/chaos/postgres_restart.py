@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from tests.chaos import report
 from tests.chaos.checker import judge
 from tests.chaos.clients import ApiClient
 from tests.chaos.couriers import COURIER, SHORT_SCRIPT, task
+from tests.chaos.decider import Decider
 from tests.chaos.insistence import Clients, Wish
 from tests.chaos.postgres_server import stopped
 from tests.chaos.records import Kill
@@ -89,7 +92,9 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         wishes = clients.wishes()
         broken = list(_broken(wishes, api, on))
         accepted = [wish.run for wish in wishes if wish.run is not None]
-        _finish(on, accepted)
+        # Asked what became of a call whose end could not be written, a person looks and says it.
+        with Decider(on.workspace, seed=seed, journal=on.decisions):
+            _finish(on, accepted)
         left = on.collect(accepted)
         kills = [kill for outage in outages for kill in _kills(left.runs, outage)]
         left = on.collect(accepted, kills=kills)
@@ -158,14 +163,18 @@ def _finish(on: Rig, ids: Sequence[UUID]) -> None:
         time.sleep(0.2)
 
 
-def _broken(wishes: Iterable[Wish], api: ApiClient, on: Rig) -> Iterable[str]:
+def _broken(wishes: Sequence[Wish], api: ApiClient, on: Rig) -> Iterable[str]:
     """Where a key is not about one and the same run."""
-    for wish in wishes:
-        found = Run.objects.filter(workspace=on.workspace, idempotency_key=wish.key)
-        ids = set(found.values_list("pk", flat=True))
-        again = api.start(wish.task, COURIER, key=wish.key).run
-        if len({*ids, again, wish.run}) != 1:
-            yield f"the key {wish.key} gave {wish.run}, then {again}; there are {len(ids)} runs"
+    made: dict[str, set[UUID]] = defaultdict(set)
+    runs = Run.objects.filter(workspace=on.workspace)
+    for key, run_id in runs.values_list("idempotency_key", "pk"):
+        made[key or ""].add(run_id)
+    with ThreadPoolExecutor(8) as clients:
+        said = clients.map(lambda wish: api.start(wish.task, COURIER, key=wish.key).run, wishes)
+        for wish, again in zip(wishes, said, strict=True):
+            ids = made[wish.key]
+            if len({*ids, again, wish.run}) != 1:
+                yield f"the key {wish.key} gave {wish.run}, then {again}; it has {len(ids)} runs"
 
 
 def _kills(runs: Iterable[records.Run], outage: Outage) -> list[Kill]:

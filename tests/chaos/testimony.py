@@ -31,6 +31,7 @@ class Write:
         what: The journal's function, or ``claim``.
         token: What it named; for a claim, what it got.
         seq: Where the journal ended after it; None when it was refused, or appended nothing.
+        accepted: None when the writer was stopped before it knew.
     """
 
     at: float
@@ -39,7 +40,7 @@ class Write:
     run: str
     token: int
     seq: int | None
-    accepted: bool
+    accepted: bool | None
 
 
 def read(directory: Path) -> tuple[Write, ...]:
@@ -66,6 +67,8 @@ def stale(writes: Iterable[Write]) -> tuple[list[Write], list[Write]]:
             if write.what == "claim":
                 continue
             later = [claim for claim in claims if claim.token > write.token]
+            if write.accepted is None:
+                continue  # the journal's places tell: see ``unexplained``
             if not write.accepted:
                 if any(claim.at <= write.at for claim in later):
                     refused.append(write)
@@ -82,22 +85,27 @@ def _is_behind(write: Write, later: Sequence[Write]) -> bool:
 
 
 def unexplained(runs: Iterable[Run], writes: Iterable[Write]) -> list[str]:
-    """Events that no accepted write of a worker accounts for: the witnesses missed something."""
-    ends: dict[str, set[int]] = defaultdict(set)
+    """Events that no write under the token of their time accounts for."""
+    of_run: dict[str, list[Write]] = defaultdict(list)
     for write in writes:
-        if write.accepted and write.seq is not None:
-            ends[write.run].add(write.seq)
-    missed = []
-    for run in runs:
-        own = [event.seq for event in run.events if event.type not in _OTHERS]
-        # A write may append several: each event is its own write's last or right before one.
-        missed += [
-            f"{run.name}: nobody saw who wrote event {seq}"
-            for seq in own
-            if not any(seq <= end <= seq + _MOST_EVENTS for end in ends[run.id])
-        ]
-    return missed
+        of_run[write.run].append(write)
+    return [
+        f"{run.name}: nobody who may have has written event {event.seq}"
+        for run in runs
+        for event in run.events
+        if event.type not in _OTHERS and not _explained(event.seq, of_run[run.id])
+    ]
 
 
-#: A write appends that many events at the most, less one.
-_MOST_EVENTS = 2
+def _explained(seq: int, writes: Sequence[Write]) -> bool:
+    # A write may append an answer with its ending, so an event is its last or right before it.
+    if any(write.accepted and write.seq in (seq, seq + 1) for write in writes):
+        return True
+    claims = [write for write in writes if write.what == "claim" and write.seq is not None]
+    before = [claim.token for claim in claims if claim.seq is not None and claim.seq < seq]
+    after = [claim.token for claim in claims if claim.seq is not None and claim.seq > seq]
+    first, last = max(before, default=0), min(after, default=_NO_END)
+    return any(write.accepted is None and first <= write.token < last for write in writes)
+
+
+_NO_END = 1 << 62

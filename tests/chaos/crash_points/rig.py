@@ -30,11 +30,14 @@ class CrashRig:
 
     Attributes:
         directory: Where ledgers, logs and the files of deaths stay.
+        brood: Workers with one slot each, which die as their runs' plans say.
+        sweeper: A worker without any run, so that somebody lives.
     """
 
     directory: Path
     workspace: Workspace
     brood: Brood
+    sweeper: Brood
 
     def deaths(self) -> dict[str, list[float]]:
         """When the workers of each run died, by run id."""
@@ -74,4 +77,5 @@ def crash_rig(directory: Path, *, workers: int) -> Iterator[CrashRig]:
         }
         workspace = stage.workspace_of_subjects(queue)
         with Nursery(environment, log=directory / "workers.log") as nursery:
-            yield CrashRig(directory, workspace, Brood(nursery, queue, count=workers))
+            brood = Brood(nursery, queue, count=workers)
+            yield CrashRig(directory, workspace, brood, Brood(nursery, f"{queue}-no", count=1))

@@ -35,18 +35,18 @@ HELPER = "helper"
 _POLICIES = ("tell", "ask", "retry")
 
 
-def workspace_of_subjects(queue: str) -> Workspace:
+def workspace_of_subjects(queue: str, *, slug: str = "") -> Workspace:
     """For each policy about doubt an agent with every tool, and a chief who has it in the team."""
     registry.discover([agent_tools])
-    workspace = Workspace.objects.create(slug=queue, name=queue)
-    helper = _agent(workspace, HELPER, queue)
+    workspace = Workspace.objects.create(slug=slug or queue, name=slug or queue)
+    helper = add_agent(workspace, HELPER, queue)
     for policy in _POLICIES:
-        subject = _agent(workspace, policy, queue, policy=policy, team=[helper], armed=True)
-        _agent(workspace, f"chief-{policy}", queue, team=[subject])
+        subject = add_agent(workspace, policy, queue, policy=policy, team=[helper], armed=True)
+        add_agent(workspace, f"chief-{policy}", queue, team=[subject])
     return workspace
 
 
-def _agent(
+def add_agent(
     workspace: Workspace,
     name: str,
     queue: str,
@@ -55,6 +55,7 @@ def _agent(
     team: Sequence[Agent] = (),
     armed: bool = False,
 ) -> Agent:
+    """Publish one; an armed one has a tool of each class."""
     agent = Agent.objects.create(
         workspace=workspace,
         name=name,

@@ -20,13 +20,13 @@ _SECONDS = 30
 
 async def _tell_the_server(context: ToolContext, kind: str, op: str, seconds: float) -> str:
     """Have the effect, then take a while; say when somebody says that it is over."""
-    response = await context.http.post(
-        f"{os.environ['CHAOS_EFFECTS_URL']}/{kind}",
-        json={"op": op},
-        headers={"idempotency-key": context.idempotency_key},
-    )
-    response.raise_for_status()
     try:
+        response = await context.http.post(
+            f"{os.environ['CHAOS_EFFECTS_URL']}/{kind}",
+            json={"op": op},
+            headers={"idempotency-key": context.idempotency_key},
+        )
+        response.raise_for_status()
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:
         _was_told(op)

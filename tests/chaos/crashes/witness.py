@@ -53,6 +53,9 @@ class Witness:
         except LeaseLostError:
             self._tell(what, run, token, accepted=False)
             raise
+        except BaseException:  # stopped while the answer was on its way: nobody knows
+            self._tell(what, run, token, accepted=None)
+            raise
         accepted = not row.get("moved", False) and row.get("released", True)
         self._tell(what, run, token, seq=row.get("last_seq"), accepted=bool(accepted))
         return row
@@ -61,15 +64,20 @@ class Witness:
         try:
             event, row = inner(run, token, *args)
         except Exception as error:
-            cause = error.__cause__ or error
-            if getattr(cause, "sqlstate", "") == _LOST:
-                self._tell("transact", run, token, accepted=False)
+            lost = getattr(error.__cause__ or error, "sqlstate", "") == _LOST
+            self._tell("transact", run, token, accepted=False if lost else None)
             raise
         self._tell("transact", run, token, seq=row["last_seq"])
         return event, row
 
     def _tell(
-        self, what: str, run: Any, token: int, *, seq: int | None = None, accepted: bool = True
+        self,
+        what: str,
+        run: Any,
+        token: int,
+        *,
+        seq: int | None = None,
+        accepted: bool | None = True,
     ) -> None:
         line = {
             "at": time.time(),

@@ -206,11 +206,17 @@ def stage(directory: Path) -> Iterator[Stage]:
             "CHAOS_EFFECTS_URL": effects.url,
             "HEARTBIT_EXTRA_APPS": agent_tools.__package__ or "",
             "HEARTBIT_LEASE_SECONDS": str(LEASE_SECONDS),
+            # Each fault is looked at for itself; together they would hold every run.
+            "HEARTBIT_BREAKER_FAILURES": "0",
             "HEARTBIT_HTTP_ALLOW": ",".join(url.partition("//")[2] for url in urls),
         }
         allow = environment["HEARTBIT_HTTP_ALLOW"]
         registry.discover([agent_tools])
-        changed = override_settings(HEARTBIT_HTTP_ALLOW=allow, HEARTBIT_LEASE_SECONDS=LEASE_SECONDS)
+        changed = override_settings(
+            HEARTBIT_HTTP_ALLOW=allow,
+            HEARTBIT_LEASE_SECONDS=LEASE_SECONDS,
+            HEARTBIT_BREAKER_FAILURES=0,
+        )
         with mock.patch.dict(os.environ, environment), changed:
             yield Stage(places, ledger, effects_ledger, environment)
 
