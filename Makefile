@@ -37,8 +37,8 @@ format: $(STAMP) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-chaos: $(STAMP) ## Kill workers under load and count what is lost; ONLY=R1 for one scenario
-	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only $(ONLY)) $(ARGS)
+chaos: $(STAMP) ## Break things under load and count what is lost; ONLY=R1,R3 for some, SIZE=small
+	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only $(ONLY)) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
 bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
 	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -6,10 +6,13 @@ delayed or revoked by Celery (docs/decisions/0002).
 
 from __future__ import annotations
 
+import logging
 import os
+from typing import Any
 
 from celery import Celery
 from django.conf import settings
+from kombu import Connection
 
 from heartbit_site import broker
 from heartbit_site.base import queues
@@ -19,7 +22,25 @@ from scheduling.beat import BEAT_SCHEDULE
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
 broker.install()
 
+# How long anybody waits for a broker that does not answer. A worker waits for messages without it.
+SOCKET_SECONDS = 1.0
+
+#: The longest pause of a worker between two looks for a broker that is away. Its own would grow to
+#: half a minute, for which it would be deaf after a long outage.
+LOOK_SECONDS = 3.0
+
+
+class PatientConnection(Connection):
+    """A worker's connection, which is looked for at a steady pace."""
+
+    def ensure_connection(self, *args: Any, **options: Any) -> Any:
+        """See kombu; ``max_retries`` and the callbacks are the caller's."""
+        pace = {"interval_start": 1, "interval_step": 1, "interval_max": LOOK_SECONDS}
+        return super().ensure_connection(*args, **(pace | options))
+
+
 app = Celery("heartbit", set_as_current=True)
+app.amqp.Connection = PatientConnection
 app.conf.update(
     broker_url=celery_broker(settings.REDIS_URL),
     result_backend=celery_broker(settings.REDIS_URL),
@@ -29,7 +50,13 @@ app.conf.update(
         "visibility_timeout": 600,
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
+        "socket_timeout": SOCKET_SECONDS,
+        "socket_connect_timeout": SOCKET_SECONDS,
+        "max_retries": 0,  # to connect for a message; a worker's own connection retries for ever
     },
+    redis_socket_timeout=SOCKET_SECONDS,
+    redis_socket_connect_timeout=SOCKET_SECONDS,
+    result_backend_transport_options={"retry_policy": {"max_retries": 1}},  # chords are nudges
     accept_content=["json"],
     task_serializer="json",
     result_serializer="json",
@@ -57,5 +84,8 @@ app.conf.update(
     beat_cron_starting_deadline=600,
 )
 
+# A nudge's arrival and end are two lines that say nothing: a run's journal tells what became of it.
+for chatty in ("celery.worker.strategy", "celery.app.trace"):
+    logging.getLogger(chatty).setLevel(logging.WARNING)
 
 app.steps["worker"].add("heartbit_site.worker:RunHost")

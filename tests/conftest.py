@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import certifi
 import pytest
 from django.db import connections
 
@@ -13,12 +15,26 @@ from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.bootstrap import prepare
+from tests.environment import STATE
 from tests.fleet import WireServer, Worker
+from tests.prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_django import DjangoDbBlocker
+
+
+def pytest_configure() -> None:
+    """One authority instead of certifi's hundred and more.
+
+    Every model client and every process of a test reads them all, which takes 20 ms each time;
+    whom these tests talk to has no certificate, or brings its own authority.
+    """
+    first, end, _ = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----\n")
+    authority = STATE / "authority.pem"
+    authority.write_text(first + end)
+    os.environ["SSL_CERT_FILE"] = str(authority)
 
 
 @pytest.fixture(scope="session")
@@ -60,3 +76,11 @@ def worker(database: None, wire_server: WireServer) -> Iterator[Worker]:
     """A fleet worker that serves the default queues."""
     with Worker() as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def prepared(database: None, wire_server: WireServer) -> Iterator[Prepared]:
+    """Runs commands with the fake provider as their model, without what starting Python takes."""
+    processes = Prepared()
+    yield processes
+    processes.close()

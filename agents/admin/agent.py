@@ -83,7 +83,7 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
         """With how many runs each has."""
         versions = super().get_queryset(request).select_related("agent")
-        return versions.annotate(run_count=Count("runs"))
+        return versions.annotate(run_count=Count("runs")).order_by("-number")
 
 
 class PublishRefusedError(Exception):

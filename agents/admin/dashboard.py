@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 
 from agents.admin import queries, words
 from agents.choices import RunStatus
@@ -63,7 +64,7 @@ class Dashboard:
     cost: str
     calls: int
     quarantined: int
-    problems: tuple[str, ...]
+    problems: list[SafeString]
     fleet: FleetTable | None
     rows: list[Row]
 
@@ -93,13 +94,23 @@ def read(*, sees_fleet: bool) -> Dashboard:
         cost=words.cost(spent),
         calls=spent.calls,
         quarantined=queries.quarantined().count(),
-        problems=fleet.now.problems if fleet is not None else (),
+        problems=[_with_code(one) for one in fleet.now.problems] if fleet is not None else [],
         fleet=fleet,
         rows=[
             Row(run, words.run_pill(run.status), words.lasted(run), words.clock(run.created_at))
             for run in queries.last_runs(LAST_RUNS)
         ],
     )
+
+
+def _with_code(sentence: str) -> SafeString:
+    """A sentence with what stands between backquotes as code."""
+    parts = enumerate(sentence.split("`"))
+    return format_html_join("", "{}", ((_part(text, is_code=n % 2 == 1),) for n, text in parts))
+
+
+def _part(text: str, *, is_code: bool) -> SafeString | str:
+    return format_html("<code>{}</code>", text) if is_code else text
 
 
 def _table(fleet: Fleet) -> FleetTable:

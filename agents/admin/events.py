@@ -80,10 +80,6 @@ def _say_run(event: events.Event) -> Said | None:
     match event:
         case events.RunCreated(task=task, agent=agent):
             return Said(f"Accepted for {agent}", task, "add_circle")
-        case events.RunForked(turn=turn, edits=edits, by=by):
-            title = f"{visible(by) or 'Somebody'} forked it after turn {turn}"
-            text = "" if not edits else readable_json(edits)
-            return Said(title, text, "call_split", "primary", "all above is the other run's")
         case events.RunStarted(worker=worker, model=model):
             return Said(f"{worker} took it", icon="play_circle", tone="info", note=model)
         case events.RunRequeued(reason=reason):
@@ -135,6 +131,10 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
 
 def _say_model(event: events.Event) -> Said:
     match event:
+        case events.RunForked(turn=turn, edits=edits, by=by):
+            title = f"{visible(by) or 'Somebody'} forked it after turn {turn}"
+            text = "" if not edits else readable_json(edits)
+            return Said(title, text, "call_split", "primary", "all above is the other run's")
         case events.ModelDelayed(turn=turn, reason=reason):
             title = f"Turn {turn}: the model is asked again in {_pause(event.delay_seconds)}"
             return Said(title, reason, "hourglass_top", "warning")

@@ -104,9 +104,8 @@ class AgentSwitches:
         if found is None:
             return "-"
         lines = format_html_join("", "<span>{}</span>", ((line,) for line in _lines(found)))
-        return format_html(
-            '<span class="hb-two">{}{}</span>', words.agent_pill(found.overview.state), lines
-        )
+        state = words.agent_pill(found.overview.state)
+        return format_html('<p>{}</p><span class="hb-two">{}</span>', state, lines)
 
 
 def _lines(found: AgentStatus) -> list[str]:

@@ -69,7 +69,7 @@ class TravelPages:
                     messages.success(request, f"Forked after turn {number}: this is the new run.")
                     return redirect("admin:agents_run_change", made)
             else:
-                problem = " ".join(sentence for each in form.errors.values() for sentence in each)
+                problem = " ".join(str(said) for each in form.errors.values() for said in each)
         calls = page.calls if page is not None else []
         context = {
             **self.admin_site.each_context(request),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -16,7 +17,7 @@ from agents.models import Agent, AgentVersion
 from agents.versions import VersionNotFoundError, difference, pair, versions_of
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.visible_text import readable_json
+from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from agents.snapshot_diff import FieldChange, SnapshotDiff
+
+
+SHORT = 60  # characters of JSON that stand on one line
 
 
 @admin.register(AgentVersion)
@@ -138,7 +142,12 @@ def _row(prefix: str, change: FieldChange) -> tuple[str, str, str]:
 
 
 def _value(value: Any) -> str:
-    return "-" if value is None else value if isinstance(value, str) else readable_json(value)
+    if value in ("", None, [], {}):
+        return "-"
+    if isinstance(value, str):
+        return value
+    line = json.dumps(value, ensure_ascii=False)
+    return visible(line) if len(line) <= SHORT else readable_json(value)
 
 
 def _kind(line: str) -> str:

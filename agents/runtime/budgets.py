@@ -36,10 +36,7 @@ HOLD_SECONDS = 2.0  # how long a call waits here for what others have reserved
 WAIT_SECONDS = 5.0  # and how long without a worker after that, until it looks again
 _UNBOUNDED = Amount(2**62, Decimal(2**62))
 
-_IDS = """
-    SELECT coalesce(array_agg(ARRAY[id, agent_id]), '{}') AS ids FROM agents_budget
-    WHERE workspace_id = %s
-"""
+_IDS = "SELECT id, agent_id FROM agents_budget WHERE workspace_id = %s"
 _LEFT = """
     SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
            w.slug AS workspace, heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd
@@ -47,6 +44,9 @@ _LEFT = """
          LEFT JOIN agents_agent a ON a.id = b.agent_id
     WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
 """
+
+
+_Ids = tuple[tuple[int, int | None], ...]  # of a workspace's budgets, each with its agent's
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,14 @@ class Balance:
         return f"the {self.period}'s budget of {self.whose} ({', '.join(limits)})"
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was read, and until when (in the clock's seconds) it is believed."""
+
+    ids: _Ids
+    until: float
+
+
 class Budgets:
     """The budgets of all workspaces, for one process."""
 
@@ -96,8 +104,8 @@ class Budgets:
         self._pool = pool
         self.reservations = reservations
         self._clock = clock
-        self._known: OrderedDict[int, tuple[float, tuple[tuple[int, int | None], ...]]]
-        self._known = OrderedDict()
+        self._known: OrderedDict[int, _Known] = OrderedDict()
+        self._reading: dict[int, asyncio.Task[_Ids]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def purse(self, workspace_id: int, agent_id: int, holder: str) -> RunPurse:
@@ -106,17 +114,36 @@ class Budgets:
 
     async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
         """The budgets that a run of the agent counts against; asks at most every ten seconds."""
-        until, rows = self._known.get(workspace_id, (0.0, ()))
-        if self._clock() >= until:
-            # First, so that one run of many asks; who comes meanwhile goes by what was known.
-            self._known[workspace_id] = (self._clock() + KEEP_SECONDS, rows)
-            found = await self._rows(_IDS, (workspace_id,))
-            rows = tuple((budget, agent) for budget, agent in found[0]["ids"])
-            self._known[workspace_id] = (self._clock() + KEEP_SECONDS, rows)
-            self._known.move_to_end(workspace_id)
-            if len(self._known) > KEEP:
-                self._known.popitem(last=False)
-        return tuple(budget for budget, agent in rows if agent in (None, agent_id))
+        known = self.known(workspace_id, agent_id)
+        if known is not None:
+            return known
+        reading = self._reading.get(workspace_id)
+        if reading is None:
+            reading = asyncio.create_task(self._read(workspace_id), name="budgets")
+            reading.add_done_callback(lambda task: self._learn(workspace_id, task))
+            self._reading[workspace_id] = reading
+        # A run that is cancelled leaves it to the others.
+        return _of(await asyncio.shield(reading), agent_id)
+
+    def known(self, workspace_id: int, agent_id: int) -> tuple[int, ...] | None:
+        """The same without asking; None when that has to be done."""
+        known = self._known.get(workspace_id)
+        if known is None or self._clock() >= known.until:
+            return None
+        return _of(known.ids, agent_id)
+
+    async def _read(self, workspace_id: int) -> _Ids:
+        rows = await self._rows(_IDS, (workspace_id,))
+        return tuple((row["id"], row["agent_id"]) for row in rows)
+
+    def _learn(self, workspace_id: int, task: asyncio.Task[_Ids]) -> None:
+        del self._reading[workspace_id]
+        if task.cancelled() or task.exception() is not None:  # asked, so that it is not logged
+            return
+        self._known[workspace_id] = _Known(task.result(), self._clock() + KEEP_SECONDS)
+        self._known.move_to_end(workspace_id)
+        if len(self._known) > KEEP:
+            self._known.popitem(last=False)
 
     async def balances(self, workspace_id: int, agent_id: int) -> list[Balance]:
         """What was spent of them, as of now."""
@@ -144,6 +171,10 @@ class RunPurse:
         self._holder = holder
         self._ids: tuple[int, ...] = ()
         self._amount = Amount()
+
+    def is_free(self) -> bool:
+        """See ``Purse.is_free``."""
+        return self._budgets.known(self._workspace_id, self._agent_id) == ()
 
     async def is_bounded(self) -> bool:
         """See ``Purse.is_bounded``."""
@@ -211,6 +242,10 @@ class RunPurse:
         if self._ids:
             self._budgets.soon(self._budgets.reservations.drop(self._ids, self._holder))
             self._ids = ()
+
+
+def _of(ids: _Ids, agent_id: int) -> tuple[int, ...]:
+    return tuple(budget for budget, agent in ids if agent in (None, agent_id))
 
 
 def _balance(row: DictRow) -> Balance:

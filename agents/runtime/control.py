@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 LOCK_CLASS = 7702  # the first half of every worker lock's key; the second is the heartbeat row's id
 CHANNEL = "heartbit"
 RETRY_SECONDS = 0.5
+HURRY_SECONDS = 0.2  # from a notice to the beat that heeds it: many come at once
 
 
 class Control:
@@ -167,6 +168,7 @@ class Control:
             while True:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._hurry.wait(), self._lease_seconds / 3)
+                    await asyncio.sleep(HURRY_SECONDS)
                 self._hurry.clear()
                 try:
                     async with asyncio.timeout(self._lease_seconds / 3):

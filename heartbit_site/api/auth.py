@@ -9,6 +9,7 @@ from ninja.security.base import AuthBase
 from heartbit_site.api.errors import ForbiddenError, UnauthorizedError
 from heartbit_site.base import orm
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
+from heartbit_site.base.models.api_key import OPERATORS_SCOPE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -46,10 +47,31 @@ class ApiKeyAuth(AuthBase):
         return key
 
 
+class OperatorAuth(ApiKeyAuth):
+    """The same, for what concerns the installation and not one workspace."""
+
+    async def __call__(self, request: HttpRequest) -> ApiKey:
+        """The key.
+
+        Raises:
+            UnauthorizedError: There is none, or it opens nothing (any more).
+            ForbiddenError: It does not have the scope, or belongs to somebody who is no superuser.
+        """
+        key = await super().__call__(request)
+        if key.user is not None and not key.user.is_superuser:
+            raise ForbiddenError(
+                "The fleet is the installation's: use a key that a superuser or the command line "
+                "made."
+            )
+        return key
+
+
 READ_RUNS = ApiKeyAuth("runs:read")
 WRITE_RUNS = ApiKeyAuth("runs:write")
 DECIDE = ApiKeyAuth("approvals:decide")
 READ_AGENTS = ApiKeyAuth("agents:read")
+WRITE_AGENTS = ApiKeyAuth("agents:write")
+OPERATE = OperatorAuth(OPERATORS_SCOPE)
 
 
 def key_of(request: HttpRequest) -> ApiKey:

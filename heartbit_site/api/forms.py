@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from uuid import UUID
 
-    from agents.metrics import AgentOverview
+    from agents.metrics import AgentMetrics, AgentOverview
     from agents.models import AgentVersion, Conversation, Run, ToolCall
     from heartbit_site.base.toolspec import ToolSpec
 
@@ -49,6 +49,7 @@ def run_row(run: Run, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
         "root": str(run.root_id),
         "parent": str(run.parent_id) if run.parent_id else None,
         "conversation": str(run.conversation_id) if run.conversation_id else None,
+        "forked_from": str(run.forked_from_id) if run.forked_from_id else None,
         "agent": run.agent,
         "home": run.home,
         "model": run.model,
@@ -120,18 +121,23 @@ def agent(overview: AgentOverview, version: AgentVersion) -> dict[str, Any]:
         "version": version.number,
         "state": overview.state,
         "current_run": str(overview.current_run) if overview.current_run else None,
-        "metrics": {
-            "runs": metrics.runs,
-            "succeeded": metrics.succeeded,
-            "failed": metrics.failed,
-            "success_rate": metrics.success_rate,
-            "average_seconds": metrics.average_seconds,
-            "input_tokens": metrics.input_tokens,
-            "output_tokens": metrics.output_tokens,
-            "cost_usd": money(metrics.cost_usd),
-            "uptime_seconds": metrics.uptime_seconds,
-            "last_activity": time(metrics.last_activity),
-        },
+        "metrics": agent_metrics(metrics),
+    }
+
+
+def agent_metrics(metrics: AgentMetrics) -> dict[str, Any]:
+    """What an agent has done so far."""
+    return {
+        "runs": metrics.runs,
+        "succeeded": metrics.succeeded,
+        "failed": metrics.failed,
+        "success_rate": metrics.success_rate,
+        "average_seconds": metrics.average_seconds,
+        "input_tokens": metrics.input_tokens,
+        "output_tokens": metrics.output_tokens,
+        "cost_usd": money(metrics.cost_usd),
+        "uptime_seconds": metrics.uptime_seconds,
+        "last_activity": time(metrics.last_activity),
     }
 
 

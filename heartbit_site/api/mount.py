@@ -10,7 +10,18 @@ from ninja import NinjaAPI
 
 from heartbit_site.api import errors
 from heartbit_site.api.bodies import UntrustedParser
-from heartbit_site.api.routes import approvals, catalog, conversations, events, health, runs
+from heartbit_site.api.routes import (
+    approvals,
+    catalog,
+    conversations,
+    events,
+    fleet,
+    health,
+    quarantine,
+    runs,
+    turns,
+    versions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +36,10 @@ ROUTERS = (
     approvals.router,
     conversations.router,
     catalog.router,
+    fleet.router,
+    quarantine.router,
+    turns.router,
+    versions.router,
     health.router,
 )
 

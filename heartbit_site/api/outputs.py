@@ -40,6 +40,7 @@ class RunOut(Schema):
     root: str = Field(description="The run at the top of its tree.")
     parent: str | None
     conversation: str | None
+    forked_from: str | None = Field(description="The run with whose journal it began.")
     agent: str
     home: str
     model: str

@@ -12,7 +12,13 @@ import functools
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    InterfaceError,
+    OperationalError,
+    close_old_connections,
+    connections,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +44,10 @@ class OrmExecutor(ThreadPoolExecutor):
         """Run ``fn`` in a thread; its connection is checked before and after."""
         return super().submit(_checked, fn, *args, **kwargs)
 
+    def submit_read(self, fn: Callable[[], T]) -> Future[T]:
+        """Run ``fn``, which only reads, in a thread; see ``read``."""
+        return super().submit(_again_if_dead, fn)
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  the base class's
         """End the threads and close their connections."""
         super().shutdown(wait=wait, cancel_futures=cancel_futures)
@@ -54,6 +64,14 @@ def _checked(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         close_old_connections()
 
 
+def _again_if_dead(fn: Callable[[], T]) -> T:
+    try:
+        return fn()
+    except (OperationalError, InterfaceError):
+        close_old_connections()
+        return fn()
+
+
 @functools.cache
 def shared() -> OrmExecutor:
     """The process's executor for ORM work that the loop waits for."""
@@ -63,6 +81,15 @@ def shared() -> OrmExecutor:
 async def in_thread(fn: Callable[[], T]) -> T:
     """The result of ``fn``, run in a thread that may use the ORM."""
     return await asyncio.get_running_loop().run_in_executor(shared(), fn)
+
+
+async def read(fn: Callable[[], T]) -> T:
+    """The result of ``fn``, which only reads, run in a thread that may use the ORM.
+
+    Its connection is not asked beforehand whether it lives, which is a round trip: one that proves
+    dead is replaced, and ``fn`` is run again.
+    """
+    return await asyncio.wrap_future(shared().submit_read(fn))
 
 
 def close() -> None:

@@ -25,6 +25,7 @@ from heartbit_site.cli.commands.completion import completion, prepare
 from heartbit_site.cli.commands.config import config
 from heartbit_site.cli.commands.doctor import doctor
 from heartbit_site.cli.commands.down import down
+from heartbit_site.cli.commands.fleet import fleet
 from heartbit_site.cli.commands.keys import keys
 from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.commands.resume import resume
@@ -39,7 +40,7 @@ from heartbit_site.cli.commands.up import up
 COMMANDS: Final = (
     *(run, submit, status, approve, result, resume, cancel),
     *(runs, agents, tools, config, keys),
-    *(serve, up, down, doctor, completion),
+    *(serve, fleet, up, down, doctor, completion),
 )
 NAMES: Final = tuple(
     str(command.info.name) if isinstance(command, typer.Typer) else command.__name__

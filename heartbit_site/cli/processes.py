@@ -1,4 +1,4 @@
-"""Child processes under supervision: started again when they end, ended when it is time.
+"""Child processes under supervision: started again when they fail, ended when it is time.
 
 Their output comes with a name before each line.
 """
@@ -59,7 +59,7 @@ class Child:
         self._keeper: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start it, and again whenever it ends by itself."""
+        """Start it, and again whenever it fails: one that was asked to end (code 0) stays away."""
         self._keeper = asyncio.create_task(self._keep(), name=self.part.name)
 
     async def end(self) -> None:
@@ -91,6 +91,9 @@ class Child:
             began = time.monotonic()
             code = await self._run()
             if self._over.is_set():
+                return
+            if code == 0:
+                self.say("ended as it was asked to")
                 return
             if time.monotonic() - began > STABLE_SECONDS:
                 delay = FIRST_DELAY_SECONDS

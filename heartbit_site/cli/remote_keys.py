@@ -11,7 +11,7 @@ from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
 from heartbit_site.base.models import ApiKey
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.table import print_table
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME_CHARACTERS = 100
+USUAL = [scope for scope in SCOPES if scope != OPERATORS_SCOPE]
 STYLES = {"active": "green", "revoked": "dim", "expired": "dim"}
 
 
@@ -38,7 +39,7 @@ def create(name: str, scopes: Sequence[str], *, expires: datetime | None, as_jso
         raise CommandError("--expires is in the past: the key would open nothing.", USAGE)
     try:
         row, key = create_api_key(
-            default_workspace(), label, scopes=scopes or SCOPES, expires_at=until
+            default_workspace(), label, scopes=scopes or USUAL, expires_at=until
         )
     except ConfigurationError as error:
         raise CommandError(str(error), USAGE) from error

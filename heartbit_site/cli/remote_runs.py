@@ -70,7 +70,7 @@ def submit(
         if not as_json:
             note(f"Run {run['run']}")
         warn_without_worker(run)
-        return _stay(server, run, as_json=as_json, plain=plain)
+        return stay(server, run, as_json=as_json, plain=plain)
     if as_json:
         write_json(described(run))
     else:
@@ -110,10 +110,10 @@ def last_runs(server: Server, count: int, *, watch: bool, as_json: bool) -> int:
 def one_run(server: Server, text: str, *, watch: bool, as_json: bool, plain: bool) -> int:
     """Show one run with its sub-agents."""
     with Client(server) as client:
-        run = client.get(_path(text))
+        run = client.get(path_of(text))
     if watch:
         warn_without_worker(run)
-        return _stay(server, run, as_json=as_json, plain=plain)
+        return stay(server, run, as_json=as_json, plain=plain)
     if as_json:
         write_json(described(run))
         return OK
@@ -124,7 +124,7 @@ def one_run(server: Server, text: str, *, watch: bool, as_json: bool, plain: boo
 def result(server: Server, text: str, *, wait: bool, as_json: bool) -> int:
     """Print how a run ended."""
     with Client(server) as client:
-        run = client.get(_path(text))
+        run = client.get(path_of(text))
         if run["status"] in LIVE:
             if not wait:
                 raise CommandError(
@@ -139,14 +139,14 @@ def result(server: Server, text: str, *, wait: bool, as_json: bool) -> int:
 def cancel(server: Server, text: str, *, as_json: bool) -> int:
     """Cancel a run and wait a little for its end."""
     with Client(server) as client:
-        run = client.get(_path(text))
+        run = client.get(path_of(text))
         if run["status"] not in LIVE:
             raise CommandError(
                 f"Run {run['run']} has ended already: it {past(run)}.", errors.FAILED
             )
-        client.post(f"{_path(run['run'])}/cancel")
-        client.get(f"{_path(run['run'])}/result", {"wait": CANCEL_PATIENCE})
-        run = client.get(_path(run["run"]))
+        client.post(f"{path_of(run['run'])}/cancel")
+        client.get(f"{path_of(run['run'])}/result", {"wait": CANCEL_PATIENCE})
+        run = client.get(path_of(run["run"]))
     if as_json:
         write_json(described(run))
     elif run["status"] in LIVE:
@@ -156,14 +156,14 @@ def cancel(server: Server, text: str, *, as_json: bool) -> int:
     return OK
 
 
-def _stay(server: Server, run: dict[str, Any], *, as_json: bool, plain: bool) -> int:
+def stay(server: Server, run: dict[str, Any], *, as_json: bool, plain: bool) -> int:
     """Show a run's tree until it has ended, then how it ended. Ctrl-C leaves; the run goes on."""
     if not load("remote_watch").watch(server, run["root"], as_json=as_json, plain=plain):
         run_id = run["run"]
         note(f"The run goes on: `heartbit status {run_id} --watch`, or `heartbit cancel {run_id}`.")
         return errors.CANCELLED
     with Client(server) as client:
-        return conclude(client.get(_path(run["run"])), as_json=as_json, watched=True)
+        return conclude(client.get(path_of(run["run"])), as_json=as_json, watched=True)
 
 
 def _ended(client: Client, run_id: str) -> dict[str, Any]:
@@ -171,9 +171,9 @@ def _ended(client: Client, run_id: str) -> dict[str, Any]:
     lost_at: float | None = None
     while True:
         try:
-            found = client.get(f"{_path(run_id)}/result", {"wait": WAIT_SECONDS})
+            found = client.get(f"{path_of(run_id)}/result", {"wait": WAIT_SECONDS})
             if found["status"] not in LIVE:
-                run: dict[str, Any] = client.get(_path(run_id))
+                run: dict[str, Any] = client.get(path_of(run_id))
                 return run
             lost_at = None
         except CommandError as error:
@@ -188,7 +188,7 @@ def _last(client: Client, count: int) -> list[dict[str, Any]]:
     return runs
 
 
-def _path(run_id: str) -> str:
+def path_of(run_id: str) -> str:
     """The address of a run.
 
     Raises:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.actions.resume_run import resume_run
+from agents.actions.revive_run import revive_run
+from agents.choices import RunStatus
 from agents.models import Agent, Run
 from agents.querysets import find_run
 from heartbit_site.cli.fleet import stay, warn_without_worker
@@ -18,9 +20,17 @@ if TYPE_CHECKING:
 
 
 def resume(text: str, *, as_json: bool, plain: bool) -> int:
-    """Show a live run to its end; a local one whose process has ended goes on in this process."""
+    """Show a live run to its end; a local one whose process has ended goes on in this process.
+
+    A quarantined one is live again with this.
+    """
     workspace = default_workspace()
-    found = resume_run(find_run(workspace, text))
+    run = find_run(workspace, text)
+    if run.status == RunStatus.QUARANTINED:
+        revive_run(run, by="heartbit resume")
+        note(f"Run {run.pk} leaves its quarantine and goes on, alone in a process.")
+        run.refresh_from_db()
+    found = resume_run(run)
     root = Run.objects.select_related("version__agent").get(pk=found.root_id)
     if not found.takes_over:
         if found.executor:

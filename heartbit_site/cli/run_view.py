@@ -133,6 +133,14 @@ class RunView:
         self.created_at = at
 
     @_fold.register
+    def _(self, event: events.RunForked, at: datetime) -> None:
+        # Until here it was another run's story: what that one waited for, took and used is not its.
+        self.status, self.started_at, self.pause, self.cancelling = "queued", None, None, False
+        self.waits.clear()
+        self.input_tokens = self.output_tokens = 0
+        self.remark = f"goes on after turn {event.turn} of another run"
+
+    @_fold.register
     def _(self, event: events.RunStarted, at: datetime) -> None:
         self.status, self.model = "running", event.model
         self.started_at = self.started_at or at

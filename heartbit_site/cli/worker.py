@@ -17,6 +17,7 @@ from agents.llm import factory
 from heartbit_site.celery import app
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.services import keep
+from heartbit_site.worker import restart_if_asked
 
 QUEUE_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
@@ -61,5 +62,6 @@ def serve(*, concurrency: int, queues: str, loglevel: str) -> int:
         without_heartbeat=True,
     )
     worker.start()
+    restart_if_asked()  # `heartbit fleet restart`
     code: int | None = worker.exitcode
     return code or 0

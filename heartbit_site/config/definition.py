@@ -94,5 +94,6 @@ class Configuration:
             ]
             for agent in self.agents
         ]
-        text = json.dumps([self.entry, agents], sort_keys=True, separators=(",", ":"))
+        separators = (",", ":")
+        text = json.dumps([self.entry, agents], sort_keys=True, separators=separators, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -7,6 +7,7 @@ begins with the setting's name: ``agents.writer.model`` *names the unknown provi
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -33,6 +34,7 @@ KEYS_BELONG: Final = (
     "keys never belong in this file: set them in the environment (OPENAI_API_KEY, ...) or in the "
     "admin's provider accounts"
 )
+_MOST_MONEY: Final = 100_000_000
 _AGENT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _QUEUE: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
@@ -108,6 +110,18 @@ def url(text: str) -> str:
     if "@" in parts.netloc:
         raise ValueError(f"holds a name or password; {KEYS_BELONG}")
     return text
+
+
+def money(amount: object) -> object:
+    """An amount of US dollars, exact to a hundredth of a cent."""
+    if isinstance(amount, bool) or not isinstance(amount, int | float | Decimal):
+        raise ValueError("must be a number")
+    exact = Decimal(str(amount))
+    if not exact.is_finite() or not 0 <= exact < _MOST_MONEY:
+        raise ValueError(f"must be from 0 to less than {_MOST_MONEY:,}")
+    if exact != round(exact, 4):
+        raise ValueError("must have at most four decimal places")
+    return round(exact, 4)
 
 
 def named(entry: object) -> object:

@@ -6,6 +6,7 @@ a test compares them. Nothing here knows Django.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -35,6 +36,7 @@ Strategy = Annotated[
     dict[str, Any], AfterValidator(rules.storable_json), AfterValidator(rules.strategy)
 ]
 Arguments = Annotated[dict[str, Any], BeforeValidator(rules.json_table)]
+Money = Annotated[Decimal, BeforeValidator(rules.money)]
 Positive = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
 
@@ -88,11 +90,14 @@ class AgentSection(Section):
     enabled: bool = True
     model: Reference = ""
     fallback_models: list[FullReference] = Field(default_factory=list)
+    strong_model: Reference = ""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
     max_tokens: Positive = 4096
     stop: Annotated[list[FullText], Field(max_length=4)] = Field(default_factory=list)
     reasoning_effort: Literal["", "none", "low", "medium", "high"] = ""
     max_turns: Positive = 10
+    max_run_tokens: Annotated[int, Field(ge=1, le=9_223_372_036_854_775_807)] | None = None
+    max_run_cost_usd: Money | None = None
     timeout_seconds: Positive = 600
     max_retries: Annotated[int, Field(ge=0, le=20)] = 3
     retry_base_delay_ms: Count = 500
@@ -101,6 +106,7 @@ class AgentSection(Section):
     response_schema: ResponseSchema | None = None
     tools: list[Annotated[ToolSection, BeforeValidator(rules.named)]] = Field(default_factory=list)
     approval: Literal["never", "effects", "always"] = "never"
+    uncertain_calls: Literal["ask", "tell", "retry"] = "ask"
     tool_timeout_seconds: Positive = 60
     max_tool_output_bytes: Annotated[int, Field(ge=256, le=2_147_483_647)] = 32_768
     team: list[str] = Field(default_factory=list)

@@ -12,6 +12,7 @@ must come back exactly, and be pleasant to edit.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Final
 
 # Control characters, and those that reorder or hide text on a screen: always written as escapes.
@@ -46,6 +47,8 @@ def value(content: object) -> str:
             return "true" if content else "false"
         case int() | float():
             return repr(content)
+        case Decimal():
+            return _plain(content)
         case str():
             return string(content)
         case list() | tuple():
@@ -54,6 +57,12 @@ def value(content: object) -> str:
             pairs = [f"{key(str(name))} = {value(inner)}" for name, inner in content.items()]
             return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
     raise TypeError(f"{type(content).__name__} has no TOML form")
+
+
+def _plain(number: Decimal) -> str:
+    """Without an exponent or zeros that say nothing."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _one_line(text: str) -> str:

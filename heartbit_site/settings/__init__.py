@@ -121,8 +121,14 @@ HEARTBIT_LEASE_SECONDS = float(os.environ.get("HEARTBIT_LEASE_SECONDS", "10"))
 HEARTBIT_SWEEP_SECONDS = float(os.environ.get("HEARTBIT_SWEEP_SECONDS", "1"))
 #: Slices of one run that die without progress before it is quarantined.
 HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "3"))
+#: Model calls in a row that fail until an account is left alone for a while; 0: it never is.
+HEARTBIT_BREAKER_FAILURES = int(os.environ.get("HEARTBIT_BREAKER_FAILURES", "5"))
 #: How long a worker that is told to leave waits for the effects under way; models are not awaited.
 HEARTBIT_DRAIN_SECONDS = float(os.environ.get("HEARTBIT_DRAIN_SECONDS", "25"))
+#: Where runs go whose time is over, as files, before they are deleted.
+HEARTBIT_ARCHIVE_DIR = os.environ.get("HEARTBIT_ARCHIVE_DIR") or str(
+    ENVIRONMENT.state.path / "archive"
+)
 #: Hosts that tools may reach although they are not public, e.g. "10.0.0.7:8080,intranet.example".
 HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.

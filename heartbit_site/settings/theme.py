@@ -111,6 +111,7 @@ UNFOLD: dict[str, Any] = {
                 "items": [
                     _page("Workspaces", "domain", "base.workspace"),
                     _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
+                    _page("Budgets", "savings", "agents.budget"),
                     _page("API keys", "key", "base.apikey"),
                     _page("Users", "person", "auth.user"),
                     _page("Groups", "group", "auth.group"),

@@ -23,6 +23,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.admin.decision import TONES
 from agents.admin.words import CALL_TONES, RUN_TONES
 from agents.choices import CallStatus, RunStatus, Verdict
+from agents.models import Budget
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.models import ProviderAccount
@@ -57,6 +58,7 @@ def full(workspace: Workspace) -> None:
     Group.objects.create(name="readers")
     create_api_key(workspace, "import", scopes=["runs:read"])
     ProviderAccount.objects.create(workspace=workspace, provider="openai")
+    Budget.objects.create(workspace=workspace, period="day", max_tokens=1000)
 
 
 def test_every_model_has_the_theme() -> None:

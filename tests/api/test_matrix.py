@@ -14,6 +14,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
+from agents.events import ModelAnswered, encode
+from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Agent, Run, RunEvent, ToolCall
 from heartbit_site.api.mount import api, urlpatterns
 from heartbit_site.base.actions.create_api_key import create_api_key
@@ -66,6 +68,13 @@ ROUTES = (
     ),
     Route("GET", "/agents", "agents:read", stranger=200),
     Route("GET", "/agents/{name}", "agents:read"),
+    Route("GET", "/runs/{run_id}/turns", "runs:read"),
+    Route("GET", "/runs/{run_id}/turns/{number}", "runs:read"),
+    Route("POST", "/runs/{run_id}/fork", "runs:write", {"turn": 0}, right=201),
+    Route("GET", "/agents/{name}/versions", "agents:read"),
+    Route("GET", "/agents/{name}/versions/diff", "agents:read"),
+    Route("GET", "/agents/{name}/versions/{number}", "agents:read"),
+    Route("POST", "/agents/{name}/versions/{number}/rollback", "agents:write", {}),
     Route("GET", "/tools", "agents:read", stranger=200),
     Route("GET", "/health", None),
 )
@@ -103,6 +112,9 @@ def world(database: None) -> World:
     publish_agent(parked)
     run = Run.objects.get(pk=start_run(mine, "canary-of-mine", agent="parked"))
     ToolCall.objects.create(run=run, call_id="1.0", tool="x", arguments="{}", idempotency_key="k")
+    answer = encode(ModelAnswered(1, AssistantMessage("x"), Usage(), "stop", "openai:fake"))
+    RunEvent.objects.create(run=run, seq=2, **answer)
+    Run.objects.filter(pk=run.pk).update(last_seq=2)
     thread = start_conversation(mine, agent="parked")
     keys = {
         "none": "",
@@ -119,6 +131,7 @@ def world(database: None) -> World:
         "call_id": "1.0",
         "conversation_id": str(thread.pk),
         "name": "parked",
+        "number": "1",
     }
     return World(mine, values, keys)
 

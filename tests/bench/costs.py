@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -35,14 +36,41 @@ class Cost:
 
 
 def server_processes() -> list[psutil.Process]:
-    """The database's and the broker's top processes of this installation."""
+    """The database's and the broker's top processes of this installation.
+
+    Raises:
+        RuntimeError: One of them was not found.
+    """
     state = str(settings.ENVIRONMENT.state.path)
     found = []
     for process in psutil.process_iter(["name", "cmdline"]):
         named = process.info["name"] in SERVERS
-        if named and any(state in part for part in process.info["cmdline"]):
+        if named and any(state in part for part in process.info["cmdline"] or ()):
             found.append(process)
+    if {process.info["name"] for process in found} != set(SERVERS):
+        raise RuntimeError("the servers of this installation were not found")
     return found
+
+
+class Meter:
+    """Processor time of the workers and the servers, by name, between two moments.
+
+    The bench's own time is not in it: what it spends on submitting is asked for separately, and
+    what it spends on looking is nobody's cost. The model server is a stranger's machine.
+    """
+
+    def __init__(self, workers: Sequence[psutil.Process]) -> None:
+        self._groups = {process.info["name"]: [process] for process in server_processes()}
+        self._groups["workers"] = list(workers)
+        self._began = self._now()
+
+    def seconds(self) -> dict[str, float]:
+        """Processor seconds since the meter was made."""
+        now = self._now()
+        return {name: now[name] - self._began[name] for name in now}
+
+    def _now(self) -> dict[str, float]:
+        return {name: cpu_seconds(processes) for name, processes in self._groups.items()}
 
 
 def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
@@ -63,6 +91,14 @@ def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
 def rss_mb(pid: int) -> float:
     """Resident memory of one process."""
     return float(psutil.Process(pid).memory_info().rss) / 1e6
+
+
+def peak_rss_mb(pid: int) -> float:
+    """The most memory that was resident in one process since it began."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise RuntimeError(f"process {pid} does not say how much memory it had")
 
 
 def committed() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
@@ -15,17 +16,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHOWN = 15
-_SAMPLES_A_SECOND = 400
+SAMPLES_A_SECOND = 400
+#: For a process with hundreds of threads, which costs milliseconds a sample.
+SELDOM = 50
 
 
-def profile(name: str, pid: int, *, seconds: float, load: Callable[[], object]) -> str:
-    """Sample a process while ``load`` is repeated; the name of the file with the top functions."""
+def profile(
+    name: str,
+    pid: int,
+    *,
+    seconds: float,
+    load: Callable[[], object],
+    rate: int = SAMPLES_A_SECOND,
+) -> str:
+    """Sample a process while ``load`` is repeated; the name of the file with the top functions.
+
+    Args:
+        name: Of the file, in part.
+        pid: The process; it is stopped for each sample, for longer the more threads it has.
+        seconds: How long.
+        load: What it is to work on.
+        rate: Samples a second.
+    """
     BUILD.mkdir(exist_ok=True)
     report = BUILD / f"profile-{name}.txt"
     program = shutil.which("py-spy", path=str(Path(sys.executable).parent)) or "py-spy"
     raw = BUILD / f"profile-{name}.raw"
-    command = [program, "record", "--pid", str(pid), "--duration", f"{seconds:g}"]
-    command += ["--rate", str(_SAMPLES_A_SECOND), "--format", "raw", "--output", str(raw)]
+    command = [program, "record", "--pid", str(pid), "--duration", str(math.ceil(seconds))]
+    command += ["--rate", str(rate), "--format", "raw", "--output", str(raw)]
     command += ["--gil", "--function"]  # a thread that waits for nothing but its turn is no cost
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -15,13 +14,11 @@ from typing import TYPE_CHECKING, Self
 import psutil
 from django.conf import settings
 
-from agents.actions.publish_agent import publish_agent
-from agents.models import Agent, ToolBinding
 from heartbit_site.base import aio
-from heartbit_site.base.models import Workspace
-from tests.bench import calls, celery_app
+from tests.bench import calls, celery_app, workspace
+from tests.bench.bare_model import BareModel
 from tests.bench.paths import AsyncioFloor, CeleryFloor, Durable, InProcess
-from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
+from tests.bench.workloads import MODEL
 from tests.fleet import ROOT, WireServer, Worker
 
 if TYPE_CHECKING:
@@ -33,12 +30,13 @@ FLOOR_SLOTS = 100
 
 @dataclass(slots=True)
 class Paths:
-    """The four ways, ready to be taken."""
+    """The four ways, ready to be taken, and the model server itself."""
 
     asyncio: AsyncioFloor
     celery: CeleryFloor
     durable: Durable
     in_process: InProcess
+    model: BareModel
 
 
 class Rig:
@@ -59,16 +57,17 @@ class Rig:
                 HEARTBIT_MODEL=MODEL,
                 BENCH_REDIS_URL=settings.REDIS_URL,
             )
-            workspace = create_workspace()
+            bench = workspace.create(queue=QUEUE)
             self.worker = stack.enter_context(Worker(queues=QUEUE))
             celery_app.connect(settings.REDIS_URL)
             stack.enter_context(FloorWorker(directory / "floor.log"))
             stack.callback(lambda: aio.run(calls.close()))
-            in_process = InProcess(workspace)
+            in_process = InProcess(bench)
             stack.callback(in_process.close)
-            durable = Durable(workspace)
+            durable = Durable(bench)
             stack.callback(durable.close)
-            self.paths = Paths(AsyncioFloor(), CeleryFloor(), durable, in_process)
+            model = stack.enter_context(BareModel(self.wire.url))
+            self.paths = Paths(AsyncioFloor(), CeleryFloor(), durable, in_process, model)
             self._stack = stack.pop_all()
         return self
 
@@ -121,25 +120,3 @@ class FloorWorker:
         self._process.wait(timeout=30)
         if error is not None:
             sys.stderr.write(f"--- floor worker\n{self._log.read_text()[-4000:]}\n")
-
-
-def create_workspace() -> Workspace:
-    """A workspace with the agents of the workloads."""
-    slug = f"bench-{secrets.token_hex(4)}"
-    workspace = Workspace.objects.create(slug=slug, name=slug)
-    _agent(workspace, SOLO)
-    _agent(workspace, WORKER, tools=TOOLS)
-    members = [_agent(workspace, name, tools=TOOLS) for name in MEMBERS]
-    lead = _agent(workspace, LEAD)
-    lead.team.set(members)
-    publish_agent(lead)
-    return workspace
-
-
-def _agent(workspace: Workspace, name: str, *, tools: tuple[str, ...] = ()) -> Agent:
-    agent = Agent.objects.create(
-        workspace=workspace, name=name, system_prompt=SYSTEM_PROMPT, model=MODEL, queue=QUEUE
-    )
-    ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in tools)
-    publish_agent(agent)
-    return agent

@@ -24,9 +24,10 @@ class Workload:
         title: What it is, for the table.
         agent: Who does it.
         task: The script for the fake model server.
-        target_ms: The p50 hoped for, by path.
+        target_ms: The p50 of the overhead hoped for, by path.
         transactions: Database transactions hoped for a run, by path; none where it is open.
         reference: Milliseconds of the bare Celery floor on the machine the targets are from.
+        model_calls: Model calls on the critical path; the members of W4 work side by side.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Workload:
     target_ms: dict[PathName, float]
     transactions: dict[PathName, int]
     reference: float
+    model_calls: int
 
 
 _TWO_TURNS = '[[calls: current_time {}, calculate {"expression": "6*7"}]]'
@@ -52,6 +54,7 @@ WORKLOADS = {
             target_ms={"durable": 9, "in_process": 6},
             transactions={"durable": 4, "in_process": 3},
             reference=6.5,
+            model_calls=1,
         ),
         Workload(
             name="W2",
@@ -61,6 +64,7 @@ WORKLOADS = {
             target_ms={"durable": 15, "in_process": 12},
             transactions={"durable": 6, "in_process": 5},
             reference=9.9,
+            model_calls=2,
         ),
         Workload(
             name="W4",
@@ -70,6 +74,7 @@ WORKLOADS = {
             target_ms={"durable": 55, "in_process": 40},
             transactions={},
             reference=57,
+            model_calls=4,
         ),
     )
 }

@@ -17,7 +17,7 @@ from agents.models import Run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.fleet import WireServer
+    from tests.prepared import Prepared
 
 ROOT = Path(__file__).parents[2]
 HEARTBIT = str(Path(sys.executable).parent / "heartbit")
@@ -44,12 +44,28 @@ class Ended:
 
 
 class Command:
-    """Runs `heartbit` as a user would."""
+    """Runs `heartbit` as a user would.
 
-    def __call__(self, *arguments: str, env: dict[str, str] | None = None) -> Ended:
+    The first use of each command, at home and afar, is a process from nothing; the others that are
+    waited for are forks of a prepared one. What is started, and what sits at a terminal, never is.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._used: set[tuple[str, bool, bool]] = set()
+
+    def __call__(
+        self, *arguments: str, env: dict[str, str] | None = None, cwd: Path = ROOT
+    ) -> Ended:
         """Run it to its end."""
-        process = self.start(*arguments, env=env)
-        return self.end(process)
+        # With a server's address, and for its help, a command is nearly another program.
+        kind = arguments[0], env is None, "--help" in arguments
+        # A running Python does not look at PYTHON... again.
+        if kind not in self._used or any(name.startswith("PYTHON") for name in env or ()):
+            self._used.add(kind)
+            return self.end(self.start(*arguments, env=env, cwd=cwd))
+        environment = {**os.environ, **(env or {})}
+        return Ended(*self._prepared.run(arguments, environment, cwd, seconds=60))
 
     def start(
         self, *arguments: str, env: dict[str, str] | None = None, **options: Any
@@ -73,10 +89,10 @@ class Command:
         return Ended(process.returncode, out, err)
 
 
-@pytest.fixture
-def heartbit(database: None, wire_server: WireServer) -> Command:
+@pytest.fixture(scope="session")
+def heartbit(prepared: Prepared) -> Command:
     """`heartbit(...)`, with the fake provider as its model."""
-    return Command()
+    return Command(prepared)
 
 
 @pytest.fixture

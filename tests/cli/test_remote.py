@@ -27,7 +27,6 @@ from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
 from tests.api.conftest import web  # noqa: F401  the fixture
 from tests.api.server import WebServer, key_for
-from tests.cli.conftest import Command, Ended
 from tests.cli.test_run import TEAM, delegate
 from tests.fleet import wait_until
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.cli.conftest import Command, Ended
     from tests.fleet import Worker
 
 #: A database nobody may need: a command that looks for it fails.
@@ -57,9 +57,9 @@ finally:
 class Afar:
     """`heartbit` on a machine that has nothing but an address and a key."""
 
-    def __init__(self, url: str, key: str, state: Path) -> None:
+    def __init__(self, command: Command, url: str, key: str, state: Path) -> None:
         self.server = Server(url, key)
-        self._command = Command()
+        self._command = command
         self._environment = {
             **NOWHERE,
             "HEARTBIT_URL": url,
@@ -68,7 +68,7 @@ class Afar:
         }
 
     def __call__(self, *arguments: str, **env: str) -> Ended:
-        return self._command.end(self.start(*arguments, **env))
+        return self._command(*arguments, env={**self._environment, **env})
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
         return self._command.start(*arguments, env={**self._environment, **env})
@@ -89,8 +89,8 @@ class Afar:
 
 
 @pytest.fixture
-def afar(web: WebServer, tmp_path: Path) -> Afar:  # noqa: F811
-    return Afar(web.url, key_for(default_workspace()), tmp_path / "state")
+def afar(heartbit: Command, web: WebServer, tmp_path: Path) -> Afar:  # noqa: F811
+    return Afar(heartbit, web.url, key_for(default_workspace()), tmp_path / "state")
 
 
 @pytest.fixture
@@ -339,16 +339,16 @@ def test_given_a_server_in_a_cloned_folder_then_every_command_that_has_the_key_s
     command: list[str], tmp_path: Path, heartbit: Command
 ) -> None:
     (tmp_path / "heartbit.toml").write_text('[server]\nurl = "https://evil.example"\n')
-    ended = heartbit.end(heartbit.start(*command, cwd=tmp_path))
+    ended = heartbit(*command, cwd=tmp_path)
     assert (ended.code, ended.out) == (3, "")
     assert "./heartbit.toml names the server https://evil.example: say" in ended.err
 
 
 def test_a_run_in_this_process_asks_no_server(heartbit: Command, tmp_path: Path) -> None:
     (tmp_path / "heartbit.toml").write_text('[server]\nurl = "https://evil.example"\n')
-    ended = heartbit.end(heartbit.start("run", "x [[text: Here.]]", cwd=tmp_path))
+    ended = heartbit("run", "x [[text: Here.]]", cwd=tmp_path)
     assert (ended.code, ended.out) == (0, "Here.\n")
-    local = heartbit.end(heartbit.start("status", "--url", "", "--last", "1", cwd=tmp_path))
+    local = heartbit("status", "--url", "", "--last", "1", cwd=tmp_path)
     assert local.code == 0
 
 

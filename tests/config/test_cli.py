@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 from agents.models import Agent, AgentVersion
 from heartbit_site.first_start import DEFAULT_WORKSPACE
+from tests.cli.conftest import Command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-HEARTBIT = str(Path(sys.executable).parent / "heartbit")
+    from tests.prepared import Prepared
+
 AGENT = '[[agents]]\nname = "cli-a"\ndescription = "d"\nsystem_prompt = "é\\n"\n'
 GOOD = '[provider]\nname = "openai"\n' + AGENT
 
@@ -32,28 +31,37 @@ def here(tmp_path: Path, database: None) -> Iterator[Path]:
     imported.delete()
 
 
-def heartbit(
-    here: Path, *arguments: str, env: dict[str, str] | None = None
-) -> tuple[int, str, str]:
-    """The exit code and what it wrote."""
-    done = subprocess.run(
-        [HEARTBIT, "config", *arguments],
-        cwd=here,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+class Config(Protocol):
+    """`heartbit config`, called in a directory."""
+
+    def __call__(
+        self, here: Path, *arguments: str, env: dict[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """The exit code and what it wrote."""
 
 
-def test_given_no_subcommand_then_they_are_listed(here: Path) -> None:
+@pytest.fixture(scope="session")
+def heartbit(prepared: Prepared) -> Config:
+    command = Command(prepared)
+
+    def call(
+        here: Path, *arguments: str, env: dict[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        ended = command("config", *arguments, env=env, cwd=here)
+        return ended.code, ended.out, ended.err
+
+    return call
+
+
+def test_given_no_subcommand_then_they_are_listed(here: Path, heartbit: Config) -> None:
     code, out, err = heartbit(here)
     assert (code, err) == (0, "")
     assert all(f"\n  {name} " in out for name in ("check", "import", "export"))
 
 
-def test_given_a_good_file_then_check_sums_it_up_without_any_service(here: Path) -> None:
+def test_given_a_good_file_then_check_sums_it_up_without_any_service(
+    here: Path, heartbit: Config
+) -> None:
     (here / "heartbit.toml").write_text(GOOD)
     away = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
     code, out, err = heartbit(here, "check", env=away)
@@ -63,7 +71,9 @@ def test_given_a_good_file_then_check_sums_it_up_without_any_service(here: Path)
     assert json.loads(out)["agents"] == ["cli-a"]
 
 
-def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(here: Path) -> None:
+def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(
+    here: Path, heartbit: Config
+) -> None:
     (here / "x.toml").write_text("a = 1\n" + GOOD + "max_turn = 2\n")
     code, out, err = heartbit(here, "check", "x.toml")
     assert (code, out) == (3, "")
@@ -73,7 +83,7 @@ def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(he
     assert [problem["line"] for problem in json.loads(out)["problems"]] == [1, 8]
 
 
-def test_given_no_file_then_one_sentence_says_what_to_do(here: Path) -> None:
+def test_given_no_file_then_one_sentence_says_what_to_do(here: Path, heartbit: Config) -> None:
     code, out, err = heartbit(here, "check")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "There is no heartbit.toml in this directory" in err
@@ -82,7 +92,9 @@ def test_given_no_file_then_one_sentence_says_what_to_do(here: Path) -> None:
     assert "HEARTBIT_CONFIG names gone.toml, which does not exist" in err
 
 
-def test_what_is_imported_is_exported_and_a_file_is_not_overwritten(here: Path) -> None:
+def test_what_is_imported_is_exported_and_a_file_is_not_overwritten(
+    here: Path, heartbit: Config
+) -> None:
     (here / "heartbit.toml").write_text(AGENT)
     assert heartbit(here, "import")[0] == 0
     code, out, _ = heartbit(here, "import", "--json")

@@ -25,12 +25,16 @@ NOT_IN_THE_FILE = {
     *("id", "workspace", "name", "origin", "team", "current_version"),
     *("enabled_at", "created_at", "updated_at"),
 }
+TEXTS = ("description", "queue", "model", "strong_model")
 COLUMNS: dict[str, models.Field[Any, Any]] = {
     field.name: field
     for field in Agent._meta.get_fields()
     if isinstance(field, models.Field) and field.name not in NOT_IN_THE_FILE
 }
-PROBES = (-1, 0, 1, 2, 2.5, 20, 21, 255, 256, 1000, 1001, 2_147_483_647, 2_147_483_648)
+PROBES = (
+    *(-1, 0, 1, 2, 2.5, 20, 21, 255, 256, 1000, 1001, 2_147_483_647, 2_147_483_648),
+    *(0.0001, 0.00001, 99_999_999, 100_000_000, 2**63 - 1, 2**63),
+)
 
 
 def test_the_file_has_a_key_for_every_column_people_edit() -> None:
@@ -49,7 +53,13 @@ def test_a_keys_default_is_the_columns(name: str) -> None:
     sorted(
         name
         for name, column in COLUMNS.items()
-        if isinstance(column, models.PositiveIntegerField | models.FloatField)
+        if isinstance(
+            column,
+            models.PositiveIntegerField
+            | models.PositiveBigIntegerField
+            | models.FloatField
+            | models.DecimalField,
+        )
     ),
 )
 @pytest.mark.parametrize("number", PROBES)
@@ -57,10 +67,11 @@ def test_a_number_is_accepted_in_the_file_exactly_if_the_admin_accepts_it(
     name: str, number: float
 ) -> None:
     column = COLUMNS[name]
-    if isinstance(number, float) and isinstance(column, models.PositiveIntegerField):
+    whole = isinstance(column, models.PositiveIntegerField | models.PositiveBigIntegerField)
+    if isinstance(number, float) and whole:
         return  # Django rounds, the file is strict
     try:
-        column.clean(number, None)
+        column.clean(str(number), None)  # as a form sends it
         accepted = True
     except ValidationError:
         accepted = False
@@ -78,9 +89,9 @@ def test_a_choice_is_one_of_the_columns(name: str) -> None:
 
 def test_a_text_is_as_long_as_its_column_allows() -> None:
     for name, column in COLUMNS.items():
-        if isinstance(column, models.CharField) and name in ("description", "queue", "model"):
+        if isinstance(column, models.CharField) and name in TEXTS:
             longest = column.max_length or 0
-            start = "openai:" if name == "model" else ""
+            start = "openai:" if name.endswith("model") else ""
             text = start + "d" * (longest - len(start))
             assert _is_accepted(f'{name} = "{text}"'), name
             assert not _is_accepted(f'{name} = "{text}d"'), name

@@ -12,6 +12,7 @@ from typing import Any
 
 from celery import Celery
 from celery.exceptions import SoftTimeLimitExceeded
+from kombu import Queue
 
 from heartbit_site import broker
 from heartbit_site.base import aio
@@ -29,6 +30,8 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_soft_shutdown_timeout=float(os.environ.get("POOL_TEST_SOFT_SHUTDOWN", "0")),
 )
+if os.environ.get("POOL_TEST_NO_ACK"):
+    app.conf.task_queues = [Queue("celery", no_ack=True)]
 _reporting = threading.Lock()
 
 
@@ -57,6 +60,11 @@ def echo(value: Any) -> Any:
 @app.task(name="total")
 def total(values: list[int]) -> int:
     return sum(values)
+
+
+@app.task(name="note")
+def note(name: str) -> None:
+    report("noted", name=name)
 
 
 @app.task(name="wait")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from celery import Celery
@@ -50,8 +50,8 @@ def start_worker(tmp_path: Path, valkey: Valkey) -> Iterator[Callable[..., Worke
     valkey.client.flushdb()
     started: list[Worker] = []
 
-    def start(*, concurrency: int = 4, soft_shutdown: float = 0) -> Worker:
-        process = Worker(tmp_path, valkey.url, concurrency=concurrency, soft_shutdown=soft_shutdown)
+    def start(**options: Any) -> Worker:
+        process = Worker(tmp_path, valkey.url, **options)
         started.append(process)
         return process
 

@@ -82,7 +82,13 @@ class Worker:
     """A Celery worker process with the pool under test."""
 
     def __init__(
-        self, directory: Path, url: str, *, concurrency: int = 4, soft_shutdown: float = 0
+        self,
+        directory: Path,
+        url: str,
+        *,
+        concurrency: int = 4,
+        soft_shutdown: float = 0,
+        acknowledges: bool = True,
     ) -> None:
         self._report = directory / "report"
         self._log = directory / "worker.log"
@@ -93,6 +99,7 @@ class Worker:
             "CELERY_CUSTOM_WORKER_POOL": "heartbit_site.pool:LoopThreadPool",
             "POOL_TEST_REPORT": str(self._report),
             "POOL_TEST_SOFT_SHUTDOWN": str(soft_shutdown),
+            "POOL_TEST_NO_ACK": "" if acknowledges else "1",
             "POOL_TEST_URL": url,
         }
         with self._log.open("w") as log:

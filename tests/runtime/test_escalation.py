@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
+from agents import snapshot
 from agents.choices import RunStatus
-from agents.events import Recorded, decode
+from agents.events import ModelAnswered, Recorded, RunCreated, decode
+from agents.llm.messages import AssistantMessage, Usage, UserMessage
+from agents.loop import silence
 from agents.loop.state import RunState
 from agents.models import Agent, Run
 from heartbit_site.base import orm
@@ -17,6 +21,22 @@ if TYPE_CHECKING:
 
 Create = Callable[..., Agent]
 
+SNAPSHOT: dict[str, Any] = {
+    "format": snapshot.FORMAT,
+    "system_prompt": "",
+    "model": "",
+    "temperature": None,
+    "tools": [],
+    "team": [],
+    "strong_model": "openai:strong",
+    "limits": dict.fromkeys(
+        (
+            *("max_turns", "max_tokens", "timeout_seconds", "tool_timeout_seconds"),
+            *("max_tool_output_bytes", "max_parallel", "delegation_timeout_seconds"),
+        ),
+        10,
+    ),
+}
 WEAK, STRONG = "openai:weak", "openai:strong"
 WRONG = 'calculate {"nope": 1}'
 SUM = 'calculate {"expression": "1+1"}'
@@ -76,20 +96,35 @@ async def test_given_an_answer_of_a_wrong_form_then_the_strong_one_is_asked_for_
     assert (run.error or {})["kind"] == "output"
 
 
-async def test_given_empty_answers_then_the_run_goes_on_until_the_strong_one_is_silent_too(
+async def test_given_an_empty_answer_then_the_run_is_asked_on_instead_of_ended(
     studio: Studio, agent: Create
 ) -> None:
     await orm.in_thread(lambda: agent(strong_model=STRONG, model=WEAK))
-    run = await studio.run("[[text: ]]", model="")
-    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "")
-    assert await models(studio, run) == [WEAK, WEAK, STRONG]
+    run = await studio.run("[[tokens: 0]]", model="")
+    assert run.output == "Hello from the wire server.", "it answers the question that came after"
+    assert await models(studio, run) == [WEAK, WEAK]
+
+
+def test_given_nothing_but_silence_then_it_ends_with_the_strong_one_s() -> None:
+    definition = snapshot.read(1, 1, "solo", SNAPSHOT)
+    state, silence_ = RunState(), AssistantMessage(" ")
+    now = datetime.now(tz=UTC)
+    state.fold(Recorded(1, now, RunCreated("Speak.", "solo")))
+    goes_on = []
+    for turn in (1, 2, 3):
+        answer = ModelAnswered(turn, silence_, Usage(), "stop", WEAK, seen=turn)
+        state.fold(Recorded(turn + 1, now, answer))
+        goes_on.append((state.escalated, silence.goes_on(definition, state, silence_)))
+    assert goes_on == [(False, True), (True, True), (True, False)]
+    asked = silence.prompted(state.messages)
+    assert asked == (UserMessage("Speak."), UserMessage(silence.ANSWER))
 
 
 async def test_given_no_strong_model_then_an_empty_answer_ends_the_run_as_ever(
     studio: Studio, agent: Create
 ) -> None:
     await orm.in_thread(lambda: agent(model=WEAK))
-    run = await studio.run("[[text: ]]", model="")
+    run = await studio.run("[[tokens: 0]]", model="")
     assert (run.status, await models(studio, run)) == (RunStatus.SUCCEEDED, [WEAK])
 
 

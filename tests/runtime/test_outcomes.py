@@ -7,16 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
-from django.conf import settings
 from django.db import connection
 
 from agents.actions.settle_call import settle_call
 from agents.actions.start_run import start_run
 from agents.choices import Home, Outcome, RunStatus
 from agents.errors import NoLongerOpenError
-from agents.events import OutcomeAsked, ToolStarted, encode
+from agents.events import Event, OutcomeAsked, ToolStarted, encode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.serving import CONFIRMED, SKIPPED, UNCERTAIN
@@ -40,7 +38,10 @@ def orphaned(studio: Studio) -> UUID:
     """A run whose worker died after it had committed the intent of an at-most-once call."""
     run_id = start_run(studio.workspace, "[[text: Done.]]", agent="solo", home=Home.LOCAL)
     row = WorkerHeartbeat.objects.create(name="dead:1", home=Home.LOCAL, lease_seconds=3600)
-    events = [answer(1, Asked("c1", "http_request", NOWHERE)), ToolStarted("1.0", "at_most_once")]
+    events: list[Event] = [
+        answer(1, Asked("c1", "http_request", NOWHERE)),
+        ToolStarted("1.0", "at_most_once"),
+    ]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT lease_token, last_seq FROM heartbit_claim(%s, 'local', '{}', %s, 'dead:1', '',"
@@ -59,7 +60,7 @@ async def in_doubt(studio: Studio, run_id: UUID, times: int = 1) -> ToolCall:
     return await orm.in_thread(calls_in_doubt(studio.workspace).filter(run_id=run_id).get)
 
 
-async def ended(studio: Studio, run_id: UUID) -> list[tuple[str, str]]:
+async def ended(studio: Studio, run_id: UUID) -> list[tuple[str, str | None]]:
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
     return await orm.in_thread(
@@ -104,7 +105,7 @@ async def test_a_retried_call_is_made_again(studio: Studio, agent: Create) -> No
     await orm.in_thread(partial(settle_call, call, Outcome.RETRIED, by=ANNA))
     [(status, result)] = await ended(studio, call.run_id)
     assert status == "error"  # port 9 is refused by the guard: so it was tried
-    assert "127.0.0.1" in result
+    assert "127.0.0.1" in (result or "")
 
 
 async def test_the_first_word_wins(studio: Studio, agent: Create) -> None:
@@ -127,7 +128,7 @@ async def test_a_policy_decides_in_a_persons_place(
     studio.host.execute(run_id)
     [(seen, result)] = await ended(studio, run_id)
     assert seen == status
-    assert text in result
+    assert text in (result or "")
 
 
 async def test_a_call_that_is_made_again_and_dies_again_is_asked_about_again(
@@ -135,12 +136,7 @@ async def test_a_call_that_is_made_again_and_dies_again_is_asked_about_again(
 ) -> None:
     await orm.in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    async with await psycopg.AsyncConnection.connect(
-        settings.DATABASE_URL, autocommit=True
-    ) as connected:
-        # As if the worker had died right after the second intent.
-        await orm.in_thread(partial(_die_again, call))
-        await connected.execute("SELECT 1")
+    await orm.in_thread(partial(_die_again, call))
     studio.host.execute(call.run_id)
     again = await in_doubt(studio, call.run_id, 2)
     await orm.in_thread(partial(settle_call, again, Outcome.DONE, by=ANNA))
@@ -152,6 +148,7 @@ async def test_a_call_that_is_made_again_and_dies_again_is_asked_about_again(
 
 
 def _die_again(call: ToolCall) -> None:
+    """A worker makes the call again, and dies right after its intent."""
     row = WorkerHeartbeat.objects.create(name="dead:2", home=Home.LOCAL, lease_seconds=3600)
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")

@@ -42,6 +42,10 @@ class Amount:
 class Purse(Protocol):
     """What one run may still spend; it makes one model call at a time."""
 
+    def is_free(self) -> bool:
+        """Whether it is known, without asking anybody, that there is no budget."""
+        ...
+
     async def is_bounded(self) -> bool:
         """Whether there is a budget at all; the answer may be some seconds old."""
         ...
@@ -84,13 +88,16 @@ class BudgetedModel:
         """``provider:model``, as journaled."""
         return self.model.name
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """See ``ChatModel.stream``.
+    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        """See ``ChatModel.stream``; without budgets this is the model's own.
 
         Raises:
             BudgetSpentError: A budget has too little left.
             ThrottledError: The calls under way have reserved what is left of it.
         """
+        return self.model.stream(request) if self.purse.is_free() else self._stream(request)
+
+    async def _stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         if not await self.purse.is_bounded():
             async with closing(self.model.stream(request)) as events:
                 async for event in events:

@@ -70,7 +70,7 @@ async def start(request: HttpRequest, body: RunIn, idempotency_key: IdempotencyK
 
     def accept() -> tuple[bool, dict[str, Any]]:
         is_new, run_id = _accept(workspace, body, idempotency_key or None, author)
-        return is_new, _detail(find_run(workspace, run_id))
+        return is_new, detail(find_run(workspace, run_id))
 
     is_new, run = await orm.in_thread(accept)
     return Answer(201 if is_new else 200, run)
@@ -146,7 +146,7 @@ async def list_runs(
 async def show(request: HttpRequest, run_id: Word) -> Any:
     """A run with its sub-agents and its result; the beginning of its id is enough."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: _detail(find_run(workspace, run_id)))
+    return await orm.in_thread(lambda: detail(find_run(workspace, run_id)))
 
 
 @router.get(
@@ -226,7 +226,8 @@ async def steer(request: HttpRequest, run_id: Word, body: SteerIn) -> Any:
     return await orm.in_thread(tell)
 
 
-def _detail(run: Run) -> dict[str, Any]:
+def detail(run: Run) -> dict[str, Any]:
+    """A run as it is answered alone: with its tree and its result."""
     rows = tree(run.root_id)
     row = next(row for row in rows if row.pk == run.pk)  # of the same moment as the others
     costs = forms.costs_of(rows)

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 @admin.register(Workspace)
 class WorkspaceAdmin(ModelAdmin[Workspace]):
-    """Create and rename workspaces. The short name is fixed: commands and URLs hold it."""
+    """Create and rename workspaces, and say how long their runs are kept.
 
-    list_display = ("name", "slug", "created_at")
+    The short name is fixed: commands and URLs hold it.
+    """
+
+    list_display = ("name", "slug", "retention_days", "created_at")
     search_fields = ("name", "slug")
-    fields = ("name", "slug", "default_model")
+    fields = ("name", "slug", "default_model", "retention_days")
     prepopulated_fields = {"slug": ("name",)}
 
     def get_readonly_fields(

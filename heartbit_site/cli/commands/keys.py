@@ -18,7 +18,10 @@ SCOPE = typer.Option(
     "--scope",
     "-s",
     metavar="SCOPE",
-    help="runs:read, runs:write, approvals:decide, agents:read; may be repeated; none: all.",
+    help=(
+        "runs:read, runs:write, approvals:decide, agents:read, agents:write, fleet:manage; may be "
+        "repeated; none: all but fleet:manage."
+    ),
     show_default=False,
 )
 EXPIRES = typer.Option(

@@ -14,7 +14,8 @@ def resume(
 ) -> None:
     """Go on with a run whose process has ended.
 
-    A run of `heartbit run` goes on in this process; a run on the fleet is watched.
+    A run of `heartbit run` goes on in this process; a run on the fleet is watched. A quarantined
+    run goes on as well, alone in a process.
     """
     begin("heartbit_site.cli.resumption")
     raise typer.Exit(load("resumption").resume(run, as_json=as_json, plain=plain))

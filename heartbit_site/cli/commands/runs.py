@@ -1,4 +1,4 @@
-"""`heartbit runs`: the list, and one of them with everything that is known."""
+"""`heartbit runs`: the list, one of them, and what an operator does with them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from enum import StrEnum
 
 import typer
 
-from heartbit_site.cli import options
+from heartbit_site.cli import options, remote, remote_options
 from heartbit_site.cli.begin import begin
+from heartbit_site.cli.commands.forks import fork
 from heartbit_site.cli.load import load
+from heartbit_site.cli.operation import Settling, operation
+from heartbit_site.cli.output import write_json
+from heartbit_site.cli.past import past
 
 
 class Status(StrEnum):
@@ -25,9 +29,19 @@ class Status(StrEnum):
 
 AGENT = typer.Option("", "--agent", "-a", metavar="NAME", help="Only this agent's.")
 STATUS = typer.Option(None, "--status", "-s", help="Only those in this state.")
+OLDER = typer.Option(
+    None, "--older-than", metavar="DAYS", min=0, help="None: as the workspace's policy says."
+)
+DRY = typer.Option(options.OFF, "--dry-run", help="Only say what would go.")
 LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many.")
+TURN = typer.Option(
+    None, "--turn", "-t", metavar="N", min=1, help="One model call: what was sent and answered."
+)
 
-runs = typer.Typer(name="runs", rich_markup_mode=None, help="Show what was run.")
+runs = typer.Typer(
+    name="runs", rich_markup_mode=None, help="Show what was run; fork, settle and archive runs."
+)
+runs.command()(fork)
 
 
 def _list(agent: str, status: Status | None, last: int, *, as_json: bool) -> None:
@@ -65,7 +79,83 @@ def list_(
 
 
 @runs.command()
-def show(run: str = options.RUN, *, as_json: bool = options.JSON) -> None:
-    """Show a run: its tree, calls, decisions, cost and result."""
+def show(
+    run: str = options.RUN,
+    *,
+    turn: int | None = TURN,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Show a run: its tree, calls, decisions, cost and result; or one turn of it."""
+    if turn is not None:
+        found = past(url).turn(run, turn)
+        if as_json:
+            write_json(found)
+        else:
+            load("turn_text").print_turn(found)
+        return
+    server = remote.server(url)
+    if server is not None:
+        there = load("remote_runs")
+        raise typer.Exit(there.one_run(server, run, watch=False, as_json=as_json, plain=True))
     begin("heartbit_site.cli.run_report")
     raise typer.Exit(load("run_report").show_run(run, as_json=as_json))
+
+
+@runs.command()
+def retry(
+    run: str = options.RUN,
+    *,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Do the task of a run that has ended again, as a new run on the same version.
+
+    A quarantined run is discarded with it.
+    """
+    _settle(run, "retry", url, as_json=as_json)
+
+
+@runs.command()
+def resume(
+    run: str = options.RUN,
+    *,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Let a quarantined run go on where it was, alone in a process."""
+    _settle(run, "resume", url, as_json=as_json)
+
+
+@runs.command()
+def discard(
+    run: str = options.RUN,
+    *,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Give a quarantined run up: it is cancelled, and its journal stays."""
+    _settle(run, "discard", url, as_json=as_json)
+
+
+def _settle(run: str, how: Settling, url: str | None, *, as_json: bool) -> None:
+    found = operation(url)
+    raise typer.Exit(load("quarantine_report").settle(found, run, how, as_json=as_json))
+
+
+@runs.command()
+def archive(*, days: int | None = OLDER, dry_run: bool = DRY, as_json: bool = options.JSON) -> None:
+    """Write runs that ended long ago into files, and delete them from the database.
+
+    A worker does so every hour by the workspace's policy.
+    """
+    begin("heartbit_site.cli.archive_report")
+    report = load("archive_report")
+    raise typer.Exit(report.archive(days=days, dry_run=dry_run, as_json=as_json))
+
+
+@runs.command()
+def export(run: str = options.RUN) -> None:
+    """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it."""
+    begin("heartbit_site.cli.archive_report")
+    raise typer.Exit(load("archive_report").export(run))
