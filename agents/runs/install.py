@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "634354b7de238201c389654753d62a7a8f762d2518c11e172cd02c649728d674"
+FINGERPRINT = "5cdc668cb130e16b87382341ba254d4d34fca10138a68cb72b41a602c03b24f1"
 
 
 def statements() -> str:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tests.chaos import (
     broker_down,
     broker_flush,
-    early_death,
     duplicates,
+    early_death,
     poison,
     postgres_restart,
     rolling_restart,
     worker_kill,
     zombies,
 )
-from tests.chaos.machine import scenario as machine
 from tests.chaos.cancel_race import scenario as cancel_race
 from tests.chaos.crash_points import scenario as crash_points
+from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
 from tests.installation import BUILD
 
@@ -41,9 +41,9 @@ SCENARIOS: dict[str, Play] = {
     "R3": broker_flush.play,
     "R4": broker_down.play,
     "R5": postgres_restart.play,
+    "R6": duplicates.play,
     "R7": zombies.play,
     "R8": early_death.play,
-    "R6": duplicates.play,
     "R9": poison.play,
     "R14": cancel_race.play,
     "R15": model_faults.play,

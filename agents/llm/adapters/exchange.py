@@ -89,14 +89,15 @@ class Exchange:
         try:
             await self._check(answer)
             guard = self._guard(answer, deadline=deadline, timeout_seconds=timeout_seconds)
-            splitter = EventSplitter()
+            splitter, settled = EventSplitter(), False
             async for chunk in guard:
-                if decoder.done:
+                if settled:
                     continue  # read to the end, so that the connection can be used again
                 for event in splitter.feed(chunk):
                     for delta in decoder.feed(event):
                         yield delta
-                    if decoder.done:
+                    settled = decoder.done
+                    if settled:
                         guard.settle()
                         break
             completion = decoder.finish()

@@ -69,7 +69,8 @@ BEGIN
     FOR w IN SELECT t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
              LEFT JOIN agents_run c
                  ON c.id = CASE WHEN t.kind = 'child' THEN split_part(t.key, ':', 2)::uuid END
-             WHERE t.resolved_at IS NULL AND t.expires_at <= clock_timestamp()
+             -- Stable within the statement, so that the index over the times can be used.
+             WHERE t.resolved_at IS NULL AND t.expires_at <= statement_timestamp()
                    -- While a sub-agent waits for a person its orchestrator's patience stands still.
                    AND NOT EXISTS (SELECT 1 FROM agents_wait a WHERE a.run_id = c.id
                                    AND a.kind IN ('approval', 'outcome') AND a.resolved_at IS NULL)

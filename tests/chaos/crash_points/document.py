@@ -15,9 +15,9 @@ _HEAD = """\
 # When a worker dies
 
 What comes of a run whose worker is killed at a given moment, for a tool of each
-[effect class](durability.md). Every cell below is a test: `make chaos ONLY=R2` kills a worker process
-there, once and twice, ten times each, and compares the run, its journal and the ledgers of what
-happened outside. This page is made from the same data
+[effect class](durability.md). Every cell below is a test: `make chaos ONLY=R2` kills a worker
+process there, once and twice, ten times each, and compares the run, its journal and the ledgers of
+what happened outside. This page is made from the same data
 (`python -m tests.chaos.crash_points.document`); a test compares the two.
 
 In every case another worker goes on, within a lease and a sweep, and **the run succeeds**. What
@@ -35,9 +35,9 @@ differs is how often the tool took effect, how the call ends, and whether the mo
 _DOUBT = """\
 ## When it is unknown whether a call took effect
 
-An at-most-once tool whose worker dies between the intent and the result is not repeated by itself.
-The table above shows an agent whose `uncertain_calls` is `tell`: the model is told, and the run goes
-on. The others:
+An at-most-once tool whose worker dies between the intent and the result is not repeated by
+itself. The table above shows an agent whose `uncertain_calls` is `tell`: the model is told, and the
+run goes on. All of them:
 
 | `uncertain_calls` | what a person says | died before the act | died after the act | the call |
 |---|---|---|---|---|

@@ -1,0 +1,105 @@
+"""What responses about the fleet, and about what agents are doing, hold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from heartbit_site.api.outputs import AgentMetricsOut  # noqa: TC001  pydantic evaluates it
+
+
+class WorkerOut(Schema):
+    """A worker process that has not left."""
+
+    id: int
+    name: str = Field(description="host:pid.")
+    state: Literal["alive", "stale", "leaving"] = Field(
+        description="stale: silent for longer than its lease; leaving: it was asked to."
+    )
+    wanted: str = Field(description="What it was asked: stop, restart or nothing.")
+    uptime_seconds: float
+    beat_seconds: float = Field(description="Since it last proved that it lives.")
+    slots: int = Field(description="Runs it holds at most.")
+    used: int = Field(description="Runs it holds.")
+    queues: list[str] = Field(
+        description="What it serves; none: it tries one suspicious run alone, and leaves."
+    )
+
+
+class QueueOut(Schema):
+    """A queue that is served, or that has runs."""
+
+    name: str
+    depth: int = Field(description="Runs that could start now.")
+    parked: int = Field(description="Runs whose agent is stopped.")
+    running: int
+    oldest_seconds: float = Field(description="How long the first of them has waited.")
+    served: bool = Field(description="Whether a living worker serves it.")
+
+
+class FleetTotalsOut(Schema):
+    """Of the workers that live."""
+
+    workers: int
+    slots: int
+    used: int
+    queued: int
+
+
+class FleetOut(Schema):
+    """The installation's workers and queues."""
+
+    workers: list[WorkerOut]
+    queues: list[QueueOut]
+    totals: FleetTotalsOut
+    problems: list[str] = Field(description="One sentence for each thing to look at.")
+
+
+class WorkerAskedOut(Schema):
+    """What a worker was asked."""
+
+    id: int
+    wanted: Literal["stop", "restart"]
+
+
+class AgentToolsOut(Schema):
+    """An agent's published tools, compared with what is installed."""
+
+    loaded: list[str]
+    changed: list[str] = Field(description="Defined otherwise now: refused until published again.")
+    unknown: list[str] = Field(description="No app of the installation has them.")
+
+
+class AgentQueueOut(Schema):
+    """An agent's live runs."""
+
+    name: str
+    queued: int
+    running: int
+    waiting: int
+    oldest_seconds: float | None = Field(description="Of the queued; null: none could start.")
+
+
+class WorkingRunOut(Schema):
+    """A run at work."""
+
+    run: str
+    worker: str
+
+
+class AgentStatusOut(Schema):
+    """What an agent is doing."""
+
+    name: str
+    state: Literal["idle", "busy", "error", "stopped"]
+    enabled: bool
+    version: int | None
+    uptime_seconds: float = Field(description="Since it was last started; 0: it is stopped.")
+    last_activity: str | None
+    runs: list[WorkingRunOut]
+    tools: AgentToolsOut
+    queue: AgentQueueOut
+    metrics: AgentMetricsOut
+    problem: str = Field(description="Why its last run failed, when its state is error.")

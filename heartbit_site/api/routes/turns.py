@@ -1,0 +1,104 @@
+"""The past of runs: any turn, and forks from it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from ninja import Path, Router
+from ninja.responses import Status as Answer
+
+from agents.actions.fork_run import Edits, fork_run
+from agents.models import Run
+from agents.querysets import find_run
+from agents.turns import describe_turn, list_turns
+from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, author_of, workspace_of
+from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.openapi import answers
+from heartbit_site.api.outputs import RunDetailOut
+from heartbit_site.api.past_inputs import ForkIn  # noqa: TC001
+from heartbit_site.api.past_outputs import TurnOut, TurnsOut
+from heartbit_site.api.routes.runs import IdempotencyKey, detail
+from heartbit_site.base import orm
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+router = Router(tags=["runs"])
+
+Number = Annotated[int, Path(ge=1, le=100_000, description="From 1.")]
+
+
+@router.get(
+    "/runs/{run_id}/turns",
+    auth=READ_RUNS,
+    response=answers(TurnsOut, 404, 409),
+    summary="A run's turns",
+)
+async def turns(request: HttpRequest, run_id: Word) -> Any:
+    """The answered turns of a run, in short."""
+    workspace = workspace_of(request)
+
+    def read() -> dict[str, Any]:
+        run = find_run(workspace, run_id)
+        return {"run": str(run.pk), "turns": list_turns(run)}
+
+    return await orm.in_thread(read)
+
+
+@router.get(
+    "/runs/{run_id}/turns/{number}",
+    auth=READ_RUNS,
+    response=answers(TurnOut, 404, 409),
+    summary="A turn",
+)
+async def turn(request: HttpRequest, run_id: Word, number: Number) -> Any:
+    """One turn: what the model was sent, what it answered, what its calls gave."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(lambda: describe_turn(_whole(workspace, run_id), number))
+
+
+@router.post(
+    "/runs/{run_id}/fork",
+    auth=WRITE_RUNS,
+    response={200: RunDetailOut, **answers(RunDetailOut, 404, 409, status=201, body=True)},
+    summary="Fork a run",
+)
+async def fork(
+    request: HttpRequest, run_id: Word, body: ForkIn, idempotency_key: IdempotencyKey = None
+) -> Any:
+    """A new run that begins with the journal of another up to a turn, with edits.
+
+    Nothing before is done again. With `arguments` the calls of that turn run again, and so do their
+    effects. 200 instead of 201 when the idempotency key had been used before.
+    """
+    workspace = workspace_of(request)
+    author = author_of(request)
+    edits = Edits(
+        message=body.message,
+        task=body.task,
+        call=body.call,
+        arguments=None if body.arguments is None else json.dumps(body.arguments),
+        result=body.result,
+        version=body.version,
+    )
+
+    def make() -> tuple[bool, dict[str, Any]]:
+        source = _whole(workspace, run_id)
+        key = idempotency_key or None
+        used = (
+            key is not None
+            and Run.objects.filter(workspace=workspace, idempotency_key=key).exists()
+        )
+        made = fork_run(source, body.turn, edits=edits, by=author, idempotency_key=key)
+        return used, detail(find_run(workspace, made))
+
+    used, run = await orm.in_thread(make)
+    return Answer(200 if used else 201, run)
+
+
+def _whole(workspace: Workspace, run_id: str) -> Run:
+    """The run with what reading its past needs."""
+    found = find_run(workspace, run_id)
+    return Run.objects.select_related("version__agent", "workspace").get(pk=found.pk)

@@ -1,0 +1,68 @@
+"""`heartbit runs fork`."""
+
+from __future__ import annotations
+
+import typer
+
+from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.load import load
+from heartbit_site.cli.past import past
+
+TURN = typer.Option(
+    None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."
+)
+MESSAGE = typer.Option("", "--message", metavar="TEXT", help="Tell the next model call this.")
+TASK = typer.Option("", "--task", metavar="TEXT", help="Another task.")
+CALL = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
+ARGUMENTS = typer.Option(
+    None, "--arguments", metavar="JSON", help="Other arguments: all calls of the turn run again."
+)
+RESULT = typer.Option(None, "--result", metavar="TEXT", help="Another result: nothing runs again.")
+VERSION = typer.Option(
+    None, "--version", metavar="NUMBER", min=1, help="Another version of the agent."
+)
+YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
+HERE = typer.Option(options.OFF, "--here", help="Run it in this process instead of on the fleet.")
+
+
+def fork(
+    run: str = options.RUN,
+    *,
+    turn: int | None = TURN,
+    message: str = MESSAGE,
+    task: str = TASK,
+    call: str = CALL,
+    arguments: str | None = ARGUMENTS,
+    result: str | None = RESULT,
+    version: int | None = VERSION,
+    yes: bool = YES,
+    here: bool = HERE,
+    url: str | None = remote_options.URL,
+    watch: bool = options.WATCH,
+    as_json: bool = options.JSON,
+    plain: bool = options.PLAIN,
+) -> None:
+    """Start a new run that goes on from a turn of another, with what you change.
+
+    What was done before that turn's end is not done again. With --arguments the turn's calls run
+    again, and what they do outside happens again.
+    """
+    if here and url:
+        raise CommandError("--here is this process, --url another machine: choose one.", USAGE)
+    found = past("" if here else url)
+    forking = load("forking")
+    order = forking.Order(
+        run=run,
+        turn=turn,
+        message=message,
+        task=task,
+        call=call,
+        arguments=arguments,
+        result=result,
+        version=version,
+        yes=yes,
+    )
+    if here:
+        raise typer.Exit(forking.fork_here(found, order, as_json=as_json, plain=plain))
+    raise typer.Exit(forking.fork(found, order, follow=watch, as_json=as_json, plain=plain))

@@ -1,0 +1,93 @@
+"""What is said about the fleet. No Django."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.output import one_line, seconds, write, write_json
+from heartbit_site.cli.rolling import chosen, restart, stop
+from heartbit_site.cli.table import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.operation import Asked, Operation
+
+STYLES: Final = {"alive": "green", "stale": "red", "leaving": "yellow", "nobody": "red"}
+WORKERS: Final = ("ID", "WORKER", "STATE", "UPTIME", "HOLDS", "LAST BEAT", "QUEUES")
+QUEUES: Final = ("QUEUE", "QUEUED", "RUNNING", "OLDEST", "STOPPED", "SERVED BY")
+
+
+def show(operation: Operation, *, as_json: bool) -> int:
+    """Print workers, queues, and what is wrong with them."""
+    fleet = operation.fleet()
+    if as_json:
+        write_json(dict(fleet))
+        return OK
+    totals = fleet["totals"]
+    write(
+        f"{_counted(totals['workers'], 'worker')} alive, {totals['used']} of {totals['slots']} "
+        f"slots in use, {_counted(totals['queued'], 'run')} queued"
+    )
+    if fleet["workers"]:
+        write("")
+        print_table(WORKERS, [_worker(row) for row in fleet["workers"]], styles=STYLES)
+    if fleet["queues"]:
+        write("")
+        rows = [_queue(row, fleet) for row in fleet["queues"]]
+        print_table(QUEUES, rows, styles=STYLES)
+    console = Console(highlight=False)
+    for sentence in fleet["problems"]:
+        console.print(Text(f"\n{one_line(sentence)}", style="red"), soft_wrap=True)
+    return OK
+
+
+def act(
+    operation: Operation, wanted: Asked, name: str | None, *, patience: float, as_json: bool
+) -> int:
+    """Stop or restart one worker, or all, and wait for it."""
+    workers = chosen(operation.fleet(), name)
+    {"stop": stop, "restart": restart}[wanted](operation, workers, patience=patience)
+    if as_json:
+        write_json({"wanted": wanted, "workers": [row["name"] for row in workers]})
+    elif not workers:
+        write("There is no worker.")
+    else:
+        names = ", ".join(row["name"] for row in workers)
+        write(f"{'Stopped' if wanted == 'stop' else 'Restarted'}: {names}.")
+    return OK
+
+
+def _worker(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        str(row["id"]),
+        one_line(row["name"]),
+        row["state"],
+        seconds(row["uptime_seconds"]),
+        f"{row['used']} of {row['slots']}",
+        f"{seconds(row['beat_seconds'])} ago",
+        one_line(", ".join(row["queues"])) or "one suspicious run, alone",
+    )
+
+
+def _queue(row: Mapping[str, Any], fleet: Mapping[str, Any]) -> tuple[str, ...]:
+    serving = sum(
+        worker["state"] == "alive" and row["name"] in worker["queues"]
+        for worker in fleet["workers"]
+    )
+    return (
+        one_line(row["name"]),
+        str(row["depth"]),
+        str(row["running"]),
+        seconds(row["oldest_seconds"]) if row["depth"] else "-",
+        str(row["parked"] or "-"),
+        _counted(serving, "worker") if serving else "nobody",
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,130 @@
+"""`heartbit runs fork`: what is asked, what a person is warned of, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.load import load
+from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.turn_text import effects
+
+if TYPE_CHECKING:
+    from heartbit_site.cli.past import Past
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What `heartbit runs fork` was asked; what is None was not said."""
+
+    run: str
+    turn: int | None
+    message: str
+    task: str
+    call: str
+    arguments: str | None
+    result: str | None
+    version: int | None
+    yes: bool
+
+    def place(self) -> int:
+        """The turn that is meant.
+
+        Raises:
+            CommandError: None is named, or another one than the call's.
+        """
+        own = self.call.partition(".")[0]
+        if self.call and not own.isdecimal():
+            raise CommandError(f"{self.call} is no call: they are named 2.0, for example.", USAGE)
+        if self.turn is None and not self.call:
+            raise CommandError(
+                "Say from which turn: --turn 2 keeps two turns, --turn 0 the task alone.", USAGE
+            )
+        if self.call and self.turn not in (None, int(own)):
+            raise CommandError(f"The call {self.call} belongs to turn {own}.", USAGE)
+        return int(own) if self.turn is None else self.turn
+
+    def edits(self) -> dict[str, Any]:
+        """As the REST API takes them.
+
+        Raises:
+            CommandError: The arguments are no JSON object.
+        """
+        wanted = {
+            "message": self.message,
+            "task": self.task,
+            "call": self.call,
+            "arguments": _json_object(self.arguments),
+            "result": self.result,
+            "version": self.version,
+        }
+        return {name: value for name, value in wanted.items() if value not in ("", None)}
+
+
+def fork(past: Past, order: Order, *, follow: bool, as_json: bool, plain: bool) -> int:
+    """Fork a run on the fleet, and print the new one's id or follow it."""
+    turn, edits = order.place(), order.edits()
+    confirm(past, order, turn)
+    made = past.fork(order.run, turn, edits)
+    if follow:
+        if not as_json:
+            note(f"Run {made['run']}")
+        past.warn(made)
+        return past.stay(made, as_json=as_json, plain=plain)
+    if as_json:
+        write_json(made)
+    else:
+        write(made["run"])
+    past.warn(made)
+    return OK
+
+
+def fork_here(past: Past, order: Order, *, as_json: bool, plain: bool) -> int:
+    """Fork a run and execute the new one in this process."""
+    turn, edits = order.place(), order.edits()
+    confirm(past, order, turn)
+    here, standalone = load("past_here"), load("standalone")
+
+    def start() -> Any:
+        return here.forked(order.run, turn, edits, here.Home.LOCAL)
+
+    workspace = load("past_here").default_workspace()
+    code: int = standalone.stay_here(workspace, start, as_json=as_json, plain=plain)
+    return code
+
+
+def confirm(past: Past, order: Order, turn: int) -> None:
+    """Ask before effects happen a second time.
+
+    Raises:
+        CommandError: The answer is no, or nobody can be asked and --yes was not given.
+    """
+    if order.arguments is None or order.yes:
+        return
+    again = effects(past.turn(order.run, turn))
+    if not again:
+        return
+    note(f"All calls of turn {turn} run again, and what they do outside happens again:")
+    for line in again:
+        note(f"  {line}")
+    if not is_interactive():
+        raise CommandError("Say --yes if that is meant.", USAGE)
+    if not typer.confirm("Fork?", err=True):
+        raise CommandError("Nothing was forked.")
+
+
+def _json_object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise CommandError('--arguments takes a JSON object, such as \'{"url": "..."}\'.', USAGE)
+    return value

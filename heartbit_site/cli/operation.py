@@ -1,0 +1,55 @@
+"""Operating an installation, here or through its server: one form for both. No Django."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from heartbit_site.cli import remote
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.load import load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Asked = Literal["stop", "restart"]
+Switch = Literal["start", "stop", "restart"]
+Settling = Literal["retry", "resume", "discard"]
+
+
+class Operation(Protocol):
+    """What an operator can see and do; the dictionaries are those of the REST API."""
+
+    def fleet(self) -> Mapping[str, Any]:
+        """Workers, queues, totals and problems."""
+        ...
+
+    def ask(self, worker_id: int, wanted: Asked) -> None:
+        """Ask a worker to leave."""
+        ...
+
+    def agents(self) -> list[dict[str, Any]]:
+        """What every agent is doing."""
+        ...
+
+    def agent(self, name: str) -> dict[str, Any]:
+        """What one agent is doing."""
+        ...
+
+    def switch(self, name: str, to: Switch) -> dict[str, Any]:
+        """Start, stop or restart an agent; what it is doing then."""
+        ...
+
+    def settle(self, run: str, how: Settling) -> dict[str, Any]:
+        """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
+        ...
+
+
+def operation(url: str | None) -> Operation:
+    """The server's, when one is named by option or environment; else this installation's."""
+    server = remote.server(url)
+    if server is not None:
+        there: Operation = load("operation_there").There(server)
+        return there
+    begin("heartbit_site.cli.operation_here")
+    here: Operation = load("operation_here").Here()
+    return here

@@ -1,0 +1,66 @@
+"""Operate this installation, through its database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.actions.ask_worker import ask_worker
+from agents.actions.discard_run import discard_run
+from agents.actions.retry_run import retry_run
+from agents.actions.revive_run import revive_run
+from agents.actions.switch_agent import switch_agent
+from agents.agent_status import statuses
+from agents.choices import Home
+from agents.fleet import read_fleet
+from agents.models import Run
+from agents.querysets import find_run
+from agents.versions import find_editable
+from heartbit_site.api import fleet_forms
+from heartbit_site.first_start import default_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.operation import Asked, Settling, Switch
+
+_BY = "the command line"
+
+
+class Here:
+    """See ``operation.Operation``."""
+
+    def fleet(self) -> Mapping[str, Any]:
+        """Workers, queues, totals and problems."""
+        return fleet_forms.fleet(read_fleet())
+
+    def ask(self, worker_id: int, wanted: Asked) -> None:
+        """Ask a worker to leave."""
+        ask_worker(worker_id, wanted)
+
+    def agents(self) -> list[dict[str, Any]]:
+        """What every agent is doing."""
+        return [fleet_forms.agent_status(found) for found in statuses(default_workspace())]
+
+    def agent(self, name: str) -> dict[str, Any]:
+        """What one agent is doing."""
+        workspace = default_workspace()
+        agent = find_editable(workspace, name)
+        return fleet_forms.agent_status(statuses(workspace, name=agent.name)[0])
+
+    def switch(self, name: str, to: Switch) -> dict[str, Any]:
+        """Start, stop or restart an agent; what it is doing then."""
+        switch_agent(find_editable(default_workspace(), name), to)
+        return self.agent(name)
+
+    def settle(self, run: str, how: Settling) -> dict[str, Any]:
+        """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
+        found = find_run(default_workspace(), run)
+        if how == "retry":
+            retried = retry_run(found, by=_BY, home=Home(found.home))
+            found = Run.objects.get(pk=retried)
+        elif how == "resume":
+            revive_run(found, by=_BY)
+        else:
+            discard_run(found, by=_BY)
+        found.refresh_from_db(fields=["status"])
+        return {"run": str(found.pk), "status": found.status, "home": found.home}

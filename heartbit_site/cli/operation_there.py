@@ -1,0 +1,56 @@
+"""Operate an installation through its server. No Django."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from heartbit_site.cli.remote_client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.operation import Asked, Settling, Switch
+    from heartbit_site.cli.remote import Server
+
+
+class There:
+    """See ``operation.Operation``; one connection a question, so that a server may restart."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def fleet(self) -> Mapping[str, Any]:
+        """Workers, queues, totals and problems."""
+        return self._get("/fleet")
+
+    def ask(self, worker_id: int, wanted: Asked) -> None:
+        """Ask a worker to leave."""
+        self._post(f"/fleet/workers/{worker_id}/{wanted}")
+
+    def agents(self) -> list[dict[str, Any]]:
+        """What every published agent is doing."""
+        names = [row["name"] for row in self._get("/agents")["agents"]]
+        return [self.agent(name) for name in names]
+
+    def agent(self, name: str) -> dict[str, Any]:
+        """What one agent is doing."""
+        return self._get(f"/agents/{quote(name, safe='')}/status")
+
+    def switch(self, name: str, to: Switch) -> dict[str, Any]:
+        """Start, stop or restart an agent; what it is doing then."""
+        return self._post(f"/agents/{quote(name, safe='')}/{to}")
+
+    def settle(self, run: str, how: Settling) -> dict[str, Any]:
+        """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
+        return self._post(f"/runs/{quote(run, safe='')}/{how}")
+
+    def _get(self, path: str) -> dict[str, Any]:
+        with Client(self._server) as client:
+            found: dict[str, Any] = client.get(path)
+        return found
+
+    def _post(self, path: str) -> dict[str, Any]:
+        with Client(self._server) as client:
+            found: dict[str, Any] = client.post(path)
+        return found

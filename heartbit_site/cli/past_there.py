@@ -1,0 +1,67 @@
+"""The past of a server. No Django."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from heartbit_site.cli.remote_client import Client
+from heartbit_site.cli.remote_outcome import described, warn_without_worker
+from heartbit_site.cli.remote_runs import path_of, stay
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.remote import Server
+
+
+class There:
+    """See ``past.Past``."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._made: dict[str, Any] = {}
+
+    def turn(self, run: str, number: int) -> dict[str, Any]:
+        """One turn with everything that is known of it."""
+        return self._get(f"{path_of(run)}/turns/{number}")
+
+    def fork(self, run: str, turn: int, edits: Mapping[str, Any]) -> dict[str, Any]:
+        """Fork a run on the fleet; the new one as `--json` prints it."""
+        with Client(self._server) as client:
+            self._made = client.post(f"{path_of(run)}/fork", {"turn": turn, **edits})
+        return described(self._made)
+
+    def warn(self, run: Mapping[str, Any]) -> None:
+        """Say so when no worker serves the queue of a run that was made a moment ago."""
+        warn_without_worker(self._made)
+
+    def stay(self, run: Mapping[str, Any], *, as_json: bool, plain: bool) -> int:
+        """Show a run to its end; the exit code says how it ended."""
+        return stay(self._server, self._made, as_json=as_json, plain=plain)
+
+    def versions(self, agent: str) -> dict[str, Any]:
+        """An agent's versions, the newest first."""
+        return self._get(f"{_agent(agent)}/versions")
+
+    def diff(self, agent: str, older: int | None, newer: int | None) -> dict[str, Any]:
+        """What changed between two versions."""
+        wanted = {"older": older, "newer": newer}
+        query = {name: number for name, number in wanted.items() if number is not None}
+        return self._get(f"{_agent(agent)}/versions/diff", query)
+
+    def rollback(self, agent: str, number: int, *, anyway: bool) -> dict[str, Any]:
+        """Make an earlier version what the agent is."""
+        with Client(self._server) as client:
+            path = f"{_agent(agent)}/versions/{number}/rollback"
+            done: dict[str, Any] = client.post(path, {"anyway": anyway})
+        return done
+
+    def _get(self, path: str, query: Mapping[str, int] | None = None) -> dict[str, Any]:
+        with Client(self._server) as client:
+            found: dict[str, Any] = client.get(path, query)
+        return found
+
+
+def _agent(name: str) -> str:
+    return f"/agents/{quote(name, safe='')}"

@@ -1,0 +1,37 @@
+"""What is done every hour, so that the database does not grow for ever."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scheduling.actions.archive_runs import archive_workspaces
+from scheduling.actions.prune_workers import prune_workers
+from scheduling.archive import ArchiveError, ArchivingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+
+def keep_house(*, goes_on: Callable[[], bool]) -> int:
+    """Forget processes that left, archive and delete runs by policy; how many rows of both went.
+
+    An archive that cannot be written is one error in the log: nothing is deleted then.
+    """
+    gone = prune_workers()
+    try:
+        archived = archive_workspaces(goes_on=goes_on)
+    except ArchivingError as busy:
+        logger.info("%s", busy)
+        return gone
+    except ArchiveError as error:
+        logger.error("%s", error)
+        return gone
+    if archived.files:
+        logger.info(
+            "archived and deleted %d runs and %d conversations in %d files (%d runs stay)",
+            *(archived.runs, archived.conversations, len(archived.files), archived.kept),
+        )
+    return gone + archived.runs

@@ -1,0 +1,122 @@
+"""Archive files: gzipped JSON lines that exist as a whole or not at all.
+
+A file is written under a hidden name, flushed to the disk, and renamed; only then is what it holds
+deleted from the database.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import os
+import secrets
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.errors import ConflictError, HeartbitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_LEVEL = 6
+_LEFT_BEHIND_SECONDS = 24 * 3600.0
+
+
+class ArchiveError(HeartbitError):
+    """The archive cannot be written; nothing was deleted."""
+
+
+class ArchivingError(ConflictError):
+    """Another process of this machine archives now."""
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Be the one who archives into a directory, as far as this machine goes.
+
+    Two machines at once archive some runs twice and delete them once.
+
+    Raises:
+        ArchiveError: The directory cannot be used.
+        ArchivingError: Another process does it now.
+    """
+    with _explained(directory):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ArchivingError(
+                f"Another process archives into {directory} now: try again when it has ended."
+            ) from None
+        _clear(directory)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def write(directory: Path, name: str, lines: Iterable[str]) -> Path:
+    """Write lines into a new file of today; it is on the disk when this returns.
+
+    Args:
+        directory: Where; it exists.
+        name: Whose they are, as the beginning of the file's name.
+        lines: JSON objects, without line ends.
+
+    Raises:
+        ArchiveError: It cannot be written; no file is left.
+    """
+    stamp = datetime.now(UTC).strftime("%Y-%m-%d.%H%M%S")
+    path = directory / f"{name}.{stamp}-{secrets.token_hex(4)}.jsonl.gz"
+    hidden = path.with_name(f".{path.name}.part")
+    with _explained(directory):
+        try:
+            _fill(hidden, lines)
+            hidden.rename(path)
+            _settle(directory)
+        except BaseException:
+            hidden.unlink(missing_ok=True)
+            raise
+    return path
+
+
+def _fill(path: Path, lines: Iterable[str]) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as raw:
+        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=_LEVEL) as packed:
+            for line in lines:
+                packed.write(line.encode())
+                packed.write(b"\n")
+        raw.flush()
+        os.fsync(raw.fileno())
+
+
+def _settle(directory: Path) -> None:
+    """Make a new name as durable as what it names."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _clear(directory: Path) -> None:
+    """Remove what a killed process left; another machine's file under way is younger."""
+    with _explained(directory):
+        for path in directory.glob(".*.part"):
+            if datetime.now(UTC).timestamp() - path.stat().st_mtime > _LEFT_BEHIND_SECONDS:
+                path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _explained(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ArchiveError(
+            f"Runs cannot be archived into {directory} ({error.strerror or error}), so none is "
+            "deleted: mend the directory, or name another one in HEARTBIT_ARCHIVE_DIR."
+        ) from error

@@ -1,0 +1,62 @@
+"""How much is measured: the full size, and one for a quick look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sizes; those of the full plan are the targets'.
+
+    Attributes:
+        runs: Measured runs of each path and floor (W1, W2, W4).
+        warm_up: Runs before them that do not count.
+        cost_runs: Runs of the block that costs are averaged over; 0: not measured.
+        profile_seconds: How long a missed target is profiled; 0: never.
+        storm_runs: Runs of W7 and W8, submitted at once.
+        storm_latency_ms: The model's, in W7 and W8.
+        in_flight: Runs that one worker holds (INFLIGHT).
+        in_flight_seconds: The model's latency then.
+        waiting: Rows of waiting runs (WAITING).
+        idle_seconds: How long a processor's idling is watched.
+        rate_seconds: The window in which finished runs are counted (RATE).
+        turns: Of one long run (LONG).
+        long_runs: How many such runs.
+        finished: Rows of finished runs (GROWTH).
+        insert_seconds: After this time no more of them are inserted.
+    """
+
+    runs: int = 60
+    warm_up: int = 15
+    cost_runs: int = 60
+    profile_seconds: float = 10
+    storm_runs: int = 200
+    storm_latency_ms: float = 500
+    in_flight: int = 1000
+    in_flight_seconds: float = 20
+    waiting: int = 100_000
+    idle_seconds: float = 20
+    rate_seconds: float = 15
+    turns: int = 1000
+    long_runs: int = 2
+    finished: int = 1_000_000
+    insert_seconds: float = 300
+
+
+#: Whether everything works; its figures say little.
+QUICK = Plan(
+    runs=10,
+    warm_up=3,
+    cost_runs=0,
+    profile_seconds=0,
+    storm_runs=40,
+    in_flight=100,
+    in_flight_seconds=3,
+    waiting=5_000,
+    idle_seconds=3,
+    rate_seconds=3,
+    turns=60,
+    long_runs=1,
+    finished=20_000,
+)

@@ -1,0 +1,46 @@
+"""A workspace with the agents of the workloads."""
+
+from __future__ import annotations
+
+import secrets
+
+from agents.actions.publish_agent import publish_agent
+from agents.models import Agent, ToolBinding
+from heartbit_site.base.models import Workspace
+from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
+
+_LONG_SECONDS = 3600
+
+
+def create(*, queue: str, tools: tuple[str, ...] = TOOLS, max_turns: int = 10) -> Workspace:
+    """A new one; its agents' runs are for the workers of ``queue``.
+
+    Args:
+        queue: Where its runs go.
+        tools: Of the agents that call tools.
+        max_turns: Theirs.
+    """
+    slug = f"bench-{secrets.token_hex(4)}"
+    workspace = Workspace.objects.create(slug=slug, name=slug)
+
+    def agent(name: str, *bound: str) -> Agent:
+        created = Agent.objects.create(
+            workspace=workspace,
+            name=name,
+            system_prompt=SYSTEM_PROMPT,
+            model=MODEL,
+            queue=queue,
+            max_turns=max_turns,
+            timeout_seconds=_LONG_SECONDS,
+        )
+        ToolBinding.objects.bulk_create(ToolBinding(agent=created, tool=tool) for tool in bound)
+        publish_agent(created)
+        return created
+
+    agent(SOLO)
+    agent(WORKER, *tools)
+    members = [agent(name, *tools) for name in MEMBERS]
+    lead = agent(LEAD)
+    lead.team.set(members)
+    publish_agent(lead)
+    return workspace

@@ -1,0 +1,49 @@
+"""Agents of a test's own, and runs at work on a real worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.models import Agent, Run, ToolBinding
+from tests.cli.conftest import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+    from tests.prepared import Prepared
+
+
+@pytest.fixture
+def solo(workspace: Workspace) -> Agent:
+    """An agent that may ask for the time."""
+    agent = Agent.objects.create(workspace=workspace, name="solo", system_prompt="Be brief.")
+    ToolBinding.objects.create(agent=agent, tool="current_time")
+    publish_agent(agent)
+    return agent
+
+
+@pytest.fixture
+def submit(workspace: Workspace) -> Callable[..., UUID]:
+    """Give the fleet a task."""
+
+    def start(task: str, agent: str = "solo") -> UUID:
+        return start_run(workspace, task, agent=agent, model="openai:fake")
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def heartbit(prepared: Prepared) -> Command:
+    """`heartbit(...)`, with the fake provider as its model."""
+    return Command(prepared)
+
+
+def statuses(runs: list[UUID]) -> list[str]:
+    """Of these runs, in no order."""
+    return list(Run.objects.filter(pk__in=runs).values_list("status", flat=True))

@@ -1,0 +1,115 @@
+"""Agents are stopped, started and restarted under load, on a real worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+
+from agents.actions.start_run import start_run
+from agents.actions.switch_agent import switch_agent
+from agents.agent_status import statuses as agent_statuses
+from agents.errors import AgentNotFoundError
+from agents.models import Agent, Run, RunEvent, Wait
+from tests.fleet import wait_until
+from tests.operation.conftest import statuses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+    from tests.fleet import Worker
+
+    Submit = Callable[..., UUID]
+
+ROUNDS = 6
+TASK = f"[[latency: 120]] [[calls: current_time {{}}]] [[rounds: {ROUNDS}]] [[text: Done.]]"
+
+
+def answered(runs: list[UUID]) -> int:
+    return RunEvent.objects.filter(run__in=runs, type="model.answered").count()
+
+
+def test_stopped_under_load_it_hands_everything_back_and_loses_nothing(
+    worker: Worker, workspace: Workspace, solo: Agent, submit: Submit
+) -> None:
+    runs = [submit(TASK) for _ in range(12)]
+    wait_until(lambda: answered(runs) >= 12, what="all of them at work")
+    assert switch_agent(solo, "stop")
+    wait_until(lambda: "running" not in statuses(runs), what="handed back")
+    at_rest = answered(runs)
+    assert statuses(runs).count("queued") >= 6, "stopped in the middle of their work"
+    assert at_rest < 12 * (ROUNDS + 1)
+    requeued = RunEvent.objects.filter(run__in=runs, type="run.requeued")
+    assert set(requeued.values_list("payload__reason", flat=True)) == {"agent stopped"}
+    with pytest.raises(AgentNotFoundError, match="stopped"):
+        submit(TASK)
+    [found] = agent_statuses(workspace, name="solo")
+    assert (found.overview.state, found.overview.metrics.uptime_seconds) == ("stopped", 0.0)
+    assert found.queue.queued == statuses(runs).count("queued")
+    # Other agents' runs pass the parked ones by.
+    other = start_run(workspace, "[[text: Prose.]]", agent="writer", model="openai:fake")
+    wait_until(lambda: statuses([other]) == ["succeeded"], what="another agent's run")
+    assert answered(runs) == at_rest, "nothing moved meanwhile"
+
+    assert switch_agent(solo, "start")
+    wait_until(lambda: set(statuses(runs)) == {"succeeded"}, what="all of them done")
+    assert answered(runs) == 12 * (ROUNDS + 1), "no answer was asked for twice, none is missing"
+    assert not switch_agent(solo, "start"), "it is started already"
+
+
+def test_a_sub_agent_that_is_stopped_keeps_its_orchestrator_waiting(
+    worker: Worker, workspace: Workspace
+) -> None:
+    writer = Agent.objects.get(workspace=workspace, name="writer")
+    switch_agent(writer, "stop")
+    Agent.objects.filter(pk=writer.pk).update(enabled=True)  # only long enough to be delegated to
+    task = '[[delegate: {"agent": "writer", "task": "[[latency: 400]] [[text: Prose.]]"}]]'
+    run = start_run(workspace, f"{task} [[text: Done.]]", model="openai:fake")
+    wait_until(lambda: Wait.objects.filter(run=run, resolved_at=None).exists(), what="delegated")
+    switch_agent(writer, "stop")
+    wait_until(lambda: statuses(_children(run)) in (["queued"], ["succeeded"]), what="at rest")
+    if statuses(_children(run)) == ["succeeded"]:
+        pytest.skip("the sub-agent's one turn was over before the stop")
+    with connection.cursor() as cursor:  # its patience is over, were it counted
+        cursor.execute("UPDATE agents_wait SET expires_at = now() WHERE run_id = %s", [run])
+        cursor.execute("SELECT count(*) FROM heartbit_expire_waits(100)")
+    assert statuses([run]) == ["waiting"]
+    switch_agent(writer, "start")
+    wait_until(lambda: statuses([run]) == ["succeeded"], what="the orchestrator's answer")
+
+
+def test_restarted_it_hands_a_hanging_slice_over_at_once(
+    worker: Worker, solo: Agent, submit: Submit
+) -> None:
+    run = submit("[[hang: headers times=1]] [[text: Done.]]")
+    wait_until(lambda: statuses([run]) == ["running"], what="at work")
+    switch_agent(solo, "restart")
+    wait_until(lambda: statuses([run]) == ["succeeded"], seconds=10, what="taken up anew")
+    reasons = RunEvent.objects.filter(run=run, type="run.requeued")
+    assert list(reasons.values_list("payload__reason", flat=True)) == ["agent restarted"]
+    again = submit("[[text: Done.]]")  # what is claimed after the restart stays where it is
+    wait_until(lambda: statuses([again]) == ["succeeded"], what="a later run")
+    assert not RunEvent.objects.filter(run=again, type="run.requeued").exists()
+
+
+def test_tools_that_are_not_what_they_were_are_named(workspace: Workspace, solo: Agent) -> None:
+    version = solo.current_version
+    assert version is not None
+    tools = [
+        {**version.snapshot["tools"][0], "hash": "0" * 64},
+        {**version.snapshot["tools"][0], "name": "gone_tool"},
+    ]
+    version.snapshot = {**version.snapshot, "tools": tools}
+    version.pk, version.number, version.hash = None, 2, "f" * 64
+    version.save(force_insert=True)
+    Agent.objects.filter(pk=solo.pk).update(current_version=version)
+    [found] = agent_statuses(workspace, name="solo")
+    assert found.tools.loaded == ()
+    assert (found.tools.changed, found.tools.unknown) == (("current_time",), ("gone_tool",))
+
+
+def _children(run: UUID) -> list[UUID]:
+    return list(Run.objects.filter(parent=run).values_list("pk", flat=True))

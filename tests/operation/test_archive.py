@@ -1,0 +1,239 @@
+"""Retention: what is over goes into a file, and only then out of the database."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from agents.actions.post_message import post_message, start_conversation
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.models import Agent, Conversation, Run
+from agents.runs import archive as rows
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import UsageEntry, Workspace
+from scheduling import archive
+from scheduling.actions.archive_runs import (
+    archive_workspace,
+    archive_workspaces,
+    count_archivable,
+    limit_of,
+)
+from scheduling.actions.keep_house import keep_house
+from tests.admin.rows import Held, answer, tree
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from tests.cli.conftest import Command
+
+
+@pytest.fixture
+def workspace(workspace: Workspace) -> Workspace:
+    """The test's own, whose runs no worker takes."""
+    Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
+    return workspace
+
+
+@pytest.fixture
+def directory(tmp_path: Path, settings: Any) -> Path:
+    path = tmp_path / "archive"
+    settings.HEARTBIT_ARCHIVE_DIR = str(path)
+    return path
+
+
+def age(workspace: Workspace, days: int, *roots: UUID) -> None:
+    """As if these trees had happened so long ago."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE agents_run SET created_at = created_at - make_interval(days => %s),"
+            " finished_at = finished_at - make_interval(days => %s)"
+            " WHERE workspace_id = %s AND root_id = ANY (%s)",
+            [days, days, workspace.pk, list(roots)],
+        )
+
+
+def finished(workspace: Workspace, task: str = "x", agent: str = "writer") -> UUID:
+    run_id = start_run(workspace, task, agent=agent, model="openai:fake")
+    held = Held(run_id)
+    held.record(answer(1, "Done."))
+    held.finish("Done.")
+    return run_id
+
+
+def read(files: tuple[Path, ...]) -> list[dict[str, Any]]:
+    found = []
+    for path in files:
+        with gzip.open(path, "rt") as lines:
+            found += [json.loads(line) for line in lines]
+    return found
+
+
+def left(workspace: Workspace) -> set[UUID]:
+    return set(Run.objects.filter(workspace=workspace).values_list("pk", flat=True))
+
+
+def test_old_trees_go_whole_and_the_ledger_stays(workspace: Workspace, directory: Path) -> None:
+    root, child = tree(workspace)
+    young, live = finished(workspace), start_run(workspace, "x", agent="writer")
+    age(workspace, 91, root.pk, live)
+    events = {run.pk: [event.type for event in run.events.order_by("seq")] for run in (root, child)}
+    entries = UsageEntry.objects.filter(workspace=workspace).count()
+    assert count_archivable(workspace).runs == 2
+    done = archive_workspace(workspace)
+    assert (done.runs, done.kept, len(done.files)) == (2, 0, 1)
+    assert left(workspace) == {young, live}
+    assert UsageEntry.objects.filter(workspace=workspace).count() == entries > 0
+    assert done.files[0].stat().st_mode & 0o777 == 0o600
+    first, second = read(done.files)
+    assert (first["run"]["id"], second["run"]["id"]) == (str(root.pk), str(child.pk))
+    for line, run in ((first, root), (second, child)):
+        assert (line["format"], line["type"]) == (1, "run")
+        assert [event["type"] for event in line["events"]] == events[run.pk]
+        assert line["version"]["hash"] == run.version.hash
+        assert len(line["calls"]) == 1
+    assert first["waits"][0]["kind"] == "child"
+    assert first["blackboard"][0]["key"] == "agent:researcher"
+    assert archive_workspace(workspace).files == (), "nothing is left to do"
+
+
+def test_a_conversation_ages_as_a_whole(workspace: Workspace, directory: Path) -> None:
+    thread = start_conversation(workspace, agent="writer", title="About tea")
+    empty = start_conversation(workspace, agent="writer")
+    first = post_message(thread, "Tea?", by="me").run_id
+    Held(first).finish("Yes.")
+    second = post_message(thread, "Green?", by="me").run_id
+    Held(second).finish("Yes.")
+    age(workspace, 100, first)
+    old = timezone.now() - timedelta(days=100)
+    Conversation.objects.filter(pk__in=[thread.pk, empty.pk]).update(created_at=old)
+    done = archive_workspace(workspace)
+    assert (done.runs, done.conversations) == (0, 1), "only the one nobody ever wrote to"
+    assert left(workspace) == {first, second}
+    age(workspace, 100, second)
+    done = archive_workspace(workspace)
+    assert (done.runs, done.conversations) == (2, 1)
+    head, *runs = read(done.files)
+    assert (head["type"], head["conversation"]["title"]) == ("conversation", "About tea")
+    assert [line["run"]["task"] for line in runs] == ["Tea?", "Green?"]
+    assert not Conversation.objects.filter(workspace=workspace).exists()
+
+
+def test_what_moved_since_it_was_archived_is_not_deleted(
+    workspace: Workspace, directory: Path
+) -> None:
+    thread = start_conversation(workspace, agent="writer")
+    run = post_message(thread, "Tea?", by="me").run_id
+    Held(run).finish("Yes.")
+    age(workspace, 100, run)
+    Conversation.objects.filter(pk=thread.pk).update(
+        created_at=timezone.now() - timedelta(days=100)
+    )
+    before = limit_of(workspace)
+    [unit] = rows.finished_units(workspace, before, conversations=True, limit=10)
+    post_message(thread, "One more!", by="me")
+    assert not rows.forget(unit, before)
+    assert len(left(workspace)) == 2
+
+
+def test_a_run_with_a_live_fork_stays(workspace: Workspace, directory: Path) -> None:
+    source, fork = finished(workspace), start_run(workspace, "x", agent="writer")
+    Run.objects.filter(pk=fork).update(forked_from=source)
+    age(workspace, 100, source)
+    assert archive_workspace(workspace).runs == 0
+    Held(fork).finish("Done.")
+    assert archive_workspace(workspace).runs == 1
+    assert Run.objects.get(pk=fork).forked_from_id is None
+
+
+def test_without_an_archive_nothing_is_deleted(
+    workspace: Workspace, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = finished(workspace)
+    age(workspace, 100, run)
+    directory.write_text("a file is in the way")
+    with pytest.raises(archive.ArchiveError, match="HEARTBIT_ARCHIVE_DIR"):
+        archive_workspace(workspace)
+    keep_house(goes_on=lambda: True)
+    assert [one.levelname for one in caplog.records if "archived into" in one.message] == ["ERROR"]
+    assert left(workspace) == {run}
+
+
+def test_a_crash_between_file_and_deletion_loses_nothing(
+    workspace: Workspace, directory: Path
+) -> None:
+    run = finished(workspace)
+    age(workspace, 100, run)
+    [unit] = rows.finished_units(workspace, limit_of(workspace), limit=10)
+    directory.mkdir()
+    archive.write(directory, workspace.slug, rows.lines([unit]))  # and then the power failed
+    done = archive_workspace(workspace)
+    assert done.runs == 1
+    assert left(workspace) == set()
+    held = read(tuple(directory.glob("*.jsonl.gz")))
+    assert [line["run"]["id"] for line in held] == [str(run)] * 2
+
+
+def test_a_file_that_could_not_be_finished_is_not_there(directory: Path) -> None:
+    def lines() -> Any:
+        yield "{}"
+        raise OSError(28, "No space left on device")
+
+    directory.mkdir()
+    with pytest.raises(archive.ArchiveError, match="No space left"):
+        archive.write(directory, "w", lines())
+    assert list(directory.iterdir()) == []
+
+
+def test_policies_are_the_workspaces_own(workspace: Workspace, directory: Path) -> None:
+    run = finished(workspace)
+    age(workspace, 10, run)
+    workspace.retention_days = None
+    workspace.save()
+    archive_workspaces(goes_on=lambda: True)
+    assert left(workspace) == {run}
+    with pytest.raises(ConfigurationError, match="for ever"):
+        archive_workspace(workspace)
+    workspace.retention_days = 9
+    workspace.save()
+    archive_workspaces(goes_on=lambda: False)
+    assert left(workspace) == {run}, "it was time to stop"
+    archive_workspaces(goes_on=lambda: True)
+    assert left(workspace) == set()
+
+
+def test_every_table_of_a_run_is_cleared(database: None) -> None:
+    """A new table that refers to runs has to be archived, and deleted, with them."""
+    sql = (Path(settings.BASE_DIR) / "agents/runs/sql/archive.sql").read_text()
+    for relation in Run._meta.related_objects:
+        table = relation.related_model._meta.db_table
+        assert re.search(rf"FROM {table} WHERE \w+ = ANY \(v_ids\)", sql), f"{table} is left"
+
+
+def test_the_commands_archive_and_export(heartbit: Command, database: None) -> None:
+    workspace = Workspace.objects.get(slug="default")
+    agent = Agent.objects.create(
+        workspace=workspace, name="exported", system_prompt="x", queue="nobody-serves-this"
+    )
+    publish_agent(agent)
+    run = finished(workspace, "to be exported", "exported")
+    exported = heartbit("runs", "export", str(run))
+    assert exported.code == 0, exported.err
+    assert json.loads(exported.out)["run"]["task"] == "to be exported"
+    age(workspace, 4000, run)
+    counted = heartbit("runs", "archive", "--older-than", "3999", "--dry-run", "--json")
+    assert counted.json == {"runs": 1, "conversations": 0, "kept": 0, "files": []}
+    done = heartbit("runs", "archive", "--older-than", "3999", "--json")
+    assert done.json["runs"] == 1
+    assert [line["run"]["id"] for line in read((Path(done.json["files"][0]),))] == [str(run)]
+    assert not Run.objects.filter(pk=run).exists()
+    assert heartbit("runs", "archive", "--older-than", "3999").out == "Nothing is old enough.\n"

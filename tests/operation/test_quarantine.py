@@ -1,0 +1,101 @@
+"""What a person does with a run that killed its workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection, transaction
+
+from agents.actions.discard_run import discard_run
+from agents.actions.retry_run import retry_run
+from agents.actions.revive_run import revive_run
+from agents.actions.start_run import start_run
+from agents.errors import NoLongerOpenError, RunStateError
+from agents.models import Run, RunEvent, WorkerHeartbeat
+from agents.runs.claims import GENERATION
+from heartbit_site.first_start import default_workspace
+from tests.fleet import wait_until
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+    from tests.cli.conftest import Command
+    from tests.fleet import Worker
+
+NOWHERE = "nobody-serves-this"
+
+
+def quarantined(workspace: Workspace, task: str = "[[text: Done.]]") -> Run:
+    """A run whose worker died with it alone in its hands."""
+    with transaction.atomic(), connection.cursor() as cursor:  # so that no worker takes it
+        run_id = start_run(workspace, task, agent="writer", model="openai:fake")
+        worker = WorkerHeartbeat.objects.create(
+            name="dead:1", queues=[NOWHERE], slots=1, lease_seconds=3600
+        )
+        cursor.execute(
+            "SELECT run_id FROM heartbit_claim("
+            "%s, 'fleet', %s, %s, 'dead:1', 'task', 'openai:fake', '', %s, true)",
+            [run_id, [NOWHERE], worker.pk, GENERATION],
+        )
+        assert cursor.fetchone() == (run_id,)
+        cursor.execute("SELECT * FROM heartbit_recover(%s, 1)", [worker.pk])
+    run = Run.objects.get(pk=run_id)
+    assert run.status == "quarantined"
+    return run
+
+
+@pytest.fixture
+def poison(workspace: Workspace) -> Run:
+    return quarantined(workspace)
+
+
+def test_discarded_it_is_settled_once(poison: Run) -> None:
+    discard_run(poison, by="me")
+    poison.refresh_from_db()
+    assert poison.status == "cancelled"
+    assert RunEvent.objects.get(run=poison, type="run.discarded").payload == {"by": "me"}
+    with pytest.raises(NoLongerOpenError, match="not in quarantine"):
+        discard_run(poison, by="you")
+    with pytest.raises(NoLongerOpenError, match="not in quarantine"):
+        revive_run(poison, by="you")
+
+
+def test_retried_its_task_is_a_new_run_and_it_is_discarded(worker: Worker, poison: Run) -> None:
+    again = Run.objects.get(pk=retry_run(poison, by="me"))
+    assert (again.task, again.version_id) == (poison.task, poison.version_id)
+    assert again.forked_from_id == poison.pk
+    wait_until(lambda: Run.objects.get(pk=again.pk).output == "Done.", what="done")
+    with pytest.raises(NoLongerOpenError):
+        retry_run(poison, by="you")
+    poison.refresh_from_db()
+    assert poison.status == "cancelled"
+
+
+def test_a_live_run_is_not_retried(workspace: Workspace) -> None:
+    run = Run.objects.get(pk=start_run(workspace, "x", agent="writer"))
+    with pytest.raises(RunStateError, match="has not ended"):
+        retry_run(run, by="me")
+
+
+def test_resumed_it_goes_on_where_it_was_alone(worker: Worker, poison: Run) -> None:
+    revive_run(poison, by="me")
+    wait_until(
+        lambda: Run.objects.get(pk=poison.pk).output == "Done.", seconds=40, what="done alone"
+    )
+    last = RunEvent.objects.filter(run=poison, type="run.started").order_by("seq").last()
+    assert last is not None
+    assert last.payload["task_id"].startswith("alone-")
+
+
+def test_the_commands_settle_it(worker: Worker, heartbit: Command) -> None:
+    workspace = default_workspace()
+    first, second = quarantined(workspace), quarantined(workspace)
+    listed = heartbit("runs", "list", "--status", "quarantined", "--json")
+    assert {str(first.pk), str(second.pk)} <= {row["run"] for row in listed.json["runs"]}
+    retried = heartbit("runs", "retry", str(first.pk))
+    assert retried.code == 0, retried.err
+    assert Run.objects.get(pk=retried.out.strip()).forked_from_id == first.pk
+    assert heartbit("runs", "discard", str(second.pk)).out == f"Run {second.pk} is discarded.\n"
+    refused = heartbit("runs", "resume", str(second.pk))
+    assert refused.code == 2
+    assert "not in quarantine" in refused.err
