@@ -19,7 +19,7 @@ from agents.admin import queries, words
 from agents.admin.forms import default_workspace
 from agents.llm.providers import PROVIDERS
 from agents.runtime.accounts import account_name
-from agents.runtime.breaker import close_circuit, open_circuits
+from agents.runtime.open_circuits import close_circuit, open_circuits
 from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
 from heartbit_site.base.errors import HeartbitError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from django.contrib.admin.views.main import ChangeList
     from django.utils.safestring import SafeString
 
-    from agents.runtime.breaker import OpenCircuit
+    from agents.runtime.open_circuits import OpenCircuit
 
 USAGE = timedelta(days=30)
 HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}

@@ -18,7 +18,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import redis
 from redis.exceptions import RedisError
 
 from agents.llm.wrappers.breaker import LocalBreaker, new_probe
@@ -31,9 +30,10 @@ from agents.llm.wrappers.circuit import (
     WINDOW_SECONDS,
     Admission,
 )
+from agents.runtime.circuit_scripts import ADMIT, FAILED, SUCCEEDED, UNDECIDED, breaker_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from redis.asyncio import Redis
     from redis.commands.core import AsyncScript
@@ -46,93 +46,6 @@ TIMEOUT_SECONDS = 1.0
 LEAVE_ALONE_SECONDS = 5.0
 WARN_SECONDS = 60.0
 REMEMBER_SECONDS = 600.0  # an open circuit that nobody asks about is forgotten after this
-
-# Each script answers with the seconds until a call may go, the failures so far, and 1 for a probe.
-_BEGIN = """
-local time = redis.call('TIME')
-local now = time[1] + time[2] / 1000000
-local saved = redis.call('HMGET', KEYS[1], 'openings', 'until', 'probe', 'probe_until', 'failures')
-local openings, open_until = tonumber(saved[1] or 0), tonumber(saved[2] or 0)
-local probe, probe_until = saved[3] or '', tonumber(saved[4] or 0)
-local failures = {}
-for at in string.gmatch(saved[5] or '', '%S+') do table.insert(failures, at) end
-local function text(value) return string.format('%.6f', value) end
-local function answer(wait, is_probe)
-  if wait > 0 then wait = math.max(wait, 0.001) end
-  return {text(wait), #failures, is_probe}
-end
-local function left()
-  if openings == 0 then return 0 end
-  return math.max(open_until - now, 0.001)
-end
-"""
-
-# ARGV: the probe's name, how long it may take, how long others wait for it.
-_ADMIT = (
-    _BEGIN
-    + """
-if openings == 0 then return answer(0, 0) end
-if now < open_until then return answer(open_until - now, 0) end
-if probe ~= '' and now < probe_until then
-  return answer(math.min(tonumber(ARGV[3]), probe_until - now), 0)
-end
-redis.call('HSET', KEYS[1], 'probe', ARGV[1], 'probe_until', text(now + tonumber(ARGV[2])))
-return answer(0, 1)
-"""
-)
-
-# ARGV: the probe's name or nothing, failures that open, their window, first and longest opening,
-# how long it is remembered.
-_FAILED = (
-    _BEGIN
-    + """
-local mine = ARGV[1] ~= '' and ARGV[1] == probe
-if openings > 0 and not mine then return answer(left(), 0) end
-local recent = {}
-for _, at in ipairs(failures) do
-  if tonumber(at) > now - tonumber(ARGV[3]) then table.insert(recent, at) end
-end
-table.insert(recent, text(now))
-failures = recent
-if not mine and #failures < tonumber(ARGV[2]) then
-  redis.call('HSET', KEYS[1], 'failures', table.concat(failures, ' '))
-  redis.call('PEXPIRE', KEYS[1], math.ceil(tonumber(ARGV[3]) * 1000))
-  return answer(0, 0)
-end
-open_until = now + math.min(tonumber(ARGV[5]), tonumber(ARGV[4]) * 2 ^ openings)
-openings = math.min(openings + 1, 16)
-failures = {}
-redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'openings', openings, 'until', text(open_until))
-redis.call('PEXPIRE', KEYS[1], math.ceil((open_until - now + tonumber(ARGV[6])) * 1000))
-return answer(open_until - now, 0)
-"""
-)
-
-# ARGV: the probe's name or nothing.
-_SUCCEEDED = (
-    _BEGIN
-    + """
-if openings > 0 and (ARGV[1] == '' or ARGV[1] ~= probe) then return answer(left(), 0) end
-redis.call('DEL', KEYS[1])
-failures = {}
-return answer(0, 0)
-"""
-)
-
-# ARGV: the probe's name.
-_UNDECIDED = (
-    _BEGIN
-    + """
-if ARGV[1] == probe then redis.call('HDEL', KEYS[1], 'probe', 'probe_until') end
-return answer(left(), 0)
-"""
-)
-
-
-def breaker_key(account: str) -> str:
-    """The account's hash in Valkey."""
-    return f"heartbit:breaker:{account}"
 
 
 @dataclass(slots=True)
@@ -158,10 +71,10 @@ class ValkeyBreaker:
         """Take the loop's client (strings out); ``clock`` is only for this process's own waits."""
         self._clock = clock
         self._failures = failures
-        self._admit = client.register_script(_ADMIT)
-        self._failed = client.register_script(_FAILED)
-        self._succeeded = client.register_script(_SUCCEEDED)
-        self._undecided = client.register_script(_UNDECIDED)
+        self._admit = client.register_script(ADMIT)
+        self._failed = client.register_script(FAILED)
+        self._succeeded = client.register_script(SUCCEEDED)
+        self._undecided = client.register_script(UNDECIDED)
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._known: dict[str, _Known] = {}
         self._own = LocalBreaker(failures=failures, clock=clock)
@@ -255,54 +168,3 @@ class ValkeyBreaker:
                 "Valkey is away, so workers do not tell each other which providers are unwell: %s",
                 str(error) or type(error).__name__,
             )
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCircuit:
-    """A circuit that is open, for people to see.
-
-    Attributes:
-        openings: How often it opened since a call last succeeded.
-        seconds_left: Until one call tries; 0: it may, or does already.
-    """
-
-    openings: int
-    seconds_left: float
-
-
-def open_circuits(url: str, accounts: Sequence[str]) -> dict[str, OpenCircuit]:
-    """Those of the accounts whose circuits are open; blocks, and is for the admin.
-
-    Raises:
-        RedisError: Valkey is away.
-    """
-    if not accounts:
-        return {}
-    with _client(url) as client:
-        pipeline = client.pipeline(transaction=False)
-        pipeline.time()
-        for account in accounts:
-            pipeline.hmget(breaker_key(account), "openings", "until")
-        (seconds, micros), *rows = pipeline.execute()
-    now = seconds + micros / 1_000_000
-    return {
-        account: OpenCircuit(int(openings), max(0.0, float(until) - now))
-        for account, (openings, until) in zip(accounts, rows, strict=True)
-        if openings is not None
-    }
-
-
-def close_circuit(url: str, account: str) -> None:
-    """Let calls go again, whatever was seen before; blocks, and is for the admin.
-
-    Raises:
-        RedisError: Valkey is away.
-    """
-    with _client(url) as client:
-        client.delete(breaker_key(account))
-
-
-def _client(url: str) -> redis.Redis:
-    return redis.Redis.from_url(
-        url, decode_responses=True, socket_timeout=1.0, socket_connect_timeout=1.0
-    )

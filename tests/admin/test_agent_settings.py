@@ -230,20 +230,33 @@ class TestState:
         before = writer.enabled_at
         chosen = {"action": "stop", "_selected_action": [writer.pk]}
         told = list(get_messages(browser.post(LIST, chosen).wsgi_request))
-        assert str(told[0]) == "1 agent stopped: no new runs; live ones go on."
+        assert str(told[0]).startswith("1 agent stopped. Live runs are kept")
         assert self.state(browser, writer) == "Stopped"
         browser.post(LIST, chosen | {"action": "start_again"})
         assert self.state(browser, writer) == "Idle"
         writer.refresh_from_db()
         assert writer.enabled_at > before
 
-    def test_the_forms_switch_begins_anew_as_well(self, browser: Client, writer: Agent) -> None:
+    def test_its_page_offers_what_does_something(self, browser: Client, writer: Agent) -> None:
         before = writer.enabled_at
-        Agent.objects.filter(pk=writer.pk).update(enabled=False)
-        assert save(browser, writer, enabled="on").status_code == 302
+        shown = browser.get(page(writer)).content.decode()
+        assert "/stop_agent/" in shown
+        assert "/start_agent/" not in shown
+        self.press(browser, writer, "stop_agent")
+        assert self.state(browser, writer) == "Stopped"
+        shown = browser.get(page(writer)).content.decode()
+        assert "/start_agent/" in shown
+        assert "/stop_agent/" not in shown
+        assert save(browser, writer).status_code == 302
+        assert self.state(browser, writer) == "Stopped", "saving it does not start it"
+        self.press(browser, writer, "start_agent")
         writer.refresh_from_db()
         assert writer.enabled
         assert writer.enabled_at > before
+
+    def press(self, browser: Client, agent: Agent, action: str) -> None:
+        url = page(agent).replace("/change/", f"/{action}/")
+        assert browser.post(url, headers={"hx-request": "true"}).status_code == 200
 
 
 def test_agents_of_configuration_files_do_not_show(browser: Client, writer: Agent) -> None:

@@ -13,7 +13,8 @@ from django.urls import reverse
 
 from agents.models import Agent, Budget
 from agents.runtime.accounts import account_name
-from agents.runtime.breaker import breaker_key, open_circuits
+from agents.runtime.circuit_scripts import breaker_key
+from agents.runtime.open_circuits import open_circuits
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ProviderAccount, UsageEntry, Workspace
 from tests.admin.forms import filled

@@ -130,7 +130,7 @@ def test_the_dashboard_counts_today(browser: Client, workspace: Workspace) -> No
     assert "1 call without a price" in after.cost
     assert after.rows[0].run.pk == root.pk
     assert child.pk not in {row.run.pk for row in after.rows}
-    assert any(worker.name == "admin:1" for worker in after.workers)
+    assert any(worker.name == "admin:1" for worker in after.fleet.now.workers)
 
 
 def test_who_may_not_see_runs_sees_no_figures(guest: Client) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from django.contrib.auth.models import User
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.actions.post_message import start_conversation
@@ -53,6 +54,9 @@ ROUTES = (
     Route("GET", "/runs/{run_id}/result", "runs:read", right=202),
     Route("GET", "/runs/{run_id}/events", "runs:read", query={"follow": "false"}),
     Route("POST", "/runs/{run_id}/messages", "runs:write", {"text": "hurry"}),
+    Route("POST", "/runs/{run_id}/retry", "runs:write", right=409),  # it is live
+    Route("POST", "/runs/{run_id}/resume", "runs:write", right=409),
+    Route("POST", "/runs/{run_id}/discard", "runs:write", right=409),
     Route("POST", "/runs/{run_id}/cancel", "runs:write"),
     Route("GET", "/approvals", "approvals:decide", stranger=200),
     Route(
@@ -75,6 +79,13 @@ ROUTES = (
     Route("GET", "/agents/{name}/versions/diff", "agents:read"),
     Route("GET", "/agents/{name}/versions/{number}", "agents:read"),
     Route("POST", "/agents/{name}/versions/{number}/rollback", "agents:write", {}),
+    Route("GET", "/agents/{name}/status", "agents:read"),
+    Route("POST", "/agents/{name}/stop", "agents:write"),
+    Route("POST", "/agents/{name}/start", "agents:write"),
+    Route("POST", "/agents/{name}/restart", "agents:write"),
+    Route("GET", "/fleet", "fleet:manage", stranger=200),  # the installation's
+    Route("POST", "/fleet/workers/{worker_id}/stop", "fleet:manage", right=404),
+    Route("POST", "/fleet/workers/{worker_id}/restart", "fleet:manage", right=404),
     Route("GET", "/tools", "agents:read", stranger=200),
     Route("GET", "/health", None),
 )
@@ -132,6 +143,7 @@ def world(database: None) -> World:
         "conversation_id": str(thread.pk),
         "name": "parked",
         "number": "1",
+        "worker_id": str(2**62),  # nobody's
     }
     return World(mine, values, keys)
 
@@ -210,6 +222,17 @@ def test_every_route_has_a_row() -> None:
 def test_nothing_else_answers_below_api() -> None:
     at_top = [str(entry.pattern) for entry in get_resolver().url_patterns]
     assert [path for path in at_top if "api" in path] == ["api/v1/", "^api(?:/|$)"]
+
+
+def test_the_fleet_is_not_for_a_key_of_somebody_who_is_no_superuser(
+    web: WebServer, world: World
+) -> None:
+    user = User.objects.create(username=f"u-{new_id()}", is_staff=True)
+    _, key = create_api_key(world.workspace, "mine", scopes=SCOPES, user=user)
+    fleet = next(route for route in ROUTES if route.path == "/fleet")
+    assert ask(web, fleet, world, key).status_code == 403
+    User.objects.filter(pk=user.pk).update(is_superuser=True)
+    assert ask(web, fleet, world, key).status_code == 200
 
 
 def test_an_expired_key_opens_nothing(web: WebServer, world: World) -> None:

@@ -133,7 +133,7 @@ def _subject(event: Event) -> tuple[str, str] | None:
     match event.type:
         case "model.answered":
             return event.type, str(event.payload["turn"])
-        case "tool.started" if event.payload["effect"] == "idempotent":
+        case "tool.started" if event.payload.get("effect") == "idempotent":
             return None  # it begins again after a death, under the same key
         case "tool.finished" | "tool.started" | "outcome.asked":
             return event.type, str(event.payload["call_id"])

@@ -91,7 +91,11 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         tree = Run.objects.filter(root_id__in=load.ids).values_list("pk", flat=True)
         left = on.collect(list(tree))
     verdict = judge(left)
-    starts = Counter(event.type for run in left.runs for event in run.events)["run.started"]
+    seen = Counter(event.type for run in left.runs for event in run.events)
+    if seen["run.requeued"]:
+        verdict.invalid.append(
+            f"a machine too busy for heartbeats cost {seen['run.requeued']} slices"
+        )
     if copies < 2 * len(left.runs):
         verdict.invalid.append(f"only {copies} copies were sent for {len(left.runs)} runs")
     return report.row(
@@ -103,7 +107,7 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         verdict=verdict,
         also={
             "runs_with_sub_agents": len(left.runs),
-            "slices": starts,
+            "slices": seen["run.started"],
             "copies_delivered": copies,
             "copies_up_to_s": longest,
         },

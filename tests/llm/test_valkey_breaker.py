@@ -16,12 +16,9 @@ from agents.llm.errors import CircuitOpenError, OverloadedError
 from agents.llm.messages import Completion
 from agents.llm.wrappers.breaker import BreakerModel
 from agents.runtime import breaker as module
-from agents.runtime.breaker import (
-    ValkeyBreaker,
-    breaker_key,
-    close_circuit,
-    open_circuits,
-)
+from agents.runtime.breaker import ValkeyBreaker
+from agents.runtime.circuit_scripts import breaker_key
+from agents.runtime.open_circuits import close_circuit, open_circuits
 from heartbit_site.embedded import client as embedded
 from heartbit_site.environment import read
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
@@ -36,6 +38,17 @@ def submit(workspace: Workspace) -> Callable[..., UUID]:
         return start_run(workspace, task, agent=agent, model="openai:fake")
 
     return start
+
+
+@pytest.fixture
+def admin_browser(database: None) -> Client:
+    """Somebody who may do everything, in a browser."""
+    client = Client(headers={"host": "localhost"})
+    user, _ = User.objects.get_or_create(
+        username="root-of-operations", defaults={"is_staff": True, "is_superuser": True}
+    )
+    client.force_login(user)
+    return client
 
 
 @pytest.fixture(scope="session")

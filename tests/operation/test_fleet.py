@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
+    from django.test import Client
+
     from heartbit_site.base.models import Workspace
     from tests.cli.conftest import Command
     from tests.fleet import WireServer
@@ -120,3 +122,16 @@ def test_a_worker_restarts_itself_with_its_run_and_stops_for_good(
     assert "no worker is" in refused.err
     with pytest.raises(WorkerNotFoundError, match="no worker"):
         ask_worker(after.id, "stop")
+
+
+def test_the_admin_asks_a_worker_to_leave(database: None, admin_browser: Client) -> None:
+    with transaction.atomic():  # no sweeper sees the row
+        row = WorkerHeartbeat.objects.create(name="asked:1", queues=["agents"], lease_seconds=60)
+        page = f"/admin/agents/workerheartbeat/{row.pk}"
+        shown = admin_browser.get(f"{page}/change/").content.decode()
+        assert f"{page}/restart/" in shown
+        admin_browser.post(f"{page}/restart/", headers={"hx-request": "true"})
+        row.refresh_from_db()
+        assert row.wanted == "restart"
+        assert "Leaving" in admin_browser.get(f"{page}/change/").content.decode()
+        transaction.set_rollback(True)

@@ -18,6 +18,8 @@ from heartbit_site.first_start import default_workspace
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
+    from django.test import Client
+
     from heartbit_site.base.models import Workspace
     from tests.cli.conftest import Command
     from tests.fleet import Worker
@@ -99,3 +101,19 @@ def test_the_commands_settle_it(worker: Worker, heartbit: Command) -> None:
     refused = heartbit("runs", "resume", str(second.pk))
     assert refused.code == 2
     assert "not in quarantine" in refused.err
+
+
+def test_the_admin_says_how_many_there_are_and_settles_one(
+    poison: Run, admin_browser: Client
+) -> None:
+    assert (
+        "quarantined</a>: retry, resume or discard" in admin_browser.get("/admin/").content.decode()
+    )
+    page = f"/admin/agents/run/{poison.pk}"
+    shown = admin_browser.get(f"{page}/change/").content.decode()
+    assert all(f"{page}/{action}/" in shown for action in ("retry", "revive", "discard"))
+    assert f"{page}/cancel/" not in shown
+    admin_browser.post(f"{page}/discard/", headers={"hx-request": "true"})
+    poison.refresh_from_db()
+    assert poison.status == "cancelled"
+    assert f"{page}/discard/" not in admin_browser.get(f"{page}/change/").content.decode()

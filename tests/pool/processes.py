@@ -106,8 +106,12 @@ class Worker:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=os.environ | environment, stdout=log, stderr=log
             )
-        wait_until(lambda: " ready." in self.log() or not self.alive(), what="worker is ready")
-        assert self.alive(), self.log()
+        try:
+            wait_until(lambda: " ready." in self.log() or not self.alive(), 40.0, what="ready")
+            assert self.alive(), self.log()
+        except BaseException:
+            self.close()  # left alone it would take the messages of the tests to come
+            raise
 
     def alive(self) -> bool:
         return self.process.poll() is None

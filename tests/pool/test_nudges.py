@@ -65,24 +65,17 @@ def test_a_channel_makes_one_client_for_all_its_commands(client: Celery) -> None
         assert channel._create_client().connection_pool is channel.pool
 
 
-def test_a_nudge_runs_its_task(
-    client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
-) -> None:
-    monkeypatch.setattr(enqueue, "current_app", client)
-    worker = start_worker()
-    enqueue.send(Nudge("note", "it", "celery"))
-    assert worker.wait_for("noted", "it")
-
-
-def test_a_chord_s_body_runs_once_when_all_of_its_header_has_ended(
+def test_a_nudge_runs_its_task_and_a_chord_s_body_once_after_all_of_its_header(
     client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
 ) -> None:
     monkeypatch.setattr(enqueue, "current_app", client)
     worker = start_worker(acknowledges=False)
+    enqueue.send(Nudge("note", "it", "celery"))
+    assert worker.wait_for("noted", "it")
     for chord in range(3):
         header = [Nudge("note", f"{chord}.{part}", "celery") for part in range(4)]
         enqueue.send_chord(header, Nudge("note", f"body {chord}", "celery"))
-    worker.wait_for("noted", count=15)
+    worker.wait_for("noted", count=16)
     names = [event["name"] for event in worker.events("noted")]
     for chord in range(3):
         body = names.index(f"body {chord}")
