@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "5cdc668cb130e16b87382341ba254d4d34fca10138a68cb72b41a602c03b24f1"
+FINGERPRINT = "f91ab11080efa8f258613e5089728b94db03131aae3064de4f3ff25f9e7ce24e"
 
 
 def statements() -> str:

@@ -177,7 +177,8 @@ class Control:
                         )
                         await self._beat(connection)
                 except (psycopg.Error, OSError, TimeoutError) as error:
-                    logger.warning("heartbeat failed (%s)", error or "timeout")
+                    logger.warning("heartbeat failed (%s); trying again", str(error) or "timeout")
+                    self._hurry.set()
                     if connection is not None:
                         await connection.close()
                     connection = None

@@ -29,8 +29,8 @@ FREE_SWEEPS = 2  # an advisory lock must be free this often in a row: its owner 
 
 _SUSPECTS = """
     SELECT id, beat_at < clock_timestamp() - make_interval(secs => lease_seconds) AS stale,
-           -- Nobody can beat, or hold a lock, while the database is away.
-           pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => lease_seconds)
+           -- Nobody can beat, or hold a lock, while the database is away; then all do at once.
+           pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => 2 * lease_seconds)
                AS settled
     FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
 """

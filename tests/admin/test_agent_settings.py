@@ -256,7 +256,7 @@ class TestState:
 
     def press(self, browser: Client, agent: Agent, action: str) -> None:
         url = page(agent).replace("/change/", f"/{action}/")
-        assert browser.post(url, headers={"hx-request": "true"}).status_code == 200
+        assert browser.post(url, {"_form_submitted": "True"}).status_code == 200
 
 
 def test_agents_of_configuration_files_do_not_show(browser: Client, writer: Agent) -> None:

@@ -130,7 +130,7 @@ def test_the_admin_asks_a_worker_to_leave(database: None, admin_browser: Client)
         page = f"/admin/agents/workerheartbeat/{row.pk}"
         shown = admin_browser.get(f"{page}/change/").content.decode()
         assert f"{page}/restart/" in shown
-        admin_browser.post(f"{page}/restart/", headers={"hx-request": "true"})
+        admin_browser.post(f"{page}/restart/", {"_form_submitted": "True"})
         row.refresh_from_db()
         assert row.wanted == "restart"
         assert "Leaving" in admin_browser.get(f"{page}/change/").content.decode()

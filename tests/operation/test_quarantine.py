@@ -113,7 +113,7 @@ def test_the_admin_says_how_many_there_are_and_settles_one(
     shown = admin_browser.get(f"{page}/change/").content.decode()
     assert all(f"{page}/{action}/" in shown for action in ("retry", "revive", "discard"))
     assert f"{page}/cancel/" not in shown
-    admin_browser.post(f"{page}/discard/", headers={"hx-request": "true"})
+    admin_browser.post(f"{page}/discard/", {"_form_submitted": "True"})
     poison.refresh_from_db()
     assert poison.status == "cancelled"
     assert f"{page}/discard/" not in admin_browser.get(f"{page}/change/").content.decode()

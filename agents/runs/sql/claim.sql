@@ -30,6 +30,9 @@ DECLARE
     r agents_run;
     c agents_checkpoint;
 BEGIN
+    -- Declared dead, it does not know yet: what it took now would be taken from it again.
+    PERFORM 1 FROM agents_workerheartbeat w WHERE w.id = p_worker AND w.gone_at IS NOT NULL;
+    IF FOUND THEN RETURN; END IF;
     SELECT * INTO r FROM agents_run t
     WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
           AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)

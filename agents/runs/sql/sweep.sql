@@ -16,10 +16,13 @@ DECLARE
 BEGIN
     SELECT count(*) = 1 INTO v_alone FROM agents_run WHERE worker_id = p_worker AND status = 'running';
     UPDATE agents_workerheartbeat w SET gone_at = clock_timestamp()
-    WHERE w.id = p_worker AND w.gone_at IS NULL RETURNING w.queues INTO v_queues;
-    -- One that said so itself left these runs behind for a reason of its own: no run is to blame.
-    v_left := NOT FOUND;
-    IF NOT v_left THEN
+    WHERE w.id = p_worker AND w.gone_at IS NULL
+    RETURNING w.queues, w.beat_at < pg_postmaster_start_time() INTO v_queues, v_left;
+    IF NOT FOUND THEN
+        -- It said so itself, and left these runs behind for a reason of its own; nor is a run to
+        -- blame when the worker was last heard of before the database started.
+        v_left := true;
+    ELSE
         -- It may have fetched nudges that it never served: every doorbell counts as lost.
         UPDATE agents_run SET rung_at = NULL
         WHERE id IN (SELECT t.id FROM agents_run t

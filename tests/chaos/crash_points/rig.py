@@ -58,7 +58,7 @@ class CrashRig:
 
 
 @contextmanager
-def crash_rig(directory: Path, *, workers: int) -> Iterator[CrashRig]:
+def crash_rig(directory: Path, *, workers: int, lease: float) -> Iterator[CrashRig]:
     """Servers, and workers with one slot each that die as their runs' plans say."""
     markers = directory / "deaths"
     markers.mkdir()
@@ -72,6 +72,7 @@ def crash_rig(directory: Path, *, workers: int) -> Iterator[CrashRig]:
             "OPENAI_API_KEY": "test",
             "CHAOS_EFFECTS_URL": effects.url,
             "CHAOS_DEATHS": str(markers),
+            "HEARTBIT_LEASE_SECONDS": str(lease),
             "HEARTBIT_EXTRA_APPS": agent_tools.__package__ or "",
             "HEARTBIT_HTTP_ALLOW": effects.url.removeprefix("http://"),
         }

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Of the runs, so many may not be judged.
+DISTURBED = 0.02
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -39,17 +42,19 @@ class Size:
         workers: Processes, each with one slot.
         at_once: Runs that are unfinished at a time.
         patience: Seconds without an ended run after which those left are lost.
+        lease: Seconds; long enough that a busy machine gives up nobody who lives.
     """
 
     repeats: int
     workers: int
     at_once: int
     patience: float
+    lease: float
 
 
 SIZES = {
-    "small": Size(1, workers=4, at_once=14, patience=60),
-    "full": Size(10, workers=8, at_once=24, patience=60),
+    "small": Size(1, workers=4, at_once=14, patience=60, lease=5),
+    "full": Size(10, workers=8, at_once=24, patience=60, lease=15),
 }
 
 
@@ -58,7 +63,7 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     how = SIZES[size]
     chosen = list(covering() if size == "small" else cases()) * how.repeats
     random.Random(seed).shuffle(chosen)  # noqa: S311  repeatable, not secret
-    with crash_rig(directory, workers=how.workers) as on:
+    with crash_rig(directory, workers=how.workers, lease=how.lease) as on:
         plays = _perform(on, chosen, how, name=f"r2-{seed}")
         left, births = on.collect(), on.brood.births
     return _judged(plays, left, seed=seed, births=births)
@@ -97,21 +102,26 @@ def _judged(plays: Sequence[Play], left: Records, *, seed: int, births: int) -> 
     asked = _grouped(left.asked, lambda each: each.run)
     happened = _grouped(left.effects, lambda each: each.op)
     deaths = Counter(run for kill in left.kills for run in kill.held)
+    disturbed = _disturbed(left, deaths)
     wrong: list[str] = []
     unhit = 0
     for each in plays:
+        if each.name in disturbed:
+            continue
         seen = stage.observed(each, asked[each.name], happened[each.name])
         if seen != expected(each.case):
             wrong.append(f"{each.name} {each.case}: {seen}, not {expected(each.case)}")
         unhit += deaths[str(each.run.pk) if each.run else ""] != len(each.case.plan)
-    verdict = judge(_without_pure(left))
+    verdict = judge(_without_pure(_without(left, disturbed)))
     # What a person repeated was their decision, and an agent that retries said so beforehand: the
     # judge knows neither, the table does.
     allowed = {each.name for each in plays if each.case.word != TELL}
     verdict.faults = [fault for fault in verdict.faults if not _is_wanted(fault, allowed)]
     verdict.faults += wrong
     if unhit:
-        verdict.invalid.append(f"in {unhit} cases another number of workers died than planned")
+        verdict.invalid.append(f"in {unhit} cases fewer workers died than planned")
+    if len(disturbed) > DISTURBED * len(plays):
+        verdict.invalid.append(f"{len(disturbed)} runs lost a worker that was not to die")
     return report.row(
         "R2",
         runs=len(plays),
@@ -119,8 +129,27 @@ def _judged(plays: Sequence[Play], left: Records, *, seed: int, births: int) -> 
         figure={"cases_off_the_table": len(wrong), "lost": verdict.lost},
         target={},
         verdict=verdict,
-        also={"workers_died": len(left.kills), "workers_born": births},
+        also={
+            "workers_died": len(left.kills),
+            "workers_born": births,
+            "runs_not_judged": len(disturbed),
+        },
     )
+
+
+def _disturbed(left: Records, deaths: Counter[str]) -> frozenset[str]:
+    """Runs of workers that were given up though nobody killed them: the machine was too busy."""
+    return frozenset(
+        run.name
+        for run in left.runs
+        if sum(event.type == "run.requeued" for event in run.events) > deaths[run.id]
+    )
+
+
+def _without(left: Records, names: frozenset[str]) -> Records:
+    runs = tuple(run for run in left.runs if run.name not in names)
+    effects = tuple(effect for effect in left.effects if effect.op not in names)
+    return replace(left, runs=runs, effects=effects)
 
 
 def _is_wanted(fault: str, allowed: Iterable[str]) -> bool:

@@ -17,6 +17,7 @@ from agents.events import Event, ModelAnswered, ToolFinished
 from agents.loop.asking import Asking
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import Settled
+from agents.runs.claims import Claimed
 from agents.runs.lease import Lease
 from agents.runtime import process
 from agents.runtime.toolbox import RunToolbox
@@ -71,7 +72,7 @@ def install(markers: Path) -> None:
 
     async def claim(inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)
-        if claimed is not None:  # in the slice's own task, so the whole slice has the plan
+        if isinstance(claimed, Claimed):  # in the slice's own task, so the whole slice has the plan
             deaths = read_plan(claimed.journal[0]["payload"]["task"])
             _plan.set(Plan(str(claimed.id), deaths, markers))
             _passes(Boundary.CLAIMED)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.errors import LeaseLostError
 from agents.runs import lease
+from agents.runs.claims import Claimed
 from agents.runs.lease import Lease
 from agents.runtime import process
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
@@ -40,7 +41,7 @@ class Witness:
 
     async def _claim(self, inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)
-        if claimed is not None:
+        if isinstance(claimed, Claimed):
             self._tell("claim", claimed.id, claimed.token, seq=claimed.last_seq)
         return claimed
 
