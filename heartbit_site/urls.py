@@ -8,6 +8,8 @@ from django.views.generic import RedirectView
 
 from heartbit_site.api import mount
 
+admin.autodiscover()
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

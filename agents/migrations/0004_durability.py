@@ -143,6 +143,49 @@ class Migration(migrations.Migration):
             model_name='budget',
             constraint=models.CheckConstraint(condition=models.Q(('period__in', ['day', 'month'])), name='budget_period_known'),
         ),
+        migrations.RemoveIndex(
+            model_name='run',
+            name='run_held_by',
+        ),
+        migrations.AlterField(
+            model_name='blackboardentry',
+            name='root',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='blackboard', to='agents.run'),
+        ),
+        migrations.AlterField(
+            model_name='run',
+            name='conversation',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='agents.conversation'),
+        ),
+        migrations.AlterField(
+            model_name='run',
+            name='worker',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='agents.workerheartbeat'),
+        ),
+        migrations.AlterField(
+            model_name='run',
+            name='workspace',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='base.workspace'),
+        ),
+        migrations.AlterField(
+            model_name='runevent',
+            name='run',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='agents.run'),
+        ),
+        migrations.AlterField(
+            model_name='toolcall',
+            name='run',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='agents.run'),
+        ),
+        migrations.AlterField(
+            model_name='wait',
+            name='run',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='waits', to='agents.run'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('worker__isnull', False)), fields=['worker'], name='run_held_by'),
+        ),
         # In the same transaction: the former functions do not know the new columns.
         migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

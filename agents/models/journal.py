@@ -14,7 +14,7 @@ class RunEvent(models.Model):
     """One journaled fact (its types: ``agents.events``); append-only, the database sees to it."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
     seq = models.PositiveIntegerField()
     type = models.CharField(max_length=40)
     payload = models.JSONField()
@@ -37,7 +37,7 @@ class ToolCall(models.Model):
         digest: SHA-256 of what is shown; a decision has to name it.
     """
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls", db_index=False)
     call_id = models.CharField(max_length=24)
     provider_id = models.CharField(max_length=200, blank=True)
     tool = models.CharField(max_length=200)
@@ -72,7 +72,7 @@ class ToolCall(models.Model):
 class Wait(models.Model):
     """A durable promise that a suspended run waits for; resolved once."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waits")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waits", db_index=False)
     key = models.CharField(max_length=80)
     kind = models.CharField(max_length=16, choices=WaitKind.choices)
     call_id = models.CharField(max_length=24, blank=True)
@@ -106,7 +106,9 @@ class Wait(models.Model):
 class BlackboardEntry(models.Model):
     """A value shared by one run tree; a finished sub-agent's result is at ``agent:<name>``."""
 
-    root = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="blackboard")
+    root = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="blackboard", db_index=False
+    )
     key = models.CharField(max_length=200)
     value = models.JSONField()
     author = models.CharField(max_length=64)

@@ -34,7 +34,10 @@ class Run(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="runs")
+    # An index that begins with it is below; so for the other keys without one of their own.
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="runs", db_index=False
+    )
     kind = models.CharField(max_length=16, choices=RunKind.choices, default=RunKind.AGENT)
     version = models.ForeignKey(AgentVersion, on_delete=models.PROTECT, related_name="runs")
     agent = models.CharField(max_length=64)
@@ -46,7 +49,12 @@ class Run(models.Model):
     task = models.TextField(help_text="What the agent is asked to do.")
     payload = models.JSONField(null=True, blank=True)
     conversation = models.ForeignKey(
-        Conversation, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+        Conversation,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
+        db_index=False,
     )
     forked_from = models.ForeignKey(
         "self",
@@ -70,7 +78,12 @@ class Run(models.Model):
     home = models.CharField(max_length=8, choices=Home.choices, default=Home.FLEET)
     lease_token = models.BigIntegerField(default=0)
     worker = models.ForeignKey(
-        WorkerHeartbeat, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+        WorkerHeartbeat,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
+        db_index=False,
     )
     attempts = models.PositiveIntegerField(
         default=0, help_text="Slices that died without progress."
@@ -125,7 +138,7 @@ class Run(models.Model):
                 name="run_claimable",
             ),
             models.Index(
-                fields=["worker"], condition=Q(status=RunStatus.RUNNING), name="run_held_by"
+                fields=["worker"], condition=Q(worker__isnull=False), name="run_held_by"
             ),
             models.Index(fields=["workspace", "-created_at"], name="run_recent"),
             models.Index(

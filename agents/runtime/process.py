@@ -147,6 +147,8 @@ class Process:
         """
         if self._draining.is_set() or not self.control.worker_id:
             return "not now"  # the run is still queued; a sweep rings again
+        if any(held.claimed.id == run_id for held in self._held.values()):
+            return "at work"  # of a chord's body and its last part one comes too late
         try:
             claimed = await claim(self._pool, self._claimant(alone=alone), run_id, task_id=task_id)
         except psycopg.Error as error:

@@ -29,7 +29,8 @@ ALLOWED_HOSTS = [
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    # Without its autodiscovery: workers do not need the pages (``heartbit_site.urls`` does it).
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

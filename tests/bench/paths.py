@@ -11,7 +11,7 @@ from django.conf import settings
 
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
-from agents.live.follow import wait_for_end
+from agents.live.follow import wait_for_result
 from agents.live.valkey import ValkeySource, connect
 from agents.runtime.host import LocalHost
 from heartbit_site.base import aio
@@ -106,7 +106,7 @@ class Durable:
         """See ``Path``."""
         began = time.perf_counter()
         run_id = start_run(self._workspace, workload.task, agent=workload.agent)
-        run = aio.run(wait_for_end(run_id, self._source))
+        run = aio.run(wait_for_result(run_id, self._source))
         seconds = time.perf_counter() - began
         _check(run.output if run.status == RunStatus.SUCCEEDED else None)
         self.ids.append(run_id)
@@ -142,7 +142,7 @@ class InProcess:
 
     async def _executed(self, run_id: UUID) -> str | None:
         self._host.execute(run_id)
-        run = await wait_for_end(run_id, self._window)
+        run = await wait_for_result(run_id, self._window)
         return run.output if run.status == RunStatus.SUCCEEDED else None
 
 

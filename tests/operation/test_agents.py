@@ -83,7 +83,7 @@ def test_a_sub_agent_that_is_stopped_keeps_its_orchestrator_waiting(
 def test_restarted_it_hands_a_hanging_slice_over_at_once(
     worker: Worker, solo: Agent, submit: Submit
 ) -> None:
-    run = submit("[[hang: headers times=1]] [[text: Done.]]")
+    run = submit(f"[[hang: headers times=1]] [[text: Done.]] [[run: solo-{solo.pk}]]")
     wait_until(lambda: statuses([run]) == ["running"], what="at work")
     switch_agent(solo, "restart")
     wait_until(lambda: statuses([run]) == ["succeeded"], seconds=10, what="taken up anew")

@@ -91,7 +91,7 @@ def test_a_worker_restarts_itself_with_its_run_and_stops_for_good(
     wire_server: WireServer, queued: Agent, submit: Submit, heartbit: Command
 ) -> None:
     with Worker(queues=queued.queue, concurrency=7) as worker:
-        run = submit("[[hang: headers times=1]] [[text: Done.]]", "queued")
+        run = submit(f"[[hang: headers times=1]] [[text: Done.]] [[run: {queued.queue}]]", "queued")
         wait_until(lambda: statuses([run]) == ["running"], what="at work")
         shown = heartbit("fleet", "--json")
         before = next(

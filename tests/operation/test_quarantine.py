@@ -12,7 +12,7 @@ from agents.actions.retry_run import retry_run
 from agents.actions.revive_run import revive_run
 from agents.actions.start_run import start_run
 from agents.errors import NoLongerOpenError, RunStateError
-from agents.models import Run, RunEvent, WorkerHeartbeat
+from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs.claims import GENERATION
 from heartbit_site.first_start import default_workspace
 from tests.fleet import wait_until
@@ -74,6 +74,7 @@ def test_retried_its_task_is_a_new_run_and_it_is_discarded(worker: Worker, poiso
 
 
 def test_a_live_run_is_not_retried(workspace: Workspace) -> None:
+    Agent.objects.filter(workspace=workspace).update(queue=NOWHERE)
     run = Run.objects.get(pk=start_run(workspace, "x", agent="writer"))
     with pytest.raises(RunStateError, match="has not ended"):
         retry_run(run, by="me")

@@ -13,7 +13,7 @@ SCOPES = {
     "runs:write": "Start and cancel runs",
     "approvals:decide": "Approve and refuse tool calls",
     "agents:read": "See agents",
-    "agents:write": "Start, stop and restart agents",
+    "agents:write": "Start, stop, restart and roll back agents",
     "fleet:manage": "See and steer the workers of the whole installation",
 }
 #: Beyond the key's workspace: given only when it is named, and void in the hands of anybody but

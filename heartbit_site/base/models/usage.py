@@ -14,7 +14,9 @@ class UsageEntry(models.Model):
     ``cost_usd`` is null when the price is unknown, never 0 for unknown.
     """
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="usage")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="usage", db_index=False
+    )
     run_id = models.UUIDField(db_index=True)
     turn = models.PositiveIntegerField()
     model = models.CharField(max_length=200)
