@@ -87,6 +87,9 @@ def _within(
             newest only, without a gap.
         task: A message that stays.
     """
+    whole = len(messages)
+    if recent is None:
+        messages = _reachable(messages, budget, size, task)
     if sum(map(size, messages)) <= budget:
         return messages
     bare = without_thinking(messages)
@@ -103,9 +106,31 @@ def _within(
     room = _fill(kept, room, sizes, (index for index in older if index >= border))
     if recent is not None:
         _gather(kept, room, sizes, groups, older)
-    if len(kept) == len(groups) and sum(sizes) > budget:
+    if len(kept) == len(groups) and len(messages) == whole and sum(sizes) > budget:
         return messages  # nothing may be left out, and without reasoning it is still too much
     return tuple(message for index in sorted(kept) for message in groups[index])
+
+
+def _reachable(
+    messages: tuple[Message, ...],
+    budget: int,
+    size: Callable[[Message], int],
+    task: Message | None,
+) -> tuple[Message, ...]:
+    """Leave out what no window of this budget reaches back to, but for what stays anyway.
+
+    So turn 1,000 of a run costs no more than its window does.
+    """
+    if not messages or not isinstance(messages[0], UserMessage):
+        return messages
+    for index in range(len(messages) - 1, 0, -1):
+        message = messages[index]
+        budget -= size(without_thinking((message,))[0])
+        # A group begins with every message of the model, so none is taken apart here.
+        if budget < 0 and isinstance(message, AssistantMessage):
+            kept = (each for each in messages[1:index] if each is task)
+            return (messages[0], *kept, *messages[index:])
+    return messages
 
 
 def _fill(kept: set[int], room: int, sizes: list[int], order: Iterable[int]) -> int:

@@ -38,6 +38,7 @@ class Posts:
         environment: For the workers, beside the model server's address.
         tools: Of the agents that call tools.
         max_turns: Theirs.
+        context: Their context strategy; None: everything is sent.
     """
 
     workers: int = 1
@@ -47,6 +48,7 @@ class Posts:
     environment: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = TOOLS
     max_turns: int = 10
+    context: Mapping[str, object] | None = None
 
 
 class Crew:
@@ -65,7 +67,10 @@ class Crew:
             )
             self.queue = f"bench-{secrets.token_hex(4)}"
             self.workspace: Workspace = workspace.create(
-                queue=self.queue, tools=posts.tools, max_turns=posts.max_turns
+                queue=self.queue,
+                tools=posts.tools,
+                max_turns=posts.max_turns,
+                context=posts.context,
             )
             model = {"OPENAI_BASE_URL": self.wire.url, "OPENAI_API_KEY": "bench"}
             environment = {**model, "HEARTBIT_MODEL": MODEL, **posts.environment}

@@ -1,7 +1,8 @@
 """LONG: what a turn costs late in a run of a thousand turns, beside what it cost at the tenth.
 
 A turn is the time between two ``model.answered`` of the journal, minus the model server's own time
-for a request of that length (``bare_model``): the conversation grows, and so does the request.
+(``bare_model``). The agent sends the last messages only, as many as there are at the tenth turn: a
+request that grows costs whoever sends it, in any runtime; what is measured is the journal that grows.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ def measure(plan: Plan) -> Row:
     """Its row."""
     say(f"LONG: {plan.long_runs} runs of {plan.turns} turns")
     task = f"[[rounds: {plan.turns}]] {_CALL}"
-    with Crew(Posts(max_turns=plan.turns + 10)) as crew, BareModel(crew.wire.url) as model:
-        own = _own_ms(model, task, (EARLY, plan.turns))
+    posts = Posts(max_turns=plan.turns + 1, context={"type": "last_messages", "count": 2 * EARLY})
+    with Crew(posts) as crew, BareModel(crew.wire.url) as model:
+        own = _own_ms(model, task)
         gaps: list[dict[int, float]] = []
         for _ in range(plan.long_runs):
             ids = crew.flow.at_once([Job(WORKER, task)])
@@ -63,14 +65,14 @@ def measure(plan: Plan) -> Row:
         return row
 
 
-def _row(plan: Plan, gaps: Sequence[dict[int, float]], own: dict[int, float]) -> Row:
+def _row(plan: Plan, gaps: Sequence[dict[int, float]], own: float) -> Row:
     early = range(EARLY - SPREAD + 1, EARLY + SPREAD + 1)
     late = range(plan.turns - 2 * SPREAD + 1, plan.turns + 1)
     wall = {
         turns: percentile([gap[turn] for gap in gaps for turn in span if turn in gap], 0.5)
         for turns, span in ((EARLY, early), (plan.turns, late))
     }
-    first, last = (wall[turns] - own[turns] for turns in (EARLY, plan.turns))
+    first, last = (wall[turns] - own for turns in (EARLY, plan.turns))
     incomplete = sum(len(gap) < plan.turns for gap in gaps)
     figures = (
         Figure("runs that did not reach their turns", incomplete, "runs", 0),
@@ -79,19 +81,16 @@ def _row(plan: Plan, gaps: Sequence[dict[int, float]], own: dict[int, float]) ->
     also: dict[str, Any] = {
         "runs": plan.long_runs,
         "turn_ms": {str(turns): round(value, 2) for turns, value in wall.items()},
-        "model_call_ms": {str(turns): round(value, 2) for turns, value in own.items()},
+        "model_call_ms": round(own, 2),
         "overhead_ms": {str(EARLY): round(first, 2), str(plan.turns): round(last, 2)},
     }
     return Row("LONG", "durable", figures, also)
 
 
-def _own_ms(model: BareModel, task: str, turns: Sequence[int]) -> dict[int, float]:
-    """The model server's milliseconds for each of these turns, in turns."""
-    taken: dict[int, list[float]] = {turn: [] for turn in turns}
-    for _ in range(ASKED):
-        for turn, values in taken.items():
-            values.append(model.ask(long_conversation(task, turn), calls.TOOLS) * 1000)
-    return {turn: percentile(values, 0.5) for turn, values in taken.items()}
+def _own_ms(model: BareModel, task: str) -> float:
+    """The model server's milliseconds for one turn."""
+    conversation = long_conversation(task, EARLY)
+    return percentile([model.ask(conversation, calls.TOOLS) * 1000 for _ in range(ASKED)], 0.5)
 
 
 def _gaps(run_id: UUID) -> dict[int, float]:

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import secrets
+from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding
+from agents.models.agent import unlimited
 from heartbit_site.base.models import Workspace
 from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _LONG_SECONDS = 3600
 
 
-def create(*, queue: str, tools: tuple[str, ...] = TOOLS, max_turns: int = 10) -> Workspace:
+def create(
+    *,
+    queue: str,
+    tools: tuple[str, ...] = TOOLS,
+    max_turns: int = 10,
+    context: Mapping[str, object] | None = None,
+) -> Workspace:
     """A new one; its agents' runs are for the workers of ``queue``.
 
     Args:
         queue: Where its runs go.
         tools: Of the agents that call tools.
         max_turns: Theirs.
+        context: Their context strategy; None: everything is sent.
     """
     slug = f"bench-{secrets.token_hex(4)}"
     workspace = Workspace.objects.create(slug=slug, name=slug)
@@ -32,6 +44,7 @@ def create(*, queue: str, tools: tuple[str, ...] = TOOLS, max_turns: int = 10) -
             queue=queue,
             max_turns=max_turns,
             timeout_seconds=_LONG_SECONDS,
+            context_strategy=dict(context or unlimited()),
         )
         ToolBinding.objects.bulk_create(ToolBinding(agent=created, tool=tool) for tool in bound)
         publish_agent(created)

@@ -29,17 +29,22 @@ def main() -> int:
             known = ", ".join(session.SCENARIOS)
             sys.stderr.write(f"unknown scenario {unknown[0]}; there are {known}\n")
             return 2
+        if not names:
+            names = [name for name in session.SCENARIOS if name not in session.WHEN_NAMED]
+            for name in sorted(session.WHEN_NAMED):
+                sys.stderr.write(f"chaos: {name} runs when named: make chaos ONLY={name}\n")
         sys.stderr.write(f"chaos: seed {arguments.seed}\n")
-        rows = session.play(
-            names or list(session.SCENARIOS),
+        rows = []
+        for row in session.play(
+            names,
             size=arguments.size,
             seed=arguments.seed,
             runs=arguments.runs,
-        )
-    for row in rows:
-        row["size"] = arguments.size
-    merge(BUILD / "chaos.json", rows, keys=("scenario",))
-    sys.stdout.write(table(rows))
+        ):
+            rows.append(row | {"size": arguments.size})
+            merge(BUILD / "chaos.json", rows[-1:], keys=("scenario",))
+            sys.stdout.write(table(rows[-1:]))
+            sys.stdout.flush()
     sys.stdout.writelines(json.dumps(row) + "\n" for row in rows)
     return 0 if all(row["pass"] for row in rows) else 1
 

@@ -23,10 +23,11 @@ from tests.chaos.cancel_race import scenario as cancel_race
 from tests.chaos.crash_points import scenario as crash_points
 from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
+from tests.chaos.soak import scenario as soak
 from tests.installation import BUILD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class Play(Protocol):
@@ -49,10 +50,13 @@ SCENARIOS: dict[str, Play] = {
     "R15": model_faults.play,
     "R18": rolling_restart.play,
     "R20": machine.play,
+    "R22": soak.play,
 }
 
 
-def play(names: Sequence[str], *, size: str, seed: int, runs: int | None) -> list[dict[str, Any]]:
+def play(
+    names: Sequence[str], *, size: str, seed: int, runs: int | None
+) -> Iterator[dict[str, Any]]:
     """The rows of these scenarios.
 
     Args:
@@ -62,7 +66,8 @@ def play(names: Sequence[str], *, size: str, seed: int, runs: int | None) -> lis
         runs: Overrides the number of R1's runs.
     """
     scenarios = {**SCENARIOS, "R1": partial(worker_kill.play, runs=runs)}
-    return [_kept(name, scenarios[name], size=size, seed=seed) for name in names]
+    for name in names:
+        yield _kept(name, scenarios[name], size=size, seed=seed)
 
 
 def _kept(name: str, scenario: Play, *, size: str, seed: int) -> dict[str, Any]:

@@ -198,7 +198,10 @@ def test_a_configuration_file_brings_its_own_team(heartbit: Command, tmp_path: P
 
 @pytest.mark.parametrize(
     ("words", "at", "expected"),
-    [("heartbit re", 1, {"result", "resume"}), ("heartbit agents s", 2, {"show"})],
+    [
+        ("heartbit re", 1, {"result", "resume"}),
+        ("heartbit agents s", 2, {"show", "start", "status", "stop"}),
+    ],
 )
 def test_a_shell_completes_commands(words: str, at: int, expected: set[str]) -> None:
     script = subprocess.run([HEARTBIT, "completion", "bash"], capture_output=True, check=True)

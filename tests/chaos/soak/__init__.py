@@ -1,0 +1,1 @@
+"""R22: half an hour of everything at once, with a death a minute."""
