@@ -108,7 +108,7 @@ def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
     agents = Agent.objects.filter(workspace=workspace, origin=origin, current_version__isnull=False)
     row = agents.filter(name=name).first()
     if row is not None and not row.enabled:
-        raise AgentNotFoundError(f"The agent {name} is stopped: enable it in the admin first.")
+        raise AgentNotFoundError(f"The agent {name} is stopped: `heartbit agents start {name}`.")
     if row is None:
         names = list(agents.values_list("name", flat=True))
         near = closest(name, names)

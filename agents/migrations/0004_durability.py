@@ -186,6 +186,14 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(condition=models.Q(('worker__isnull', False)), fields=['worker'], name='run_held_by'),
         ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('finished_at__isnull', True)), fields=['version'], name='run_live'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('status', 'quarantined')), fields=['created_at'], name='run_quarantined'),
+        ),
         # In the same transaction: the former functions do not know the new columns.
         migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -147,6 +147,14 @@ class Run(models.Model):
                 name="run_of_conversation",
             ),
             models.Index(
+                fields=["version"], condition=Q(finished_at__isnull=True), name="run_live"
+            ),
+            models.Index(
+                fields=["created_at"],
+                condition=Q(status=RunStatus.QUARANTINED),
+                name="run_quarantined",
+            ),
+            models.Index(
                 fields=["forked_from"],
                 condition=Q(forked_from__isnull=False),
                 name="run_forks",

@@ -42,6 +42,7 @@ _HELD = """
     SELECT id, lease_token, cancel_requested, queue FROM agents_run
     WHERE worker_id = %s AND status = 'running'
 """
+_UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
 _QUEUED = """
     SELECT id FROM agents_run
     WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
@@ -224,6 +225,12 @@ class Process:
             elif row["cancel_requested"]:
                 mine[key].stop("cancel")
         self._orphans = orphans
+        for row in await self._rows(_UNWANTED, (self.control.worker_id,)):
+            unwanted = mine.get((row["run_id"], row["lease_token"]))
+            if unwanted is not None:
+                unwanted.standing.ask_to_yield(row["reason"])
+                if row["reason"] == "agent restarted":
+                    unwanted.stop("drain")
         if self._roots:
             for row in await self._rows(_QUEUED, (list(self._roots),)):
                 self._outside.doorbell.ring(Child(row["id"], ""))

@@ -121,7 +121,7 @@ class Slices:
             await held.journaled.cancel()
             return "cancelled"
         if held.why == "drain":
-            return await self._hand_over(held, "worker drains")
+            return await self._hand_over(held, held.standing.yields or "worker drains")
         return "lease lost"
 
     async def _hand_over(self, held: Held, reason: str) -> str:
