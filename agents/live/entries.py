@@ -8,10 +8,11 @@ has news; a reader that misses one finds out by its next look there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from uuid import UUID
 
 DeltaKind = Literal["text", "thinking"]
 
@@ -35,10 +36,33 @@ class Advanced:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """How a run ended: what whoever waited for it wants to know, and no more.
+
+    Attributes:
+        status: A final one.
+        output: The answer, or what there was of it.
+        structured: The answer as its schema wants it, if it has one.
+        error: ``{kind, message, limit}`` of a run that failed.
+    """
+
+    pk: UUID
+    status: str
+    output: str | None
+    structured: Any
+    error: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
-    """The run reached a terminal state."""
+    """The run reached a terminal state.
+
+    Attributes:
+        end: How, for readers in the process that committed it; others read it in Postgres.
+    """
 
     status: str
+    end: End | None = None
 
 
 Entry = Delta | Advanced | Ended

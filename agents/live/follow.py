@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.events import Recorded, decode
-from agents.live.entries import Delta, Ended, Entry
+from agents.live.entries import Delta, End, Ended, Entry
 from agents.live.updates import Happened, RunSeen, Streamed, Update
 from agents.live.window import START, Cursor, Source
 from agents.models import Run
@@ -95,24 +95,6 @@ async def follow(root_id: UUID, source: Source) -> AsyncIterator[Update]:
                     look = True
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended: what whoever waited for it wants to know, and no more.
-
-    Attributes:
-        status: One of ``TERMINAL``.
-        output: The answer, or what there was of it.
-        structured: The answer as its schema wants it, if it has one.
-        error: ``{kind, message, limit}`` of a run that failed.
-    """
-
-    pk: UUID
-    status: str
-    output: str | None
-    structured: Any
-    error: dict[str, Any] | None
-
-
 async def wait_for_end(run_id: UUID, source: Source) -> Run:
     """The whole run, once it has ended; ``wait_for_result`` costs less."""
     await wait_for_result(run_id, source)
@@ -130,7 +112,10 @@ async def wait_for_result(run_id: UUID, source: Source) -> End:
         entries = await _read(source, reader)
         for _, cursor, _entry in entries:
             reader.cursors[run_id] = cursor
-        if not entries or isinstance(entries[-1][2], Ended):
+        last = entries[-1][2] if entries else None
+        if isinstance(last, Ended) and last.end is not None:
+            return last.end
+        if last is None or isinstance(last, Ended):
             end = await orm.read(lambda: _end(run_id))
             if end.status in TERMINAL:
                 return end

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from agents.live.entries import Advanced, Delta, DeltaKind, Ended, Entry
+from agents.live.entries import Advanced, Delta, DeltaKind, End, Ended, Entry
 from agents.llm.messages import StreamEvent, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class RunWindow:
         """The journal was committed up to ``seq``."""
         self._window.put(self._run_id, Advanced(seq))
 
-    def ended(self, status: str) -> None:
+    def ended(self, status: str, end: End | None = None) -> None:
         """The run reached a terminal state."""
-        self._window.put(self._run_id, Ended(status))
+        self._window.put(self._run_id, Ended(status, end))
 
     def _put(self, turn: int, text: str, kind: DeltaKind) -> None:
         self._window.put(self._run_id, Delta(turn, self._attempt, self._offset, text, kind))

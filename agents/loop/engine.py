@@ -55,11 +55,16 @@ class Slice:
             asyncio.CancelledError: The caller stops the slice.
         """
         while True:
-            outcome = await self._step()
+            outcome = await self.step()
             if outcome is not None:
                 return outcome
 
-    async def _step(self) -> Outcome | None:
+    async def step(self) -> Outcome | None:
+        """Decide from the state what is next, and do it; None: the slice goes on.
+
+        What it does through its ports is all there is to a decision, so the replay of recorded
+        journals calls this with ports that only write down (``tests/chaos/replay``).
+        """
         state = self._state
         if state.cancel_reason is not None:
             await self._journaled.cancel()

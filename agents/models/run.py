@@ -137,9 +137,7 @@ class Run(models.Model):
                 condition=Q(status=RunStatus.QUEUED, home=Home.FLEET),
                 name="run_claimable",
             ),
-            models.Index(
-                fields=["worker"], condition=Q(worker__isnull=False), name="run_held_by"
-            ),
+            models.Index(fields=["worker"], condition=Q(worker__isnull=False), name="run_held_by"),
             models.Index(fields=["workspace", "-created_at"], name="run_recent"),
             models.Index(
                 fields=["conversation", "created_at"],

@@ -27,6 +27,7 @@ from agents.events import (
     decode_row,
     encode,
 )
+from agents.live.entries import End
 from agents.loop.ports import (
     Moved,
     Pending,
@@ -71,6 +72,7 @@ class Lease:
     Attributes:
         last_seq: The journal's end as this lease knows it.
         ring: After a finish: the run to ring, with its queue.
+        end: After a finish: how the run ended.
         children: After a suspension: the runs to start.
     """
 
@@ -89,6 +91,7 @@ class Lease:
         self._token = claimed.token
         self.last_seq = claimed.last_seq
         self.ring: Child | None = None
+        self.end: End | None = None
         self.children: tuple[Child, ...] = ()
 
     async def record(self, *events: Event) -> Sequence[Recorded]:
@@ -150,6 +153,8 @@ class Lease:
         )
         if row["ring"] is not None:
             self.ring = Child(row["ring"], row["ring_queue"])
+        if not row["moved"]:
+            self.end = End(self._run, status.value, output, structured, error)
         return self._settled(row)
 
     async def suspend(self, *pending: Pending) -> Settled | Moved:

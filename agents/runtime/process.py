@@ -249,7 +249,7 @@ class Process:
         """What may happen only once the slice's last transaction is durable."""
         lease, claimed = held.lease, held.claimed
         if outcome in TERMINAL:
-            held.window.ended(outcome)
+            held.window.ended(outcome, lease.end)
             self._roots.discard(claimed.id)
         if lease.children:
             self._outside.doorbell.fan_out(lease.children, Child(claimed.id, claimed.queue))

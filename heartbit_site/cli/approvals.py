@@ -1,4 +1,4 @@
-"""`heartbit approve` in the database of this installation."""
+"""`heartbit approve` and `heartbit settle` in the database of this installation."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from heartbit_site.cli.deciding import OwnDesk, this_person
 from heartbit_site.cli.errors import OK, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.fleet import warn_without_worker
+from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.output import note
 from heartbit_site.cli.waiting import closed, short_id, waiting_calls
 from heartbit_site.first_start import default_workspace
@@ -22,36 +23,44 @@ from heartbit_site.first_start import default_workspace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heartbit_site.cli.choices import Order
+    from heartbit_site.cli.choices import Order, Word
+    from heartbit_site.cli.kinds import Kind
     from heartbit_site.cli.question import WaitingCall
 
 
-def overview(*, as_json: bool) -> int:
+def overview(kind: Kind = APPROVAL, *, as_json: bool) -> int:
     """List what waits; on a terminal, then ask about it."""
-    calls = waiting_calls(default_workspace())
+    calls = waiting_calls(default_workspace(), kind=kind)
     connections.close_all()  # questions are answered in other threads, and perhaps late
-    docket.show(calls, OwnDesk(this_person("terminal")), as_json=as_json)
+    docket.show(calls, OwnDesk(this_person("terminal")), kind, as_json=as_json)
     _warn(calls)
     return OK
 
 
-def of_run(text: str, call_id: str | None, order: Order, *, as_json: bool) -> int:
+def of_run(
+    text: str,
+    call_id: str | None,
+    order: Order | Word,
+    kind: Kind = APPROVAL,
+    *,
+    as_json: bool,
+) -> int:
     """Decide what waits in a run and its sub-agents."""
     choice = order.choice()
     workspace = default_workspace()
     run = find_run(workspace, text)
-    calls = docket.pick(waiting_calls(workspace, run), call_id, order.digest)
+    calls = docket.pick(waiting_calls(workspace, run, kind), call_id, order.digest)
     if not calls:
-        raise CommandError(_why_not(run, call_id))
+        raise CommandError(_why_not(run, call_id, kind))
     connections.close_all()
     code = docket.settle(calls, choice, OwnDesk(this_person("terminal")), as_json=as_json)
     _warn(calls)
     return code
 
 
-def _why_not(run: Run, call_id: str | None) -> str:
+def _why_not(run: Run, call_id: str | None, kind: Kind) -> str:
     """Why nothing is left to decide: who was quicker, if somebody was."""
-    found = Decision.objects.filter(run__root_id=run.root_id)
+    found = Decision.objects.filter(run__root_id=run.root_id, wait_key__startswith=kind.prefix)
     found = found.filter(run=run) if run.parent_id is not None else found
     decision = (found.filter(call_id=call_id) if call_id else found).order_by("-at").first()
     name = short_id(run.pk)
@@ -60,7 +69,7 @@ def _why_not(run: Run, call_id: str | None) -> str:
         call = "The call" if call_id else f"Nothing waits any more in run {name}: its last call"
         return f"{call} was already {decision.verdict} by {by}."
     problem = f"The call {call_id} does not wait" if call_id else "Nothing waits"
-    return f"{problem} for a decision in run {name}: `heartbit approve` lists what does."
+    return f"{problem} for {kind.subject} in run {name}: `heartbit {kind.command}` lists what does."
 
 
 def _warn(calls: Sequence[WaitingCall]) -> None:

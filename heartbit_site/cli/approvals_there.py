@@ -1,4 +1,4 @@
-"""`heartbit approve` at a server. No Django: a machine with an address and a key is enough."""
+"""`heartbit approve` and `heartbit settle` at a server. No Django: a machine with an address and a key is enough."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from uuid import UUID
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli import docket, remote
-from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, done
+from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, Settle, done
 from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.kinds import APPROVAL, DOUBT, OUTCOME
 from heartbit_site.cli.question import WaitingCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.choices import Order
+    from heartbit_site.cli.choices import Order, Word
+    from heartbit_site.cli.kinds import Kind
     from heartbit_site.cli.remote import Server
 
 SHORTEST_PREFIX: Final = 8  # as at home
@@ -51,28 +53,38 @@ class ServersDesk:
                     raise InvalidEditError(str(error)) from error
             case Deny(reason):
                 remote.decide(self._server, named, "deny", reason=reason)
+            case Settle(outcome, result):
+                remote.settle(self._server, named, outcome, result)
 
     async def closed(self, call: WaitingCall) -> str | None:
         """Whether the server lists the call no more; who decided, only a conflict says."""
-        waiting = await asyncio.to_thread(remote.waiting, self._server)
-        if any(found["digest"] == call.digest for found in waiting):
+        waiting = await asyncio.to_thread(_waiting, self._server, call.kind)
+        if any(_named(found) == _named(call) for found in waiting):
             return None
         return "The call waits no longer: somebody decided it, or its run has ended."
 
 
-def overview(server: Server, *, as_json: bool) -> int:
+def overview(server: Server, kind: Kind = APPROVAL, *, as_json: bool) -> int:
     """List what waits there; on a terminal, then ask about it."""
-    docket.show(_waiting(server), ServersDesk(server), as_json=as_json)
+    docket.show(_waiting(server, kind), ServersDesk(server), kind, as_json=as_json)
     return OK
 
 
-def of_run(server: Server, text: str, call_id: str | None, order: Order, *, as_json: bool) -> int:
+def of_run(
+    server: Server,
+    text: str,
+    call_id: str | None,
+    order: Order | Word,
+    kind: Kind = APPROVAL,
+    *,
+    as_json: bool,
+) -> int:
     """Decide what waits in a run and its sub-agents."""
     choice = order.choice()
     prefix = text.strip().lower().replace("-", "")
     if len(prefix) < SHORTEST_PREFIX:
         raise CommandError(f"A run's id begins with at least {SHORTEST_PREFIX} letters.", USAGE)
-    waiting = _waiting(server)
+    waiting = _waiting(server, kind)
     calls = [call for call in waiting if call.run_id.hex.startswith(prefix)]
     roots = {call.root_id for call in waiting if call.root_id.hex.startswith(prefix)}
     calls = [call for call in waiting if call.root_id in roots] if roots else calls
@@ -81,17 +93,22 @@ def of_run(server: Server, text: str, call_id: str | None, order: Order, *, as_j
     calls = docket.pick(calls, call_id, order.digest)
     if not calls:
         raise CommandError(
-            f"Nothing waits for a decision in run {text} (any more): `heartbit approve` lists what "
-            "does."
+            f"Nothing waits for {kind.subject} in run {text} (any more): "
+            f"`heartbit {kind.command}` lists what does."
         )
     return docket.settle(calls, choice, ServersDesk(server), as_json=as_json)
 
 
-def _waiting(server: Server) -> list[WaitingCall]:
-    return [_call(found) for found in remote.waiting(server)]
+def _waiting(server: Server, kind: Kind) -> list[WaitingCall]:
+    found = remote.doubts(server) if kind is OUTCOME else remote.waiting(server)
+    return [_call(each, kind) for each in found]
 
 
-def _call(found: Mapping[str, Any]) -> WaitingCall:
+def _named(call: WaitingCall) -> tuple[UUID, str, str]:
+    return call.run_id, call.question, call.digest
+
+
+def _call(found: Mapping[str, Any], kind: Kind) -> WaitingCall:
     since = found.get("since")
     return WaitingCall(
         id=0,
@@ -101,12 +118,14 @@ def _call(found: Mapping[str, Any]) -> WaitingCall:
         agent=found["agent"],
         tool=found["tool"],
         effect=found["effect"],
-        reason=found["reason"],
+        reason=found.get("reason", DOUBT),
         arguments=found["arguments"],
-        digest=found["digest"],
+        digest=found.get("digest", ""),
         since=datetime.fromisoformat(since) if since else None,
         home=found.get("home", ""),
         queue=found.get("queue", ""),
+        kind=kind,
+        key=found.get("question", ""),
     )
 
 

@@ -13,9 +13,10 @@ from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
 from heartbit_site.cli import editor, keyboard
-from heartbit_site.cli.choices import Approve, Choice, Deny, Edit
+from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, Settle
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note
-from heartbit_site.cli.question import KEYS, question
+from heartbit_site.cli.question import question
 
 if TYPE_CHECKING:
     from heartbit_site.cli.choices import Desk
@@ -76,12 +77,12 @@ class Asking:
         draft = readable_json(dict(call.arguments))
         again = False
         while True:
-            choice = await (self._edit(draft) if again else self._choose(draft))
+            choice = await self._answer(call, draft, again=again)
             again = False
             if choice is None:
                 continue
             if isinstance(choice, Skip):
-                note("Left to others: `heartbit approve` decides it.")
+                note(f"Left to others: `heartbit {call.kind.command}` decides it.")
                 return False
             problem = await self._carry_out(call, choice)
             if problem is None:
@@ -103,9 +104,16 @@ class Asking:
             self._deciding = False
         return None
 
+    async def _answer(
+        self, call: WaitingCall, draft: str, *, again: bool
+    ) -> Choice | Skip | None:
+        if call.kind is OUTCOME:
+            return await _settled()
+        return await (self._edit(draft) if again else self._choose(draft))
+
     async def _choose(self, draft: str) -> Choice | Skip | None:
         """A choice, or None when the question has to be put again."""
-        answer = await keyboard.line(KEYS)
+        answer = await keyboard.line(APPROVAL.keys)
         word = "s" if answer is None else answer.strip()
         if word in _APPROVALS:
             return _APPROVALS[word]
@@ -140,6 +148,23 @@ class Asking:
             return await editor.edited(words, draft)
         finally:
             self.in_editor = False
+
+
+async def _settled() -> Settle | Skip | None:
+    """What became of a call, or None when the question has to be put again."""
+    answer = await keyboard.line(OUTCOME.keys)
+    match "l" if answer is None else answer.strip().lower():
+        case "r" | "retry":
+            return Settle("retried")
+        case "d" | "done":
+            text = await keyboard.line("What did it answer? The model reads it; may be empty > ")
+            return Settle("done", text.strip()) if text is not None else None
+        case "s" | "skip":
+            return Settle("skipped")
+        case "l" | "later":
+            return Skip()
+    note("Answer with one of the letters in brackets: r, d, s or l.")
+    return None
 
 
 async def _typed(draft: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Stands beside a run that is watched: what waits for approval is asked, or at least said."""
+"""Stands beside a run that is watched: what waits for a person is asked, or at least said."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from agents.events import ApprovalRequested, WaitResolved
+from agents.events import ApprovalRequested, OutcomeAsked, WaitResolved
 from agents.live.follow import Happened, Update
 from agents.models import Run
 from heartbit_site.base import orm
@@ -15,6 +15,7 @@ from heartbit_site.cli.deciding import OwnDesk, this_person
 from heartbit_site.cli.errors import database_is_away
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note
 from heartbit_site.cli.waiting import short_id, waiting_calls
 
@@ -34,7 +35,7 @@ class Attendant:
         self._display = display
         self._asking = Asking(OwnDesk(this_person("inline"))) if is_interactive() else None
         self._news = asyncio.Event()
-        self._known: set[int] = set()
+        self._known: set[tuple[int, str]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -46,7 +47,7 @@ class Attendant:
     def hear(self, update: Update) -> None:
         """Take in what happens in the tree."""
         event = update.recorded.event if isinstance(update, Happened) else None
-        if isinstance(event, ApprovalRequested):
+        if isinstance(event, ApprovalRequested | OutcomeAsked):
             self._news.set()
         elif isinstance(event, WaitResolved) and self._asking is not None:
             self._asking.look.set()
@@ -66,7 +67,7 @@ class Attendant:
             self._news.clear()
             try:
                 calls = await orm.in_thread(lambda: _waiting(root_id))
-                await self._attend([call for call in calls if call.id not in self._known])
+                await self._attend([call for call in calls if _asked(call) not in self._known])
             except Exception as error:
                 if not database_is_away(error):
                     raise
@@ -78,10 +79,10 @@ class Attendant:
             for call in calls:
                 name = await orm.in_thread(lambda call=call: short_id(call.root_id))  # type: ignore[misc]
                 note(
-                    f"{visible(call.agent)} waits for a decision about {visible(call.tool)}: "
-                    f"heartbit approve {name}"
+                    f"{visible(call.agent)} waits for {call.kind.about} {visible(call.tool)}: "
+                    f"heartbit {call.kind.command} {name}"
                 )
-                self._known.add(call.id)
+                self._known.add(_asked(call))
             return
         if not calls:
             return
@@ -90,11 +91,17 @@ class Attendant:
             with self._display.paused():
                 for call in calls:
                     await self._asking.settle(call)
-                    self._known.add(call.id)
+                    self._known.add(_asked(call))
         finally:
             self._idle.set()
 
 
 def _waiting(root_id: UUID) -> list[WaitingCall]:
     run = Run.objects.select_related("workspace").get(pk=root_id)
-    return waiting_calls(run.workspace, run)
+    kinds = (APPROVAL, OUTCOME)
+    return [call for kind in kinds for call in waiting_calls(run.workspace, run, kind)]
+
+
+def _asked(call: WaitingCall) -> tuple[int, str]:
+    """A call may be asked about more than once: whether it may run, and what became of it."""
+    return call.id, call.question

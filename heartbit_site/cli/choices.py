@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.escape import visible
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from heartbit_site.cli.question import WaitingCall
 
 Scope = Literal["run", "agent"]
+Outcome = Literal["retried", "done", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,20 @@ class Deny:
     reason: str
 
 
-Choice = Approve | Edit | Deny
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """What became of a call of unknown outcome, or what is to become of it.
+
+    Attributes:
+        outcome: `retried`: it is made again; `done`: it took effect; `skipped`: it is left.
+        result: With `done`: what the model reads as its answer.
+    """
+
+    outcome: Outcome
+    result: str = ""
+
+
+Choice = Approve | Edit | Deny | Settle
 
 
 def done(call: WaitingCall, choice: Choice) -> str:
@@ -64,6 +78,12 @@ def done(call: WaitingCall, choice: Choice) -> str:
             return f"Approved {subject} with other arguments."
         case Deny():
             return f"Denied {subject}."
+        case Settle("retried"):
+            return f"To be made again: {subject}."
+        case Settle("done"):
+            return f"It took effect: {subject}."
+        case Settle():
+            return f"Left as it is: {subject}."
 
 
 class Desk(Protocol):
@@ -120,3 +140,36 @@ class Order:
         now = datetime.now().astimezone()
         until = moment(self.until, now) if self.until is not None else None
         return Approve(self.always, until) if self.yes else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """What `heartbit settle` was told about a call; nothing: ask.
+
+    Attributes:
+        result: With `done`: what the model reads; None: nothing was said.
+    """
+
+    digest: ClassVar[str] = ""
+    retry: bool = False
+    done: bool = False
+    skip: bool = False
+    result: str | None = None
+
+    def choice(self) -> Settle | None:
+        """What it says; None: the person is asked.
+
+        Raises:
+            CommandError: Its parts contradict each other.
+        """
+        said: dict[Outcome, bool] = {
+            "retried": self.retry,
+            "done": self.done,
+            "skipped": self.skip,
+        }
+        chosen = [outcome for outcome, is_said in said.items() if is_said]
+        if len(chosen) > 1:
+            raise CommandError("Say one of --retry, --done and --skip.", USAGE)
+        if self.result is not None and chosen != ["done"]:
+            raise CommandError("--result goes with --done.", USAGE)
+        return Settle(chosen[0], self.result or "") if chosen else None

@@ -6,9 +6,11 @@ import getpass
 from typing import TYPE_CHECKING, Literal
 
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+from agents.actions.settle_call import settle_call
+from agents.choices import Outcome
 from agents.models import ToolCall
 from heartbit_site.base import orm
-from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, done
+from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, Settle, done
 from heartbit_site.cli.waiting import closed
 
 if TYPE_CHECKING:
@@ -55,4 +57,6 @@ def decide(call: WaitingCall, choice: Choice, by: Decider) -> str:
             edit_call(row, digest=call.digest, by=by, arguments=arguments)
         case Deny(reason):
             deny_call(row, digest=call.digest, by=by, reason=reason)
+        case Settle(outcome, result):
+            settle_call(row, Outcome(outcome), by=by, result=result)
     return done(call, choice)

@@ -17,6 +17,7 @@ from heartbit_site.cli.choices import Approve, Choice, Edit
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heartbit_site.cli.choices import Desk
+    from heartbit_site.cli.kinds import Kind
     from heartbit_site.cli.question import WaitingCall
 
 ARGUMENTS_WIDTH: Final = 60
@@ -31,12 +33,14 @@ RUN_WIDTH: Final = 18  # of an id: its milliseconds and what tells their runs ap
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 
-def show(calls: Sequence[WaitingCall], desk: Desk, *, as_json: bool) -> None:
+def show(
+    calls: Sequence[WaitingCall], desk: Desk, kind: Kind = APPROVAL, *, as_json: bool
+) -> None:
     """List what waits; on a terminal, ask about it."""
     if as_json:
         write_json({"calls": [described(call) for call in calls]})
     elif not calls:
-        write("Nothing waits for a decision.")
+        write(f"Nothing waits for {kind.subject}.")
     elif is_interactive():
         asyncio.run(_ask_all(calls, desk))
     else:
@@ -54,7 +58,7 @@ def settle(
     if choice is None:
         if not as_json and not is_interactive():
             raise CommandError(
-                "Say --yes, --edit JSON or --deny REASON: there is no terminal to ask at.", USAGE
+                f"Say {calls[0].kind.options}: there is no terminal to ask at.", USAGE
             )
         show(calls, desk, as_json=as_json)
         return OK
@@ -82,6 +86,7 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
 
 def described(call: WaitingCall) -> dict[str, Any]:
     """Its machine form."""
+    named = {"digest": call.digest} if call.kind is APPROVAL else {"question": call.question}
     return {
         "run": str(call.run_id),
         "root": str(call.root_id),
@@ -91,7 +96,7 @@ def described(call: WaitingCall) -> dict[str, Any]:
         "effect": call.effect,
         "reason": call.reason,
         "arguments": dict(call.arguments),
-        "digest": call.digest,
+        **named,
         "since": call.since.astimezone(UTC).isoformat() if call.since else None,
     }
 

@@ -80,6 +80,11 @@ def _(event: events.ApprovalRequested, run: RunView) -> list[str]:
 
 
 @_say.register
+def _(event: events.OutcomeAsked, run: RunView) -> list[str]:
+    return [f"waits for a word on {one_line(event.tool, 40)}: nobody knows what became of it"]
+
+
+@_say.register
 def _(event: events.WaitResolved, run: RunView) -> list[str]:
     call = run.asked_by(event.key)
     if call is None:
@@ -130,6 +135,16 @@ def _(event: events.RunCancelled, run: RunView) -> list[str]:
 @_say.register
 def _(event: events.RunQuarantined, run: RunView) -> list[str]:
     return [f"was quarantined after {event.attempts} attempts"]
+
+
+@_say.register
+def _(event: events.RunRevived, run: RunView) -> list[str]:
+    return [one_line(run.remark, 200)]
+
+
+@_say.register
+def _(event: events.RunDiscarded, run: RunView) -> list[str]:
+    return [f"was discarded{f' by {one_line(event.by, 60)}' if event.by else ''}"]
 
 
 def _elapsed(run: RunView) -> str:

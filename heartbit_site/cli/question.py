@@ -13,11 +13,14 @@ from rich.cells import cell_len
 
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.escape import visible
+from heartbit_site.cli.kinds import APPROVAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from uuid import UUID
+
+    from heartbit_site.cli.kinds import Kind
 
 MARGIN: Final = "  | "
 NARROWEST: Final = 20
@@ -27,14 +30,10 @@ EFFECTS: Final[Mapping[str, str]] = {
     "transactional": "changes Heartbit's own database, exactly once",
     "at_most_once": "an effect outside that cannot be taken back",
 }
-KEYS: Final = (
-    "[a]pprove  [e]dit  [d]eny  [r] always in this run  [A] always for this agent  [s]kip > "
-)
-
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A call that waits for a decision, as it is shown.
+    """A call that waits for a person, as it is shown.
 
     Attributes:
         id: The call's row.
@@ -44,6 +43,8 @@ class WaitingCall:
         digest: Of what is shown; the decision names it.
         since: When it began to wait.
         home: Who executes the run, `fleet` or `local`.
+        kind: What is asked.
+        key: Of the wait; empty: `approval:` and the call.
     """
 
     id: int
@@ -59,6 +60,13 @@ class WaitingCall:
     since: datetime | None
     home: str
     queue: str
+    kind: Kind = APPROVAL
+    key: str = ""
+
+    @property
+    def question(self) -> str:
+        """What names this question among those of its run."""
+        return self.key or f"{self.kind.prefix}{self.call_id}"
 
 
 def question(call: WaitingCall, width: int) -> list[str]:
@@ -72,7 +80,7 @@ def question(call: WaitingCall, width: int) -> list[str]:
         ("call", f"{call.call_id} of run {call.run_id}"),
         ("arguments", ""),
     )
-    lines = ["", "A tool call waits for your approval."]
+    lines = ["", call.kind.title]
     for title, text in facts:
         first, *rest = wrap(text, width - 14) or [""]
         lines.append(f"  {title:<10}  {first}".rstrip())

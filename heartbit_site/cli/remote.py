@@ -33,6 +33,7 @@ _HERE: Final = ("localhost", "127.0.0.1", "::1")
 _UNNAMED: Final = f"./{locate.NAME}"
 
 Verdict = Literal["approve", "edit", "deny"]
+Outcome = Literal["retried", "done", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,43 @@ def waiting(server: Server) -> list[dict[str, Any]]:
     with load("remote_client").Client(server) as client:
         found: list[dict[str, Any]] = client.get("/approvals")["calls"]
     return found
+
+
+def doubts(server: Server) -> list[dict[str, Any]]:
+    """The tool calls of unknown outcome, the oldest first: as of `waiting`.
+
+    They have ``question`` instead of ``digest`` and ``reason``.
+
+    Raises:
+        CommandError: The server cannot be reached, or refuses.
+    """
+    with load("remote_client").Client(server) as client:
+        found: list[dict[str, Any]] = client.get("/doubts")["calls"]
+    return found
+
+
+def settle(
+    server: Server, call: Mapping[str, Any], outcome: Outcome, result: str = ""
+) -> dict[str, Any]:
+    """Say what became of a call of ``doubts``.
+
+    Args:
+        server: Where it waits.
+        call: One of ``doubts``.
+        outcome: What became, or is to become, of it.
+        result: With ``done``: what the model reads as its answer.
+
+    Returns:
+        ``run``, ``call``, ``outcome`` and ``settled_by``.
+
+    Raises:
+        ConflictError: Somebody was quicker, or the run has ended; the sentence says who.
+        CommandError: The server cannot be reached, or refuses.
+    """
+    address = f"/runs/{call['run']}/calls/{call['call']}/outcome"
+    with load("remote_client").Client(server) as client:
+        settled: dict[str, Any] = client.post(address, {"outcome": outcome, "result": result})
+    return settled
 
 
 def decide(

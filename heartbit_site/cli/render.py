@@ -219,6 +219,8 @@ def _call(call: CallView, glyphs: Glyphs) -> Text:
         line.append(f" {arguments}", style="dim")
     if call.asked:
         line.append(" waits for a person's decision", style="yellow")
+    elif call.doubt:
+        line.append(" of unknown outcome: waits for a person's word", style="yellow")
     elif call.decided:
         line.append(f" ({one_line(call.decided, 60)})", style="magenta")
     elif call.granted:

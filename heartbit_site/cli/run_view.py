@@ -27,6 +27,7 @@ class CallView:
     Attributes:
         arguments: What the model wrote; what a person wrote instead, once they did.
         asked: Whether it waits for a person's decision.
+        doubt: Whether it waits for a person's word on what became of it.
         decided: What was decided and by whom, e.g. `approved by alice`.
         granted: Whether it ran by a standing permission.
     """
@@ -36,6 +37,7 @@ class CallView:
     arguments: str
     status: str = "pending"
     asked: bool = False
+    doubt: bool = False
     result: str = ""
     duration_ms: int = 0
     decided: str = ""
@@ -175,6 +177,13 @@ class RunView:
                 call.asked = True
 
     @_fold.register
+    def _(self, event: events.OutcomeAsked, at: datetime) -> None:
+        self._suspend(event.call_id, event.key)
+        for call in self.calls:
+            if call.call_id == event.call_id:
+                call.doubt = True
+
+    @_fold.register
     def _(self, event: events.ModelDelayed, at: datetime) -> None:
         self.status, self.text = "waiting", ""
         self.waits.add(event.key)
@@ -200,7 +209,7 @@ class RunView:
         self.pause = None
         call = self.asked_by(event.key)
         if call is not None:
-            call.asked, call.status = False, "pending"
+            call.asked, call.doubt, call.status = False, False, "pending"
             call.decided = decision(event.value)
             call.arguments = edited(event.value) or call.arguments
         if not self.waits and self.status == "waiting":
@@ -226,6 +235,15 @@ class RunView:
     def _(self, event: events.RunQuarantined, at: datetime) -> None:
         self._end("quarantined", at, "Its workers died too often; see their logs.")
 
+    @_fold.register
+    def _(self, event: events.RunRevived, at: datetime) -> None:
+        self.status, self.finished_at, self.problem = "queued", None, ""
+        self.remark = f"was let go on{f' by {event.by}' if event.by else ''}"
+
+    @_fold.register
+    def _(self, event: events.RunDiscarded, at: datetime) -> None:
+        self._end("cancelled", at, "discarded")
+
     def _suspend(self, call_id: str, *keys: str) -> None:
         self.status = "waiting"
         self.waits.update(keys)
@@ -234,9 +252,9 @@ class RunView:
                 call.status = "waiting"
 
     def asked_by(self, key: str) -> CallView | None:
-        """The call whose approval a wait's key stands for."""
-        call_id = key.removeprefix("approval:")
-        if call_id == key:
+        """The call whose approval, or outcome, a wait's key stands for."""
+        kind, call_id, *_ = (*key.split(":"), "")
+        if kind not in ("approval", "outcome"):
             return None
         return next((call for call in self.calls if call.call_id == call_id), None)
 
@@ -245,7 +263,7 @@ class RunView:
         self.text, self.pause = "", None
         self.waits.clear()
         for call in self.calls:
-            call.asked = False
+            call.asked = call.doubt = False
 
 
 def decision(value: dict[str, Any]) -> str:

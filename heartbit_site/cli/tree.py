@@ -84,6 +84,9 @@ class Tree:
         asked = [call.tool for call in run.calls if call.asked]
         if asked:
             return f"waits until a person decides about {', '.join(asked)}"
+        doubts = [call.tool for call in run.calls if call.doubt]
+        if doubts:
+            return f"waits for a word on {', '.join(doubts)}"
         if run.pause is not None:
             reason, until = run.pause
             return f"is paused until {until.astimezone():%H:%M:%S}: {reason}"

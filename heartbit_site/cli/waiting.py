@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import OuterRef, Q, Subquery
 
 from agents.choices import WaitKind
+from agents.doubts import doubts, made_with
 from agents.models import Decision, Run, Wait
 from agents.querysets import calls_waiting, shown_tool
 from heartbit_site.cli.escape import visible
+from heartbit_site.cli.kinds import APPROVAL, DOUBT, OUTCOME
 from heartbit_site.cli.question import WaitingCall
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from agents.models import ToolCall
     from heartbit_site.base.models import Workspace
+    from heartbit_site.cli.kinds import Kind
 
 PREFIXES: Final = (13, 18)  # characters of an id that people are told, if they name one run
 PLACES: Final[Mapping[str, str]] = {
@@ -30,11 +34,14 @@ PLACES: Final[Mapping[str, str]] = {
 }
 
 
-def waiting_calls(workspace: Workspace, run: Run | None = None) -> list[WaitingCall]:
+def waiting_calls(
+    workspace: Workspace, run: Run | None = None, kind: Kind = APPROVAL
+) -> list[WaitingCall]:
     """What waits, the oldest first; of a run: its own calls and its sub-agents'."""
-    found = calls_waiting(workspace)
-    if run is not None:
-        found = found.filter(Q(run=run) | Q(run__root=run))
+    mine = Q() if run is None else Q(run=run) | Q(run__root=run)
+    if kind is OUTCOME:
+        return [_doubt(row, row.asked_at, row.question) for row in doubts(workspace).filter(mine)]
+    found = calls_waiting(workspace).filter(mine)
     since = Wait.objects.filter(
         run=OuterRef("run"), call_id=OuterRef("call_id"), kind=WaitKind.APPROVAL
     )
@@ -61,6 +68,12 @@ def _call(row: ToolCall, since: datetime | None) -> WaitingCall:
     )
 
 
+def _doubt(row: ToolCall, since: datetime, key: str) -> WaitingCall:
+    return replace(
+        _call(row, since), arguments=made_with(row), reason=DOUBT, digest="", kind=OUTCOME, key=key
+    )
+
+
 def short_id(run_id: UUID) -> str:
     """The beginning of a run's id that names it alone."""
     text = str(run_id)
@@ -74,7 +87,7 @@ def short_id(run_id: UUID) -> str:
 
 def closed(call: WaitingCall) -> str | None:
     """Why a call waits no longer, as a sentence; None while it waits."""
-    decision = Decision.objects.filter(run_id=call.run_id, call_id=call.call_id).first()
+    decision = Decision.objects.filter(run_id=call.run_id, wait_key=call.question).first()
     if decision is not None:
         place = PLACES.get(decision.via, "elsewhere")
         by = visible(decision.decided_by) or "somebody"

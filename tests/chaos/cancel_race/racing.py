@@ -73,7 +73,7 @@ class Track:
             time.sleep(LOOK_EVERY)
 
     def _was_asked(self, name: str) -> bool:
-        if f'"run": "{name}"' not in self.model.read_text():
+        if f'"run":"{name}"' not in self.model.read_text():
             return False
         time.sleep(STREAMED_SECONDS)
         return True

@@ -5,6 +5,7 @@ One file a process: with the journals it proves who wrote what, and that nobody 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from agents.runs import lease
 from agents.runs.claims import Claimed
 from agents.runs.lease import Lease
 from agents.runtime import process
+from agents.runtime.control import Control
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 _FUNCTION = re.compile(r"heartbit_(\w+)\(")
 _LOST = "HB001"
+#: Between two beats of a worker that lives passes less.
+FROZEN_SECONDS = 3.0
+LATE_SECONDS = 0.3
 
 
 class Witness:
@@ -32,12 +37,21 @@ class Witness:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._lock = threading.Lock()
+        self._beaten = time.monotonic()
 
     def install(self) -> None:
         """Look over the lease's shoulder."""
         wrap(process, "claim", self._claim)
+        wrap(Control, "_beat", self._beat)
         wrap(Lease, "_write", self._write)
         wrap_plain(lease, "in_one_transaction", self._transact)
+
+    async def _beat(self, inner: Any, *args: Any) -> None:
+        """A thawed worker hears of its death a little late: it has the time to do harm."""
+        if time.monotonic() - self._beaten > FROZEN_SECONDS:
+            await asyncio.sleep(LATE_SECONDS)
+        self._beaten = time.monotonic()
+        await inner(*args)
 
     async def _claim(self, inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)

@@ -135,7 +135,8 @@ class Mix:
         else:
             return
         at = time.monotonic() + self._dice.uniform(*LATER)
-        heapq.heappush(self._later, (at, self.started, what))
+        due: tuple[float, int, Callable[[], None]] = (at, self.started, what)
+        heapq.heappush(self._later, due)
 
     def _steer(self, run_id: UUID) -> None:
         try:

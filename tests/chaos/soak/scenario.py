@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tests.chaos.checker import Verdict
     from tests.chaos.records import Kill, Records
+    from tests.chaos.records import Run as RunRecord
     from tests.chaos.soak.vitals import Sample
     from tests.chaos.supervisor import Supervisor
 
@@ -111,7 +112,7 @@ def _judge(left: Records, mix: Mix) -> Verdict:
     left = replace(left, asked=attributed(left.asked, threads))
     doomed = {by_id[str(run)].name for run in mix.doomed}
     verdict = check(_part(left, doomed, inside=False))
-    stopped = judge(_part(left, doomed, inside=True))
+    stopped = judge(_pardoned(_part(left, doomed, inside=True)))
     verdict.lost += stopped.lost
     verdict.repeated += stopped.repeated
     verdict.doubled += stopped.doubled
@@ -122,6 +123,21 @@ def _judge(left: Records, mix: Mix) -> Verdict:
     if not mix.steered:
         verdict.invalid.append("nobody was told anything while working")
     return verdict
+
+
+def _pardoned(left: Records) -> Records:
+    """A call that was under way when its run was cancelled is uncertain, without any kill."""
+    return replace(left, runs=tuple(map(_pardoned_run, left.runs)))
+
+
+def _pardoned_run(run: RunRecord) -> RunRecord:
+    if run.status != "cancelled":
+        return run
+    calls = (
+        replace(call, status="cancelled") if call.status == "uncertain" else call
+        for call in run.calls
+    )
+    return replace(run, calls=tuple(calls))
 
 
 def _part(left: Records, names: set[str], *, inside: bool) -> Records:

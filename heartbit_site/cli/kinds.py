@@ -1,0 +1,51 @@
+"""The two questions that a person is asked about a call. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A question.
+
+    Attributes:
+        command: The command that answers it.
+        options: What answers it where there is no terminal.
+        prefix: How the keys of its waits begin.
+        subject: What a call waits for.
+        about: What its agent waits for; the tool's name follows.
+        title: The line above the call.
+        keys: The prompt below it.
+    """
+
+    command: str
+    options: str
+    prefix: str
+    subject: str
+    about: str
+    title: str
+    keys: str
+
+
+APPROVAL: Final = Kind(
+    command="approve",
+    options="--yes, --edit JSON or --deny REASON",
+    prefix="approval:",
+    subject="a decision",
+    about="a decision about",
+    title="A tool call waits for your approval.",
+    keys="[a]pprove  [e]dit  [d]eny  [r] always in this run  [A] always for this agent  [s]kip > ",
+)
+OUTCOME: Final = Kind(
+    command="settle",
+    options="--retry, --done or --skip",
+    prefix="outcome:",
+    subject="a word on its outcome",
+    about="a word on",
+    title="Nobody knows what became of a tool call.",
+    keys="[r]etry, it may happen twice  [d]one, it took effect  [s]kip, leave it  [l]ater > ",
+)
+#: Why a person is asked about an outcome.
+DOUBT: Final = "The worker died while the call ran: it may have taken effect, or not."

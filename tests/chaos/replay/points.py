@@ -1,0 +1,111 @@
+"""Where a run's journal could be taken up, what the loop decides there, and whether it did so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.events import (
+    ApprovalRequested,
+    CallWaiting,
+    CancelRequested,
+    ContextSummarized,
+    ModelAnswered,
+    ModelDelayed,
+    OutcomeAsked,
+    RunCancelled,
+    RunDiscarded,
+    RunFailed,
+    RunForked,
+    RunQuarantined,
+    RunRequeued,
+    RunRevived,
+    RunStarted,
+    RunSteered,
+    RunSucceeded,
+    ToolFinished,
+    ToolStarted,
+    WaitResolved,
+)
+from tests.chaos.replay.kept import Point
+from tests.chaos.replay.probe import decide
+
+if TYPE_CHECKING:
+    from agents.events import Event, Recorded
+    from tests.chaos.replay.kept import Kept
+
+_ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined, RunDiscarded)
+_OTHERS = (
+    RunSteered,
+    CancelRequested,
+    WaitResolved,
+    RunRequeued,
+    RunStarted,
+    RunForked,
+    RunRevived,
+)
+#: What the engine may have begun with when this is the next that it wrote.
+_BEGINNINGS: dict[type[Event], tuple[str, ...]] = {
+    ModelAnswered: ("ask",),
+    ContextSummarized: ("ask",),
+    ModelDelayed: ("ask",),
+    RunFailed: ("ask", "finish run.failed"),
+    RunSucceeded: ("finish run.succeeded",),
+    RunCancelled: ("finish run.cancelled",),
+    ApprovalRequested: ("suspend approval.requested", "call", "record"),
+    OutcomeAsked: ("suspend outcome.asked", "call", "record"),
+    CallWaiting: ("call", "suspend", "record"),
+    ToolStarted: ("call",),
+    ToolFinished: ("call", "record", "finish run.succeeded"),
+}
+
+
+class ContradictionError(AssertionError):
+    """The probe says something else than what the engine then wrote."""
+
+
+async def points_of(kept: Kept) -> tuple[Point, ...]:
+    """Decide after every event at which a slice could begin, or begin anew after a death.
+
+    Raises:
+        ContradictionError: The run itself went on in another way.
+    """
+    subject, journal, state = kept.subject(), kept.journal(), kept.beginning()
+    waits: set[str] = set()
+    points: list[Point] = []
+    for index, recorded in enumerate(journal):
+        state.fold(recorded)
+        waits = _open(waits, recorded.event)
+        over = isinstance(recorded.event, _ENDINGS)
+        if over or not state.model or waits:
+            continue
+        decision = await decide(state, subject)
+        _compare(kept, journal, index, decision.kind)
+        points.append(Point(recorded.seq, decision.kind, decision.digest))
+    return tuple(points)
+
+
+def _open(waits: set[str], event: Event) -> set[str]:
+    """The waits that hold the run after this event."""
+    match event:
+        case ApprovalRequested() | OutcomeAsked() | ModelDelayed():
+            return waits | {event.key}
+        case CallWaiting(keys=keys):
+            return waits | set(keys)
+        case WaitResolved(key=key):
+            return waits - {key}
+        case RunForked():
+            return set()
+        case _:
+            return waits
+
+
+def _compare(kept: Kept, journal: list[Recorded], index: int, kind: str) -> None:
+    """What the engine wrote next is what the probe says, unless others wrote in between."""
+    if index + 1 == len(journal) or isinstance(journal[index + 1].event, _OTHERS):
+        return
+    following = journal[index + 1].event
+    if not kind.startswith(_BEGINNINGS[type(following)]):
+        raise ContradictionError(
+            f"{kept.shape} {kept.id} after event {index + 1} ({journal[index].event.type}): "
+            f"{kind}, but then came {following.type}"
+        )

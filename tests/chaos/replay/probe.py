@@ -1,0 +1,215 @@
+"""What the engine does next, without doing it: the real engine, with ports that only write down."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import to_jsonable_python
+
+from agents import delegation
+from agents.events import encode
+from agents.loop.engine import Slice
+from agents.loop.journaled import JournaledState
+from agents.loop.ports import PendingApproval, PendingOutcome, PendingTimer, Ports, Settled
+from agents.loop.standing import Standing
+from agents.runtime.toolbox import RunToolbox
+from heartbit_site.base.toolspec import ToolContext
+from tools.pipeline import Done
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from decimal import Decimal
+    from uuid import UUID
+
+    from agents.events import Ending, Event, Recorded, ToolFinished
+    from agents.llm.messages import ChatRequest, StreamEvent, Usage
+    from agents.loop.definition import AgentDefinition
+    from agents.loop.ports import Pending, Ready
+    from agents.loop.state import RunState
+    from agents.runtime.toolbox import Offer
+    from tools.pipeline import Waiting
+
+#: What a clock says, not the loop.
+_MEASURED = frozenset({"duration_ms"})
+
+
+class _AskedError(Exception):
+    """A model was asked; the decision is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Of a run, all that a decision may depend on beside its state."""
+
+    id: UUID
+    definition: AgentDefinition
+    offer: Offer
+    approve: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the engine does next.
+
+    Attributes:
+        kind: What comes first, for people: ``ask``, ``call``, ``record``, ``suspend``, ``finish``,
+            with the type of its event.
+        digest: Of all of it, in canonical JSON.
+    """
+
+    kind: str
+    digest: str
+
+
+async def decide(state: RunState, subject: Subject) -> Decision:
+    """The next step from this state, which stays as it is.
+
+    Raises:
+        Exception: No slice can begin here: a call of the run is still waited for.
+    """
+    notes = _Notes()
+    model = _Model(notes, "own")
+    ports = Ports(
+        model, _Toolbox(notes, subject), _Live(), _no_price, strong=_Model(notes, "strong")
+    )
+    engine = Slice(
+        JournaledState(state, notes), subject.definition, ports, Standing(_proven, lambda: None)
+    )
+    try:
+        await engine.step()
+    except _AskedError:
+        pass
+    text = json.dumps(notes.lines, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return Decision(notes.kind, hashlib.sha256(text.encode()).hexdigest()[:16])
+
+
+@dataclass(slots=True)
+class _Notes:
+    """A journal that keeps what it is told to itself, and what else was done in between."""
+
+    lines: list[Any] = field(default_factory=list)
+
+    def add(self, done: str, what: object) -> None:
+        self.lines.append([done, to_jsonable_python(what, fallback=str)])
+
+    @property
+    def kind(self) -> str:
+        if not self.lines:
+            return "nothing"
+        done, what = self.lines[0]
+        first = what[0] if isinstance(what, list) and what else what
+        return f"{done} {first['type']}" if isinstance(first, dict) and "type" in first else done
+
+    async def record(self, *events: Event) -> Sequence[Recorded]:
+        self.add("record", [_shown(event) for event in events])
+        return ()
+
+    async def transact(
+        self, body: Callable[[], Event], *, timeout_seconds: float
+    ) -> Sequence[Recorded]:
+        self.add("transact", timeout_seconds)
+        return ()
+
+    async def finish(self, ending: Ending, *events: Event) -> Settled:
+        self.add("finish", [_shown(event) for event in (ending, *events)])
+        return Settled()
+
+    async def suspend(self, *pending: Pending) -> Settled:
+        self.add("suspend", [_waited(each) for each in pending])
+        return Settled()
+
+
+def _shown(event: Event) -> dict[str, Any]:
+    shown = encode(event)
+    payload = {name: value for name, value in shown["payload"].items() if name not in _MEASURED}
+    return {"type": shown["type"], "payload": payload}
+
+
+def _waited(pending: Pending) -> object:
+    match pending:
+        case PendingApproval(asked) | PendingOutcome(asked):
+            return _shown(asked)
+        case PendingTimer(delayed):
+            return _shown(delayed)
+        case _:
+            return pending
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    notes: _Notes
+    name: str
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        # How long may be waited for is what a clock says.
+        self.notes.add(f"ask {self.name}", replace(request, timeout_seconds=0.0))
+        raise _AskedError
+        yield  # a generator, as the protocol has it
+
+
+class _Toolbox(RunToolbox):
+    """The run's own toolbox, of which nothing leaves this process."""
+
+    def __init__(self, notes: _Notes, subject: Subject) -> None:
+        super().__init__(
+            subject.offer,
+            subject.definition,
+            approve=subject.approve,
+            context=lambda call_id: _context(subject, call_id),
+            executor=cast("Any", None),
+            granted=_nobody,
+        )
+        self._notes = notes
+
+    async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
+        self._note(ready)
+        if ready.prepared.spec.name == delegation.NAME:
+            return await super().execute(ready, intent)
+        if ready.prepared.spec.effect in ("idempotent", "at_most_once"):
+            await intent()
+        return Done("as it was", "ok")
+
+    def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:
+        self._note(ready)
+        return super().transaction(call_id, ready)
+
+    def _note(self, ready: Ready) -> None:
+        prepared = ready.prepared
+        limits = [prepared.timeout_seconds, prepared.max_output_bytes]
+        what = [prepared.spec.name, prepared.spec.effect, dict(prepared.arguments), *limits]
+        self._notes.add(f"call {prepared.spec.name}", what)
+
+
+class _Live:
+    def delta(self, turn: int, event: StreamEvent) -> None:
+        """Nobody reads."""
+
+    def restarted(self, turn: int) -> None:
+        """Nobody reads."""
+
+
+def _context(subject: Subject, call_id: str) -> ToolContext:
+    return ToolContext(
+        workspace_id=0,
+        run_id=subject.id,
+        root_id=subject.id,
+        agent=subject.definition.name,
+        call_id=call_id,
+        idempotency_key=f"{subject.id}:{call_id}",
+        http=cast("Any", None),
+    )
+
+
+def _no_price(model: str, usage: Usage) -> Decimal | None:
+    return None
+
+
+async def _nobody(name: str, pinned: str) -> int | None:
+    return None
+
+
+async def _proven() -> None:
+    return
