@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 
 from agents.choices import Verdict, WaitKind
 from agents.models import Decision, Wait
 from agents.querysets import calls_in_doubt
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
+    from datetime import datetime
 
-    from agents.models import ToolCall
+    from agents.models import Run, ToolCall
     from heartbit_site.base.models import Workspace
 
 
-def doubts(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
-    """The calls in doubt, the oldest first, with ``question``, ``asked_at`` and ``edited``.
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A call in doubt.
 
-    ``question`` is the key of the wait, another one when the call is asked about again.
+    Attributes:
+        question: The key of its wait; another one when the call is asked about again.
+        since: When it began to wait.
+        arguments: What it was made with.
+    """
+
+    call: ToolCall
+    question: str
+    since: datetime
+    arguments: dict[str, Any]
+
+
+def doubts(workspace: Workspace, run: Run | None = None, *, most: int | None = None) -> list[Doubt]:
+    """The calls in doubt, the oldest first.
 
     Args:
-        workspace: Of this one alone; None, for the admin's superusers: of all.
+        workspace: Where.
+        run: Only its own calls and its sub-agents'.
+        most: Not more than these.
     """
     asked = Wait.objects.filter(
         run=OuterRef("run"),
@@ -32,11 +49,16 @@ def doubts(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
         kind=WaitKind.OUTCOME,
         resolved_at__isnull=True,
     )
-    return calls_in_doubt(workspace).annotate(
+    rows = calls_in_doubt(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
+    annotated = rows.annotate(
         question=Subquery(asked.values("key")[:1]),
         asked_at=Subquery(asked.values("created_at")[:1]),
         edited=edited_arguments(),
     )
+    return [
+        Doubt(row, row.question, row.asked_at, made_with(row, row.edited))
+        for row in annotated[:most]
+    ]
 
 
 def edited_arguments() -> Subquery:
@@ -47,9 +69,8 @@ def edited_arguments() -> Subquery:
     return Subquery(edits.values("arguments")[:1])
 
 
-def made_with(call: ToolCall) -> dict[str, Any]:
-    """The arguments of a call of ``doubts``: as approved or edited, else as the model wrote them."""
-    edited: str | None = getattr(call, "edited", None)
+def made_with(call: ToolCall, edited: str | None) -> dict[str, Any]:
+    """What a call that has run was given: as a person approved it, else as the model wrote it."""
     if edited is None and call.shown is not None:
         shown: dict[str, Any] = call.shown.get("arguments", {})
         return shown

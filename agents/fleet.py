@@ -46,7 +46,7 @@ _QUEUES = """
 _RUNNING = """
     SELECT r.queue, count(*) AS running FROM agents_run r
     JOIN agents_workerheartbeat w ON w.id = r.worker_id
-    WHERE r.status = 'running' AND w.home = 'fleet' GROUP BY r.queue
+    WHERE r.worker_id IS NOT NULL AND w.home = 'fleet' GROUP BY r.queue
 """
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
 from agents.admin import words
 from agents.admin.hidden_text import parts
+from agents.choices import CallStatus, Outcome
+from agents.doubts import made_with
 from agents.querysets import shown_tool
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.toolspec import Effect
@@ -26,6 +28,12 @@ _EFFECTS = {
     Effect.TRANSACTIONAL: "in Heartbit's own database, exactly once",
     Effect.AT_MOST_ONCE: "outside, and it cannot be taken back",
 }
+_SETTLED: dict[str, str] = {
+    Outcome.RETRIED: "Sent again",
+    Outcome.DONE: "Confirmed",
+    Outcome.SKIPPED: "Left as it is",
+}
+_DOUBT = "The worker died while the call ran: it may have taken effect, or not."
 _KINDS = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
 
 
@@ -54,6 +62,7 @@ class Card:
     """A waiting call.
 
     Attributes:
+        in_doubt: Whether it has run, and nobody knows what became of it.
         tool: The name of the tool that would run.
         asked_as: What the model called it, when that is another name.
         hidden: How many characters of the arguments are shown as escapes.
@@ -62,6 +71,7 @@ class Card:
     """
 
     row: ToolCall
+    in_doubt: bool
     tool: str
     asked_as: str
     agent: str
@@ -77,18 +87,20 @@ class Card:
 
 def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
     """Prepare a waiting call; ``here`` is the id of the run whose page it is on."""
-    shown = call.shown or {}
-    values = shown.get("arguments") or {}
+    in_doubt = is_in_doubt(call)
+    reason = _DOUBT if in_doubt else str((call.shown or {}).get("reason", ""))
+    values = asked_about(call)
     tool = shown_tool(call)
     mine = refused if refused is not None and refused.call_pk == call.pk else None
     arguments = [_argument(name, value) for name, value in values.items()]
     return Card(
         row=call,
+        in_doubt=in_doubt,
         tool=visible(tool),
         asked_as="" if call.tool == tool else visible(call.tool),
         agent=call.run.agent,
         effect=effect(call.effect),
-        reason=visible(str(shown.get("reason", ""))),
+        reason=visible(reason),
         since=since(call),
         arguments=arguments,
         hidden=sum(part.escaped for a in arguments for part in (*a.name, *a.value)),
@@ -96,6 +108,18 @@ def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
         is_here=call.run_id == here,
         refused=mine,
     )
+
+
+def is_in_doubt(call: ToolCall) -> bool:
+    """Whether a call of ``queries.waiting_calls`` waits for a word on its outcome."""
+    return call.status == CallStatus.UNCERTAIN
+
+
+def asked_about(call: ToolCall) -> dict[str, Any]:
+    """The arguments of a call of ``queries.waiting_calls``."""
+    if is_in_doubt(call):
+        return made_with(call, getattr(call, "edited", None))
+    return (call.shown or {}).get("arguments") or {}
 
 
 def since(call: ToolCall) -> str:
@@ -111,7 +135,7 @@ def effect(name: str) -> str:
 
 def decided(decision: Decision) -> str:
     """Who decided what, where and when, and by which right."""
-    what = decision.get_verdict_display()
+    what = _SETTLED.get(decision.verdict, decision.get_verdict_display())
     where = "" if decision.via == "grant" else f" ({decision.via})"
     sentence = f"{what} by {visible(decision.decided_by)}{where}, {words.clock(decision.at)}"
     if decision.grant_id is None:

@@ -12,25 +12,28 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import queries, words
-from agents.admin.approval_card import since
+from agents.admin.approval_card import asked_about, is_in_doubt, since
 from agents.models import ToolCall
 from agents.querysets import shown_tool
-from heartbit_site.base.admin.themed import ReadOnlyAdmin
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
 
-TITLE = "Waiting for approval"
+TITLE = "Waiting for a person"
 _PREVIEW = 160  # characters; all of it is on the run's page, where it is decided
 
 
 @admin.register(ToolCall)
 class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
-    """Waiting for approval, the oldest first. Who may see runs may see this."""
+    """Waiting for approval, or for a word on its outcome, the oldest first.
 
-    list_display = ("what", "asks", "effect_class", "waits", "workspace")
+    Who may see runs may see this.
+    """
+
+    list_display = ("what", "asked", "asks", "effect_class", "waits", "workspace")
     list_display_links = ("what",)
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
@@ -75,12 +78,17 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
         """The tool and the beginning of its arguments."""
-        arguments = readable_json((call.shown or {}).get("arguments", {}))
+        arguments = readable_json(asked_about(call))
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
             " ".join(arguments.split())[:_PREVIEW],
         )
+
+    @admin.display(description="question")
+    def asked(self, call: ToolCall) -> SafeString:
+        """What a person has to say."""
+        return pill("Unknown outcome", tone="warning") if is_in_doubt(call) else pill("Approval")
 
     @admin.display(description="agent", ordering="run__agent")
     def asks(self, call: ToolCall) -> str:

@@ -1,4 +1,4 @@
-"""Decide a waiting call from its form on a run's page."""
+"""Decide a waiting call, or settle one of unknown outcome, from its form on a run's page."""
 
 from __future__ import annotations
 
@@ -8,20 +8,42 @@ from django import forms
 from django.utils import timezone
 
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+from agents.actions.settle_call import settle_call
+from agents.choices import Outcome
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from django.http import HttpRequest
+    from django.http import HttpRequest, QueryDict
 
     from agents.models import ToolCall
 
 PERMISSION = "agents.add_decision"
 _VERDICTS = ("approve", "always", "edit", "deny")
+_SETTLED: dict[Outcome, str] = {
+    Outcome.RETRIED: "is made again",
+    Outcome.DONE: "is taken to have had its effect",
+    Outcome.SKIPPED: "is left as it is; the model is told that nobody knows",
+}
 _DIGEST = 64  # characters of a SHA-256
 
 
-class DecisionForm(forms.Form):
+class SentForm(forms.Form):
+    """What was sent about a call."""
+
+    def problem(self) -> str:
+        """The first thing that is wrong, as a sentence."""
+        return next(str(problems[0]) for problems in self.errors.values())
+
+
+class SettleForm(SentForm):
+    """What the buttons of a call of unknown outcome send."""
+
+    outcome = forms.ChoiceField(choices=Outcome.choices)
+    result = forms.CharField(required=False, max_length=4_000)
+
+
+class DecisionForm(SentForm):
     """What the buttons of a waiting call send."""
 
     verdict = forms.ChoiceField(choices=[(name, name) for name in _VERDICTS])
@@ -50,12 +72,13 @@ class DecisionForm(forms.Form):
             self.add_error("scope", "Choose whether it is for this run or for the agent.")
         return cleaned
 
-    def problem(self) -> str:
-        """The first thing that is wrong, as a sentence."""
-        return next(str(problems[0]) for problems in self.errors.values())
+
+def form_of(sent: QueryDict) -> DecisionForm | SettleForm:
+    """The form that was sent."""
+    return SettleForm(sent) if "outcome" in sent else DecisionForm(sent)
 
 
-def decide(call: ToolCall, form: DecisionForm, request: HttpRequest) -> str:
+def decide(call: ToolCall, form: DecisionForm | SettleForm, request: HttpRequest) -> str:
     """Do what the form says.
 
     Returns:
@@ -66,8 +89,12 @@ def decide(call: ToolCall, form: DecisionForm, request: HttpRequest) -> str:
         InvalidEditError: The arguments do not fit the tool.
     """
     asked = form.cleaned_data
-    digest: str = asked["digest"]
     by = Decider(name=request.user.get_username(), via="admin", user_id=request.user.pk)
+    if isinstance(form, SettleForm):
+        outcome = Outcome(asked["outcome"])
+        settle_call(call, outcome, by=by, result=asked["result"])
+        return f"{call} {_SETTLED[outcome]}."
+    digest: str = asked["digest"]
     match asked["verdict"]:
         case "approve":
             approve_call(call, digest=digest, by=by)

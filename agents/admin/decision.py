@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
 from agents.admin import words
-from agents.choices import Verdict
+from agents.choices import Outcome, Verdict
 from agents.models import Decision, ToolCall
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import visible
@@ -26,6 +26,9 @@ TONES: dict[str, Tone] = {
     Verdict.APPROVED: "success",
     Verdict.EDITED: "info",
     Verdict.DENIED: "warning",
+    Outcome.RETRIED: "info",
+    Outcome.DONE: "success",
+    Outcome.SKIPPED: "warning",
 }
 
 
@@ -93,7 +96,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
 
     @admin.display(description="reason")
     def why(self, decision: Decision) -> str:
-        """What the model was told."""
+        """What the model was told: why not, or what the call had given."""
         return visible(decision.reason) or "-"
 
     @admin.display(description="other arguments")

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from agents import events
 from agents.admin.words import counted, duration, money
-from agents.choices import Verdict
+from agents.choices import Outcome, Verdict
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
@@ -126,15 +126,23 @@ def _say_call(event: events.Event, tools: dict[str, str]) -> Said:
         case events.WaitResolved(key=key, value=value):
             return _resolved(key, value, tools)
         case _:
-            return _say_model(event)
+            return _say_rest(event, tools)
 
 
-def _say_model(event: events.Event) -> Said:
+def _say_rest(event: events.Event, tools: dict[str, str]) -> Said:
     match event:
         case events.RunForked(turn=turn, edits=edits, by=by):
             title = f"{visible(by) or 'Somebody'} forked it after turn {turn}"
             text = "" if not edits else readable_json(edits)
             return Said(title, text, "call_split", "primary", "all above is the other run's")
+        case events.OutcomeAsked(call_id=call_id):
+            title = f"Nobody knows what became of {_name(call_id, tools)}: a person is asked"
+            return Said(title, icon="help", tone="warning")
+        case events.RunRevived(by=by):
+            title = f"{visible(by) or 'Somebody'} let it go on"
+            return Said(title, icon="restart_alt", tone="primary")
+        case events.RunDiscarded(by=by):
+            return Said(f"{visible(by) or 'Somebody'} discarded it", icon="delete", tone="warning")
         case events.ModelDelayed(turn=turn, reason=reason):
             title = f"Turn {turn}: the model is asked again in {_pause(event.delay_seconds)}"
             return Said(title, reason, "hourglass_top", "warning")
@@ -184,6 +192,8 @@ def _resolved(key: str, value: dict[str, object], tools: dict[str, str]) -> Said
     match kind:
         case "approval":
             return _decided(_name(subject, tools), value)
+        case "outcome":
+            return _settled(_name(subject.partition(":")[0], tools), value)
         case "timer":
             return Said("The pause is over", icon="timer", tone="info")
     status = str(value.get("status", "ended"))
@@ -207,6 +217,20 @@ def _decided(call: str, value: dict[str, object]) -> Said:
             return Said(f"{by} denied {call}", reason, "block", "warning")
         case status:  # its run ended first
             return Said(f"{call} was not decided: {status}", icon="block", tone="warning")
+
+
+def _settled(call: str, value: dict[str, object]) -> Said:
+    by = visible(str(value.get("by", "somebody")))
+    match value.get("status"):
+        case Outcome.RETRIED:
+            return Said(f"{by} lets {call} be made again", icon="replay", tone="warning")
+        case Outcome.DONE:
+            result = visible(str(value.get("result") or ""))
+            return Said(f"{by} says that {call} took effect", result, "check", "success")
+        case Outcome.SKIPPED:
+            return Said(f"{by} leaves {call} as it is", icon="redo", tone="warning")
+        case status:  # its run ended first
+            return Said(f"{call} was not settled: {status}", icon="block", tone="warning")
 
 
 def _name(call_id: str, tools: dict[str, str]) -> str:

@@ -11,6 +11,7 @@ from django.db.models.functions import JSONObject
 from django.utils import timezone
 
 from agents.choices import LIVE, RunStatus, WaitKind
+from agents.doubts import edited_arguments
 from agents.models import (
     Agent,
     BlackboardEntry,
@@ -22,7 +23,7 @@ from agents.models import (
     Wait,
     WorkerHeartbeat,
 )
-from agents.querysets import calls_waiting
+from agents.querysets import calls_in_doubt, calls_waiting
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
@@ -74,17 +75,28 @@ def calls(run_id: UUID) -> list[ToolCall]:
 
 
 def waiting_calls() -> QuerySet[ToolCall]:
-    """The tool calls of every workspace that wait for a person, with ``asked_at``."""
+    """The tool calls of every workspace that wait for a person, with ``asked_at``, ``edited``.
+
+    They wait for approval, or, as those with the status ``uncertain``, for a word on their outcome.
+    """
     asked = Wait.objects.filter(
-        run=OuterRef("run"), call_id=OuterRef("call_id"), kind=WaitKind.APPROVAL
+        run=OuterRef("run"),
+        call_id=OuterRef("call_id"),
+        kind__in=[WaitKind.APPROVAL, WaitKind.OUTCOME],
+        resolved_at__isnull=True,
     )
-    waiting = calls_waiting().annotate(asked_at=Subquery(asked.values("created_at")[:1]))
+    waiting = (calls_waiting() | calls_in_doubt()).annotate(
+        asked_at=Subquery(asked.values("created_at")[:1]), edited=edited_arguments()
+    )
     return waiting.select_related("run__workspace")
 
 
-def decisions(run_id: UUID) -> dict[str, Decision]:
-    """What was decided about a run's calls, by call id."""
-    return {decision.call_id: decision for decision in Decision.objects.filter(run_id=run_id)}
+def decisions(run_id: UUID) -> dict[str, list[Decision]]:
+    """What was decided about a run's calls, by call id, the oldest first."""
+    found: dict[str, list[Decision]] = {}
+    for decision in Decision.objects.filter(run_id=run_id).order_by("at", "id"):
+        found.setdefault(decision.call_id, []).append(decision)
+    return found
 
 
 def with_messages(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:

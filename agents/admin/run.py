@@ -17,7 +17,7 @@ from unfold.paginator import InfinitePaginator
 from agents.actions.cancel_run import cancel_run
 from agents.admin import deciding, run_page, words
 from agents.admin.approval_card import Refused
-from agents.admin.deciding import PERMISSION, DecisionForm
+from agents.admin.deciding import PERMISSION
 from agents.admin.quarantine import QuarantineActions
 from agents.admin.travel import TravelPages
 from agents.admin.turns import FORK_PERMISSION
@@ -184,7 +184,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
             pk=call_pk,
             run__root=run.root_id,
         )
-        form = DecisionForm(request.POST)
+        form = deciding.form_of(request.POST)
         if not form.is_valid():
             return self._ask_again(request, object_id, call_pk, form.problem())
         try:
@@ -202,10 +202,10 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         sent = request.POST
         refused = Refused(
             call_pk,
-            sent.get("verdict", ""),
+            sent.get("verdict") or sent.get("outcome", ""),
             problem,
             sent.get("arguments", ""),
-            sent.get("reason", ""),
+            sent.get("reason") or sent.get("result", ""),
         )
         request.method = "GET"  # to Django a POST to this page would be a change of the row
         return self.change_view(request, object_id, extra_context={"refused": refused})

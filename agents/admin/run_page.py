@@ -50,7 +50,7 @@ class Call:
     effect: str
     pill: SafeString
     took: str
-    decided: str
+    decided: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
         facts=_facts(run, runs),
         branches=_branches(run, runs) if len(runs) > 1 else [],
         forks=[Fork(pk, turn) for pk, turn in forks_of(run.pk)],
-        calls=[_call(call, decisions.get(call.call_id)) for call in calls],
+        calls=[_call(call, decisions.get(call.call_id, [])) for call in calls],
         blackboard=[
             (entry, entry.value if isinstance(entry.value, str) else pretty_json(entry.value))
             for entry in queries.blackboard(run.root_id)
@@ -133,7 +133,7 @@ def _cards(run: Run, runs: list[Run], refused: Refused | None) -> list[Card]:
     return [card(call, here=run.pk, refused=refused) for call in waiting]
 
 
-def _call(call: ToolCall, decision: Decision | None) -> Call:
+def _call(call: ToolCall, decisions: list[Decision]) -> Call:
     return Call(
         row=call,
         tool=visible(call.tool),
@@ -141,7 +141,7 @@ def _call(call: ToolCall, decision: Decision | None) -> Call:
         effect=call.effect.replace("_", " "),
         pill=words.call_pill(call.status),
         took=_took(call),
-        decided=decided(decision) if decision is not None else "",
+        decided=[decided(decision) for decision in decisions],
     )
 
 

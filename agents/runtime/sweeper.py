@@ -34,10 +34,11 @@ _SUSPECTS = """
                AS settled
     FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
 """
-# Left, or was declared dead, and something is held in its name all the same.
+# Left, or was declared dead, and something is held in its name all the same. Only running runs have
+# a worker, and an index holds them.
 _DEPARTED = """
     SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
-    WHERE r.status = 'running' AND w.gone_at IS NOT NULL
+    WHERE r.worker_id IS NOT NULL AND w.gone_at IS NOT NULL
 """
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from uuid import UUID
 
+    from agents.doubts import Doubt
     from agents.metrics import AgentMetrics, AgentOverview
     from agents.models import AgentVersion, Conversation, Run, ToolCall
     from heartbit_site.base.toolspec import ToolSpec
@@ -91,6 +92,25 @@ def approval(call: ToolCall, since: datetime | None) -> dict[str, Any]:
         "arguments": shown.get("arguments", {}),
         "digest": call.digest,
         "since": time(since),
+        "task": call.run.task,
+        "home": call.run.home,
+        "queue": call.run.queue,
+    }
+
+
+def doubt(found: Doubt) -> dict[str, Any]:
+    """A call of unknown outcome."""
+    call = found.call
+    return {
+        "run": str(call.run_id),
+        "root": str(call.run.root_id),
+        "call": call.call_id,
+        "agent": call.run.agent,
+        "tool": shown_tool(call),
+        "effect": call.effect,
+        "arguments": found.arguments,
+        "question": found.question,
+        "since": time(found.since),
         "task": call.run.task,
         "home": call.run.home,
         "queue": call.run.queue,

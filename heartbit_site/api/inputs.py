@@ -91,6 +91,21 @@ class DecisionIn(Body):
         return self
 
 
+class OutcomeIn(Body):
+    """What became of a call of unknown outcome, or is to become of it."""
+
+    outcome: Literal["retried", "done", "skipped"] = Field(
+        description="retried: it is made again; done: it took effect; skipped: it is left."
+    )
+    result: Text = Field("", description="With done: the model reads it as the call's answer.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> OutcomeIn:
+        if self.result and self.outcome != "done":
+            raise ValueError(f"result goes with the outcome done, not {self.outcome}")
+        return self
+
+
 class ConversationIn(Body):
     """A thread with an agent."""
 

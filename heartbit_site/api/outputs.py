@@ -153,6 +153,38 @@ class ApprovalsOut(Schema):
     calls: list[ApprovalOut]
 
 
+class DoubtOut(Schema):
+    """A tool call of unknown outcome."""
+
+    run: str
+    root: str
+    call: str
+    agent: str
+    tool: str
+    effect: str
+    arguments: dict[str, JsonValue]
+    question: str = Field(description="Another one when the call is asked about again.")
+    since: str | None
+    task: str
+    home: str
+    queue: str
+
+
+class DoubtsOut(Schema):
+    """What is in doubt, the oldest first."""
+
+    calls: list[DoubtOut]
+
+
+class SettledOut(Schema):
+    """An outcome that was taken in."""
+
+    run: str
+    call: str
+    outcome: Literal["retried", "done", "skipped"]
+    settled_by: str
+
+
 class DecidedOut(Schema):
     """A decision that was taken."""
 

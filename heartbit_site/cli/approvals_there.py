@@ -1,4 +1,7 @@
-"""`heartbit approve` and `heartbit settle` at a server. No Django: a machine with an address and a key is enough."""
+"""`heartbit approve` and `heartbit settle` at a server.
+
+No Django: a machine with an address and a key is enough.
+"""
 
 from __future__ import annotations
 

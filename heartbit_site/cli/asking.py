@@ -104,9 +104,7 @@ class Asking:
             self._deciding = False
         return None
 
-    async def _answer(
-        self, call: WaitingCall, draft: str, *, again: bool
-    ) -> Choice | Skip | None:
+    async def _answer(self, call: WaitingCall, draft: str, *, again: bool) -> Choice | Skip | None:
         if call.kind is OUTCOME:
             return await _settled()
         return await (self._edit(draft) if again else self._choose(draft))

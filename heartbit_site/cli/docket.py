@@ -33,9 +33,7 @@ RUN_WIDTH: Final = 18  # of an id: its milliseconds and what tells their runs ap
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 
-def show(
-    calls: Sequence[WaitingCall], desk: Desk, kind: Kind = APPROVAL, *, as_json: bool
-) -> None:
+def show(calls: Sequence[WaitingCall], desk: Desk, kind: Kind = APPROVAL, *, as_json: bool) -> None:
     """List what waits; on a terminal, ask about it."""
     if as_json:
         write_json({"calls": [described(call) for call in calls]})

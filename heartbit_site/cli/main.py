@@ -32,13 +32,14 @@ from heartbit_site.cli.commands.resume import resume
 from heartbit_site.cli.commands.run import run
 from heartbit_site.cli.commands.runs import runs
 from heartbit_site.cli.commands.serve import serve
+from heartbit_site.cli.commands.settle import settle
 from heartbit_site.cli.commands.status import status
 from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 
 COMMANDS: Final = (
-    *(run, submit, status, approve, result, resume, cancel),
+    *(run, submit, status, approve, settle, result, resume, cancel),
     *(runs, agents, tools, config, keys),
     *(serve, fleet, up, down, doctor, completion),
 )

@@ -31,6 +31,7 @@ EFFECTS: Final[Mapping[str, str]] = {
     "at_most_once": "an effect outside that cannot be taken back",
 }
 
+
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
     """A call that waits for a person, as it is shown.

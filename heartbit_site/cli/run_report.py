@@ -20,6 +20,8 @@ from heartbit_site.cli.table import print_table
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from agents.results import Metrics
 
 COLUMNS = ("AGENT", "CALL", "STATUS", "DECISION", "TOOL")
@@ -31,12 +33,11 @@ def show_run(text: str, *, as_json: bool) -> int:
     run = find_run(default_workspace(), text)
     rows = tree(run.root_id)
     shown = _below(run, rows)
-    decisions = {
-        (decision.run_id, decision.call_id): decision
-        for decision in Decision.objects.filter(run__in=shown)
-    }
+    decisions: dict[tuple[UUID, str], list[Decision]] = {}
+    for decision in Decision.objects.filter(run__in=shown).order_by("at", "id"):
+        decisions.setdefault((decision.run_id, decision.call_id), []).append(decision)
     calls = [
-        (call, decisions.get((call.run_id, call.call_id)))
+        (call, decisions.get((call.run_id, call.call_id), []))
         for call in ToolCall.objects.filter(run__in=shown).select_related("run").order_by("id")
     ]
     metrics = metrics_of(run)
@@ -55,7 +56,7 @@ def show_run(text: str, *, as_json: bool) -> int:
     if calls:
         write("")
         print_table(COLUMNS, [_cells(*call) for call in calls])
-    _print_edits(list(decisions.values()))
+    _print_edits([decision for each in decisions.values() for decision in each])
     write(f"\n{_figures(metrics)}")
     if run.status in TERMINAL:
         write(f"\n{answer(run) if run.status == 'succeeded' else reason(run)}")
@@ -66,7 +67,7 @@ def _below(run: Run, rows: list[Run]) -> list[Run]:
     return rows if run.parent_id is None else [row for row in rows if row.pk == run.pk]
 
 
-def _call(call: ToolCall, decision: Decision | None) -> dict[str, Any]:
+def _call(call: ToolCall, decisions: list[Decision]) -> dict[str, Any]:
     return {
         "run": str(call.run_id),
         "call": call.call_id,
@@ -75,7 +76,8 @@ def _call(call: ToolCall, decision: Decision | None) -> dict[str, Any]:
         "effect": call.effect,
         "status": call.status,
         "result": call.result,
-        "decision": _decision(decision) if decision else None,
+        "decision": _decision(decisions[-1]) if decisions else None,
+        "decisions": [_decision(decision) for decision in decisions],
     }
 
 
@@ -92,17 +94,20 @@ def _decision(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _cells(call: ToolCall, decision: Decision | None) -> tuple[str, ...]:
-    what = f"{decision.verdict} by {visible(decision.decided_by)}" if decision else ""
-    why = f" ({visible(decision.reason)})" if decision and decision.reason else ""
+def _cells(call: ToolCall, decisions: list[Decision]) -> tuple[str, ...]:
     arguments = one_line(call.arguments, DETAIL_WIDTH)
     return (
         one_line(call.run.agent, 20),
         call.call_id,
         call.status,
-        one_line(what + why, 60),
+        one_line(", ".join(_said(decision) for decision in decisions), 60),
         f"{one_line(shown_tool(call), 40)} {arguments}",
     )
+
+
+def _said(decision: Decision) -> str:
+    why = f" ({visible(decision.reason)})" if decision.reason else ""
+    return f"{decision.verdict} by {visible(decision.decided_by)}{why}"
 
 
 def _print_edits(decisions: list[Decision]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.db.models import OuterRef, Q, Subquery
 
 from agents.choices import WaitKind
-from agents.doubts import doubts, made_with
+from agents.doubts import doubts
 from agents.models import Decision, Run, Wait
 from agents.querysets import calls_waiting, shown_tool
 from heartbit_site.cli.escape import visible
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from agents.doubts import Doubt
     from agents.models import ToolCall
     from heartbit_site.base.models import Workspace
     from heartbit_site.cli.kinds import Kind
@@ -38,10 +39,11 @@ def waiting_calls(
     workspace: Workspace, run: Run | None = None, kind: Kind = APPROVAL
 ) -> list[WaitingCall]:
     """What waits, the oldest first; of a run: its own calls and its sub-agents'."""
-    mine = Q() if run is None else Q(run=run) | Q(run__root=run)
     if kind is OUTCOME:
-        return [_doubt(row, row.asked_at, row.question) for row in doubts(workspace).filter(mine)]
-    found = calls_waiting(workspace).filter(mine)
+        return [_doubt(found) for found in doubts(workspace, run)]
+    found = calls_waiting(workspace)
+    if run is not None:
+        found = found.filter(Q(run=run) | Q(run__root=run))
     since = Wait.objects.filter(
         run=OuterRef("run"), call_id=OuterRef("call_id"), kind=WaitKind.APPROVAL
     )
@@ -68,9 +70,14 @@ def _call(row: ToolCall, since: datetime | None) -> WaitingCall:
     )
 
 
-def _doubt(row: ToolCall, since: datetime, key: str) -> WaitingCall:
+def _doubt(found: Doubt) -> WaitingCall:
     return replace(
-        _call(row, since), arguments=made_with(row), reason=DOUBT, digest="", kind=OUTCOME, key=key
+        _call(found.call, found.since),
+        arguments=found.arguments,
+        reason=DOUBT,
+        digest="",
+        kind=OUTCOME,
+        key=found.question,
     )
 
 

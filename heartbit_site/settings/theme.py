@@ -75,7 +75,7 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Runs", "play_circle", "agents.run"),
-                    _page("Waiting for approval", "back_hand", "agents.toolcall")
+                    _page("Waiting for a person", "back_hand", "agents.toolcall")
                     | {
                         "badge": "agents.admin.approvals.badge",
                         "badge_variant": "warning",

@@ -66,6 +66,14 @@ ROUTES = (
         {"digest": DIGEST, "verdict": "deny"},
         right=409,  # it does not wait: the matrix is about who may ask
     ),
+    Route("GET", "/doubts", "approvals:decide", stranger=200),
+    Route(
+        "POST",
+        "/runs/{run_id}/calls/{call_id}/outcome",
+        "approvals:decide",
+        {"outcome": "skipped"},
+        right=409,  # it is not in doubt
+    ),
     Route("POST", "/conversations", "runs:write", {"agent": "parked"}, right=201),
     Route(
         "POST", "/conversations/{conversation_id}/messages", "runs:write", {"text": "x"}, right=201

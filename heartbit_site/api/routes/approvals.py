@@ -62,7 +62,7 @@ async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: Decisi
     by = Decider(author_of(request), "api", key_of(request).user_id)
 
     def take() -> dict[str, Any]:
-        call = _find_call(workspace, run_id, call_id)
+        call = find_call(workspace, run_id, call_id)
         _decide(call, body, by)
         return {
             "run": str(call.run_id),
@@ -74,7 +74,13 @@ async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: Decisi
     return await orm.in_thread(take)
 
 
-def _find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
+def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
+    """A call of a run of the workspace.
+
+    Raises:
+        RunNotFoundError: There is no such run.
+        CallNotFoundError: It has no such call.
+    """
     run = find_run(workspace, run_id)
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
     call = calls.filter(run=run, call_id=call_id).first()

@@ -1,4 +1,4 @@
-"""What people do to the runs that are recorded: decide, settle, tell, cancel, fork, go on talking."""
+"""What people do to the runs that are recorded: they decide, settle, tell, cancel, fork, talk."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from heartbit_site.base import orm
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from agents.events import Event
     from agents.models import ToolCall as Call
     from heartbit_site.base.models import Workspace
     from tests.chaos.replay.shapes import Shape
@@ -89,7 +90,7 @@ def _orphan(run_id: UUID) -> None:
     row = WorkerHeartbeat.objects.create(name="dead:1", home=Home.LOCAL, lease_seconds=3600)
     request = json.dumps({"method": "POST", "url": "http://127.0.0.1:9/"})
     message = AssistantMessage("", (ToolCall("c1", "http_request", request),))
-    events = [
+    events: list[Event] = [
         ModelAnswered(1, message, Usage(), "tool_calls", "openai:fake", seen=2),
         ToolStarted("1.0", "at_most_once"),
     ]

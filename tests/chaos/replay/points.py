@@ -75,13 +75,20 @@ async def points_of(kept: Kept) -> tuple[Point, ...]:
     for index, recorded in enumerate(journal):
         state.fold(recorded)
         waits = _open(waits, recorded.event)
-        over = isinstance(recorded.event, _ENDINGS)
-        if over or not state.model or waits:
+        if _is_over(journal, index) or not state.model or waits:
             continue
         decision = await decide(state, subject)
-        _compare(kept, journal, index, decision.kind)
+        if not state.open_calls() or isinstance(recorded.event, ModelAnswered):
+            _compare(kept, journal, index, decision.kind)  # else calls are being served already
         points.append(Point(recorded.seq, decision.kind, decision.digest))
     return tuple(points)
+
+
+def _is_over(journal: list[Recorded], index: int) -> bool:
+    """Whether the run has ended, or ends in the transaction that this event is part of."""
+    if isinstance(journal[index].event, ToolFinished) and index + 1 < len(journal):
+        return isinstance(journal[index + 1].event, RunSucceeded)  # the call that was the answer
+    return isinstance(journal[index].event, _ENDINGS)
 
 
 def _open(waits: set[str], event: Event) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from agents import delegation
 from agents.events import encode
+from agents.llm.messages import TextDelta
 from agents.loop.engine import Slice
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import PendingApproval, PendingOutcome, PendingTimer, Ports, Settled
@@ -78,10 +80,8 @@ async def decide(state: RunState, subject: Subject) -> Decision:
     engine = Slice(
         JournaledState(state, notes), subject.definition, ports, Standing(_proven, lambda: None)
     )
-    try:
+    with suppress(_AskedError):
         await engine.step()
-    except _AskedError:
-        pass
     text = json.dumps(notes.lines, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return Decision(notes.kind, hashlib.sha256(text.encode()).hexdigest()[:16])
 
@@ -146,8 +146,9 @@ class _Model:
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         # How long may be waited for is what a clock says.
         self.notes.add(f"ask {self.name}", replace(request, timeout_seconds=0.0))
-        raise _AskedError
-        yield  # a generator, as the protocol has it
+        if self.notes.lines:
+            raise _AskedError
+        yield TextDelta("")  # a generator, as the protocol has it
 
 
 class _Toolbox(RunToolbox):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from agents.choices import TERMINAL
 from agents.events import encode
 from agents.live.follow import wait_for_end
-from agents.loop.definition import AgentDefinition
 from agents.models import Run
 from agents.runs.recorded import past_of
 from agents.runtime.host import LocalHost
@@ -32,6 +31,8 @@ from tools.registry import registry
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
+
+    from agents.loop.definition import AgentDefinition
 
 AT_ONCE = 12
 INTERRUPT_SECONDS = 0.4

@@ -1,4 +1,4 @@
-"""Fold a kept journal again, and decide at each of its points: from the fold, and from a checkpoint."""
+"""Fold a kept journal again, and decide at each of its points, also from a checkpoint there."""
 
 from __future__ import annotations
 

@@ -1,0 +1,61 @@
+"""Tool calls whose worker died while they ran: nobody knows what became of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from ninja import Router
+
+from agents.actions.decide_call import Decider
+from agents.actions.settle_call import settle_call
+from agents.choices import Outcome
+from agents.doubts import doubts
+from heartbit_site.api import forms
+from heartbit_site.api.auth import DECIDE, author_of, key_of, workspace_of
+from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.inputs import OutcomeIn  # noqa: TC001
+from heartbit_site.api.openapi import answers
+from heartbit_site.api.outputs import DoubtsOut, SettledOut
+from heartbit_site.api.routes.approvals import MAX_LISTED, find_call
+from heartbit_site.base import orm
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+router = Router(tags=["approvals"])
+
+
+@router.get("/doubts", auth=DECIDE, response=answers(DoubtsOut), summary="What is in doubt")
+async def in_doubt(request: HttpRequest) -> Any:
+    """The tool calls of unknown outcome that wait for a person, the oldest first, at most 1000."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(lambda: {"calls": _in_doubt(workspace)})
+
+
+def _in_doubt(workspace: Workspace) -> list[dict[str, Any]]:
+    return [forms.doubt(doubt) for doubt in doubts(workspace, most=MAX_LISTED)]
+
+
+@router.post(
+    "/runs/{run_id}/calls/{call_id}/outcome",
+    auth=DECIDE,
+    response=answers(SettledOut, 404, 409, body=True),
+    summary="Settle",
+)
+async def settle(request: HttpRequest, run_id: Word, call_id: Word, body: OutcomeIn) -> Any:
+    """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
+    workspace = workspace_of(request)
+    by = Decider(author_of(request), "api", key_of(request).user_id)
+
+    def take() -> dict[str, Any]:
+        call = find_call(workspace, run_id, call_id)
+        settle_call(call, Outcome(body.outcome), by=by, result=body.result)
+        return {
+            "run": str(call.run_id),
+            "call": call.call_id,
+            "outcome": body.outcome,
+            "settled_by": by.name,
+        }
+
+    return await orm.in_thread(take)

@@ -1,0 +1,134 @@
+"""`heartbit settle`: what became of calls whose worker died, said here, inline and at a server."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from agents import events
+from agents.models import Decision, Run, ToolCall
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.cli import approvals, approvals_there, errors, run_report
+from heartbit_site.cli.choices import Word
+from heartbit_site.cli.kinds import OUTCOME
+from heartbit_site.cli.plain import lines
+from heartbit_site.cli.remote import Server
+from heartbit_site.cli.render import Canvas, render
+from heartbit_site.first_start import default_workspace
+from tests.api.conftest import web  # noqa: F401  the fixture
+from tests.api.server import WebServer, key_for
+from tests.cli.terminal import Terminal
+from tests.cli.trees import ROOT, START, Builder, answered, started
+from tests.doubtful import ARGUMENTS, in_doubt
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+KEYS = "[l]ater > "
+
+
+def asked() -> ToolCall:
+    return in_doubt(default_workspace(), f"[[text: Done.]] [[run: {uuid4()}]]")
+
+
+def refused(call: ToolCall, call_id: str | None = None, **word: Any) -> tuple[int, str] | None:
+    with pytest.raises(HeartbitError) as caught:
+        approvals.of_run(str(call.run_id), call_id, Word(**word), OUTCOME, as_json=False)
+    return errors.explain(caught.value)
+
+
+def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_named_and_settles(
+    heartbit: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = asked()
+    process = heartbit.start("resume", str(call.run_id))
+    assert process.stderr is not None
+    told = next(line for line in process.stderr if "heartbit settle" in line)
+    assert told.startswith("researcher waits for a word on http_request: heartbit settle ")
+    assert approvals.overview(OUTCOME, as_json=True) == 0
+    found = json.loads(capsys.readouterr().out)["calls"]
+    mine = next(each for each in found if each["run"] == str(call.run_id))
+    assert (mine["call"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
+    assert (mine["arguments"], mine["question"]) == (ARGUMENTS, "outcome:1.0:1")
+    listed = heartbit("settle")
+    assert "http_request" in listed.out
+    assert "waits for a word on http_request" in heartbit("status", str(call.run_id)).out
+    assert refused(call) == (
+        2,
+        "Say --retry, --done or --skip: there is no terminal to ask at.",
+    )
+    assert refused(call, retry=True, skip=True) == (2, "Say one of --retry, --done and --skip.")
+    assert refused(call, skip=True, result="x") == (2, "--result goes with --done.")
+    settled = heartbit("settle", str(call.run_id), "1.0", "--done", "--result", "Sent, code 200.")
+    assert (settled.code, settled.err) == (0, "")
+    assert settled.out.startswith("It took effect: http_request of researcher: {")
+    assert heartbit.end(process).out == "Done.\n"
+    call.refresh_from_db()
+    assert (call.status, call.result) == ("ok", "Sent, code 200.")
+    late = refused(call, "1.0", retry=True)
+    assert late is not None
+    assert (late[0], "already done by " in late[1]) == (1, True)
+    assert run_report.show_run(str(call.run_id), as_json=False) == 0
+    assert "done by " in capsys.readouterr().out
+
+
+def test_given_a_terminal_when_a_call_is_in_doubt_then_the_person_is_asked_inline(
+    heartbit: Command,
+) -> None:
+    call = asked()
+    with Terminal("resume", str(call.run_id)) as terminal:
+        shown = terminal.sees(KEYS)
+        terminal.types("a")
+        terminal.sees("one of the letters in brackets: r, d, s or l.")
+        terminal.sees(KEYS)
+        terminal.types("s")
+        assert terminal.ends() == (0, "Done.\n")
+    for part in ("Nobody knows what became of", "researcher", "POST", "cannot be taken back"):
+        assert part in shown
+    assert "Left as it is: http_request of researcher." in terminal.text
+    decision = Decision.objects.get(run=call.run_id)
+    assert (decision.verdict, decision.via) == ("skipped", "inline")
+
+
+def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
+    web: WebServer,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = asked()
+    server = Server(web.url, key_for(default_workspace()))
+    assert approvals_there.overview(server, OUTCOME, as_json=True) == 0
+    found = json.loads(capsys.readouterr().out)["calls"]
+    assert str(call.run_id) in {each["run"] for each in found}
+    name = str(call.run_id)
+    assert approvals_there.of_run(server, name, None, Word(retry=True), OUTCOME, as_json=False) == 0
+    assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")
+    assert Run.objects.get(pk=call.run_id).status == "queued"
+    with pytest.raises(HeartbitError, match="`heartbit settle` lists what does"):
+        approvals_there.of_run(server, name, None, Word(skip=True), OUTCOME, as_json=False)
+
+
+def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() -> None:
+    build = Builder()
+    build.seen(ROOT, "writer")
+    build.event(ROOT, started())
+    build.event(ROOT, answered(1, ("send", '{"to": "all"}')))
+    build.event(ROOT, events.OutcomeAsked("1.0", "send", 1))
+    said = "writer        waits for a word on send: nobody knows what became of it"
+    assert lines(build.tree, build.updates[-1]) == [said]
+    shown = [line.plain for line in render(build.tree, Canvas(100, START))]
+    assert "waits for a word on send" in shown[0]
+    assert "of unknown outcome: waits for a person's word" in shown[1]
+    resolved = {"status": "retried", "by": "anna"}
+    build.event(ROOT, events.WaitResolved("outcome:1.0:1", resolved))
+    assert lines(build.tree, build.updates[-1]) == ["writer        send was retried by anna"]
+    assert build.tree.runs[ROOT].status == "queued"
+    build.event(ROOT, events.RunQuarantined(3))
+    build.event(ROOT, events.RunRevived("anna"))
+    assert not build.tree.runs[ROOT].over
+    assert lines(build.tree, build.updates[-1]) == ["writer        was let go on by anna"]
+    build.event(ROOT, events.RunDiscarded("bert"))
+    assert lines(build.tree, build.updates[-1]) == ["writer        was discarded by bert"]
+    assert build.tree.runs[ROOT].status == "cancelled"
