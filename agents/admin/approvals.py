@@ -33,7 +33,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     Who may see runs may see this.
     """
 
-    list_display = ("what", "asked", "asks", "effect_class", "waits", "workspace")
+    list_display = ("what", "asks", "effect_class", "waits", "workspace")
     list_display_links = ("what",)
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
@@ -77,18 +77,15 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
-        """The tool and the beginning of its arguments."""
+        """The tool, whether its outcome is unknown, and the beginning of its arguments."""
         arguments = readable_json(asked_about(call))
         return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip" dir="ltr">{}</span></span>',
+            '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
+            '<span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
+            pill("Unknown outcome", tone="warning") if is_in_doubt(call) else "",
             " ".join(arguments.split())[:_PREVIEW],
         )
-
-    @admin.display(description="question")
-    def asked(self, call: ToolCall) -> SafeString:
-        """What a person has to say."""
-        return pill("Unknown outcome", tone="warning") if is_in_doubt(call) else pill("Approval")
 
     @admin.display(description="agent", ordering="run__agent")
     def asks(self, call: ToolCall) -> str:

@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "f91ab11080efa8f258613e5089728b94db03131aae3064de4f3ff25f9e7ce24e"
+FINGERPRINT = "2827f926c13e1aa3a3b1df783d64bdf75620ccb8e9a48d6274e14d943eb57322"
 
 
 def statements() -> str:

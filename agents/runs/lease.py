@@ -104,10 +104,11 @@ class Lease:
 
     def _recorded(self, row: Mapping[str, Any], events: Sequence[Event]) -> Sequence[Recorded]:
         missed = tuple(map(decode_row, row["tail"]))
-        first = row["last_seq"] - len(events) + 1
+        first = self.last_seq + len(missed) + 1
+        written = first + len(events) - 1 == row["last_seq"]  # else an intent met a cancel
         self._committed(row)
         own = (Recorded(first + n, row["now"], event) for n, event in enumerate(events))
-        return (*missed, *own)
+        return (*missed, *own) if written else missed
 
     async def transact(
         self, body: Callable[[], Event], *, timeout_seconds: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -11,12 +12,29 @@ from psycopg_pool import AsyncConnectionPool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
+Connection = psycopg.AsyncConnection[DictRow]
+
+
+class Pool(AsyncConnectionPool[Connection]):
+    """A pool that swallows no cancellation."""
+
+    async def getconn(self, timeout: float | None = None) -> Connection:
+        """Wait for a connection.
+
+        The pool waits with ``asyncio.wait_for``, which on Python 3.11 forgets a cancellation that
+        comes at the same moment as the connection: the run would work on, and nobody could stop it.
+        """
+        connection = await super().getconn(timeout)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            await self.putconn(connection)
+            raise asyncio.CancelledError
+        return connection
 
 
 def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
     """A pool for the process's loop; open it there. Statements commit by themselves."""
-    return AsyncConnectionPool(
+    return Pool(
         conninfo,
         min_size=1,
         max_size=max_size,

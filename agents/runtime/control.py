@@ -66,7 +66,6 @@ class Control:
         self._on_lease_lost = on_lease_lost
         self._on_beat = on_beat
         self._session: psycopg.AsyncConnection | None = None
-        self._tasks: list[asyncio.Task[None]] = []
         self._proven_at = time.monotonic()
         self._former: list[int] = []
         self._locked = asyncio.Event()
@@ -86,14 +85,13 @@ class Control:
         """Register the process and take its lock, before it may claim anything."""
         self._session = await self._connect()
         self._proven_at = time.monotonic()
-        self._tasks = [
-            asyncio.create_task(self._listen(), name="control-listen"),
-            asyncio.create_task(self._prove(), name="control-heartbeat"),
-        ]
+        self._listening = asyncio.create_task(self._listen(), name="control-listen")
+        self._proving = asyncio.create_task(self._prove(), name="control-heartbeat")
 
     async def stop(self) -> None:
         """Leave: the row says when, the lock goes with the session."""
-        await aio.cancel_and_wait(*self._tasks)
+        await aio.cancel_and_wait(self._proving)  # first: it starts the listener anew
+        await aio.cancel_and_wait(self._listening)
         if self._session is None:
             return
         try:
@@ -190,6 +188,8 @@ class Control:
                 await connection.close()
 
     async def _beat(self, connection: psycopg.AsyncConnection) -> None:
+        if not self.worker_id:
+            return  # the listener is registering it
         began = time.monotonic()
         cursor = await connection.execute(
             "UPDATE agents_workerheartbeat SET beat_at = clock_timestamp()"
@@ -214,5 +214,10 @@ class Control:
         self._former.append(self.worker_id)
         self.worker_id = 0
         self._proven_at = time.monotonic()
+        # The listener is stopped before its session is closed: a socket closed under its wait gives
+        # its number to another connection, and both wait for ever or break.
+        await aio.cancel_and_wait(self._listening)
         if self._session is not None:
-            await self._session.close()  # the listener connects, and registers, again
+            await self._session.close()
+            self._session = None
+        self._listening = asyncio.create_task(self._listen(), name="control-listen")

@@ -45,6 +45,8 @@ class Held:
 
         A cancel and a lost lease overtake a drain.
         """
+        if self.why == why != "drain" and self.task.cancelling():
+            self.task.cancel()  # something below swallowed the first one
         if self.why not in (None, "drain") or why == self.why:
             return
         self.why = why

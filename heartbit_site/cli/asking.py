@@ -176,5 +176,5 @@ async def _typed(draft: str) -> str | None:
 def _is_same(text: str, draft: str) -> bool:
     try:
         return bool(json.loads(text) == json.loads(draft))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text.strip() == draft.strip()

@@ -11,6 +11,7 @@ from agents.models import Agent
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor import Check
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import seconds
 from heartbit_site.cli.waiting import waiting_calls
 from heartbit_site.config.locate import find
@@ -67,17 +68,29 @@ def _tools() -> list[Check]:
 def _approvals() -> list[Check]:
     now = datetime.now(UTC)
     try:
-        calls = [call for space in Workspace.objects.all() for call in waiting_calls(space)]
+        calls = [
+            call
+            for space in Workspace.objects.all()
+            for kind in (APPROVAL, OUTCOME)
+            for call in waiting_calls(space, kind=kind)
+        ]
     except DatabaseError:
         return []
     if not calls:
         return []
     old = [call for call in calls if call.since is not None and now - call.since > LONG]
     if not old:
-        return [Check("approvals", "ok", f"{len(calls)} calls wait for a decision")]
+        return [Check("approvals", "ok", f"{len(calls)} calls wait for a person")]
     oldest = max((now - call.since).total_seconds() for call in old if call.since is not None)
     detail = f"{len(old)} calls wait for more than a day, the oldest for {seconds(oldest)}"
-    return [Check("approvals", "warn", detail, "`heartbit approve` lists and decides them.")]
+    return [
+        Check(
+            "approvals",
+            "warn",
+            detail,
+            "`heartbit approve` and `heartbit settle` list and decide them.",
+        )
+    ]
 
 
 LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_configuration, _tools, _approvals)

@@ -38,7 +38,7 @@ def show(calls: Sequence[WaitingCall], desk: Desk, kind: Kind = APPROVAL, *, as_
     if as_json:
         write_json({"calls": [described(call) for call in calls]})
     elif not calls:
-        write(f"Nothing waits for {kind.subject}.")
+        write(kind.nothing)
     elif is_interactive():
         asyncio.run(_ask_all(calls, desk))
     else:

