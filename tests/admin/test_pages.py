@@ -22,7 +22,7 @@ from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.admin.decision import TONES
 from agents.admin.words import CALL_TONES, RUN_TONES
-from agents.choices import CallStatus, RunStatus, Verdict
+from agents.choices import VERDICTS, CallStatus, RunStatus
 from agents.models import Budget
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
@@ -117,7 +117,7 @@ def test_style_sheets_are_served_without_collectstatic(browser: Client) -> None:
 def test_every_status_has_a_colour() -> None:
     assert set(RUN_TONES) == set(RunStatus)
     assert set(CALL_TONES) == set(CallStatus)
-    assert set(TONES) == set(Verdict)
+    assert set(TONES) == set(VERDICTS)
 
 
 def test_the_dashboard_counts_today(browser: Client, workspace: Workspace) -> None:

@@ -23,6 +23,7 @@ from tests.chaos.cancel_race import scenario as cancel_race
 from tests.chaos.crash_points import scenario as crash_points
 from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
+from tests.chaos.parsers import scenario as parsers
 from tests.chaos.replay import scenario as replay
 from tests.chaos.soak import scenario as soak
 from tests.installation import BUILD
@@ -53,6 +54,7 @@ SCENARIOS: dict[str, Play] = {
     "R19": replay.play,
     "R20": machine.play,
     "R22": soak.play,
+    "S12": parsers.play,
 }
 
 

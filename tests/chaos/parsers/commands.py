@@ -32,7 +32,7 @@ TOML: dict[str, bytes] = {
     "deep JSON in text": _AGENT + b"response_schema = '" + b"[" * 50_000 + b"'",
     "NaN in JSON in text": _AGENT + b"response_schema = '{\"const\": NaN}'",
     "name twice in JSON in text": _AGENT + b'response_schema = \'{"type": 1, "type": 2}\'',
-    "back-reference": _AGENT + b"response_schema = '{\"pattern\": \"(a)\\\\\\\\1\"}'",
+    "back-reference": _AGENT + b'response_schema = \'{"pattern": "(a)\\\\\\\\1"}\'',
 }
 
 
@@ -43,7 +43,15 @@ class Heartbit(Protocol):
         """Run it to its end."""
 
 
-def ask(heartbit: Heartbit, found: Findings, *, run: str, waiting: str, directory: Path) -> None:
+def ask(
+    heartbit: Heartbit,
+    found: Findings,
+    *,
+    run: str,
+    waiting: str,
+    directory: Path,
+    every: int = 1,
+) -> None:
     """Give every option that takes JSON every text that an argument can hold.
 
     Args:
@@ -52,19 +60,21 @@ def ask(heartbit: Heartbit, found: Findings, *, run: str, waiting: str, director
         run: A run that has ended, with a call in its first turn.
         waiting: One whose call waits for a person.
         directory: For files of the texts that are no arguments.
+        every: Only one text in so many.
     """
-    for name, value in {**values.REFUSED, **values.UNSTORABLE}.items():
+    for name, value in list(values.REFUSED.items())[1::every]:
         text = values.member("expression", value).decode()
         if len(text) < MOST_ARGUMENT:
             _one(heartbit, found, f"--payload {name}", "submit", "--payload", text)
             _one(heartbit, found, f"--edit {name}", "approve", waiting, "--edit", text)
             fork = ("runs", "fork", run, "--call", "1.0", "--yes", "--arguments", text)
             _one(heartbit, found, f"--arguments {name}", *fork)
-    for name, value in {**values.REFUSED, **values.UNSTORABLE, **values.BYTES}.items():
+    files = {**values.REFUSED, **values.UNSTORABLE, **values.BYTES}
+    for name, value in list(files.items())[::every]:
         path = directory / "payload.json"
-        path.write_bytes(values.member("spec", value))
+        path.write_bytes(values.member("expression", value))
         _one(heartbit, found, f"--payload file: {name}", "submit", "--payload", str(path))
-    for name, content in TOML.items():
+    for name, content in list(TOML.items())[::every]:
         path = directory / "heartbit.toml"
         path.write_bytes(content)
         _one(heartbit, found, f"config {name}", "config", "check", str(path), codes=(1, 2, 3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents.admin.bindings import ToolBindingForm
 from agents.admin.forms import AgentForm
@@ -14,6 +14,8 @@ from tests.admin.forms import values as filled
 from tests.chaos.parsers import values
 
 if TYPE_CHECKING:
+    from django.forms import ModelForm
+
     from agents.models import Agent
     from tests.chaos.parsers.found import Findings
 
@@ -40,15 +42,22 @@ def ask(agent: Agent, found: Findings) -> None:
         for field in ("response_schema", "stop", "fallback_models"):
             began = time.monotonic()
             form = AgentForm(filled(AgentForm(instance=agent)) | {field: text}, instance=agent)
-            said = None if form.is_valid() else str(form.errors[field][0])
+            said = _said(form, field)
             found.add("admin form", f"{field} {name}", said, time.monotonic() - began)
         for field in ("approval_when", "defaults"):
             began = time.monotonic()
             binding = ToolBinding(agent=agent, tool="calculate")
             data = filled(ToolBindingForm(instance=binding)) | {"approval": "when", field: text}
             rule = ToolBindingForm(data, instance=binding)
-            said = None if rule.is_valid() else str(rule.errors[field][0])
+            said = _said(rule, field)
             found.add("admin form", f"{field} {name}", said, time.monotonic() - began)
+
+
+def _said(form: ModelForm[Any], field: str) -> str | None:
+    """What the form says at that field; None: it takes everything."""
+    if form.is_valid():
+        return None
+    return " ".join(map(str, form.errors.get(field, [f"Not at {field}: {dict(form.errors)}"])))
 
 
 def match(found: Findings) -> None:

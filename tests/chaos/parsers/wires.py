@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from redis import Redis
 
 from agents.actions.start_run import start_run
@@ -70,6 +70,11 @@ def messages(queue: str, marker: Path) -> dict[str, bytes]:
         "many arguments": _message(
             queue, b'[["a", "b", "c"], {"d": 1}, {}]', "application/json", "utf-8", task
         ),
+        "garbage": b"\xff\x00 no message",
+        "no envelope": b"[]",
+        "nothing in it": b"{}",
+        "deep envelope": b"[" * values.DEEP,
+        "no properties": json.dumps({"body": "", "headers": {}}).encode(),
         **{
             name: _message(queue, b"[[%s], {}, {}]" % value, "application/json", "utf-8", task)
             for name, value in (values.REFUSED | values.UNSTORABLE).items()
@@ -156,17 +161,13 @@ def _answered(workspace: Workspace, queue: str, arguments: list[str], *, agent: 
 
     What a provider may send on the way there is R15's.
     """
-    run_id = start_run(workspace, "[[text: So be it.]]", agent=agent, model="openai:fake")
-    with Redis.from_url(settings.REDIS_URL) as valkey:
-        valkey.delete(queue)  # nobody else shall have it yet
-    row = WorkerHeartbeat.objects.create(name="dead:1", lease_seconds=3600)
-    calls = tuple(
-        ToolCall(f"c{index}", "calculate", text) for index, text in enumerate(arguments)
-    )
-    event = ModelAnswered(
-        1, AssistantMessage("", calls), Usage(), "tool_calls", "openai:fake", seen=2
-    )
-    with connection.cursor() as cursor:
+    calls = tuple(ToolCall(f"c{index}", "calculate", text) for index, text in enumerate(arguments))
+    message = AssistantMessage("", calls)
+    event = ModelAnswered(1, message, Usage(), "tool_calls", "openai:fake", seen=2)
+    # In one transaction: no worker can have it before.
+    with transaction.atomic(), connection.cursor() as cursor:
+        run_id = start_run(workspace, "[[text: So be it.]]", agent=agent, model="openai:fake")
+        row = WorkerHeartbeat.objects.create(name="dead:1", lease_seconds=3600)
         cursor.execute(_CLAIM, [run_id, queue, row.pk])
         token, seq = cursor.fetchone()
         encoded = json.dumps([encode(event)])
