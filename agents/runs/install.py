@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2827f926c13e1aa3a3b1df783d64bdf75620ccb8e9a48d6274e14d943eb57322"
+FINGERPRINT = "445e93314a5d7e06dbb020cf2d28c5fb6cf971a6979db7124abd6e7297a57ce4"
 
 
 def statements() -> str:

@@ -16,7 +16,7 @@ $$;
 
 -- Count a model call against the budgets of its workspace and of its agent. They are locked after
 -- the run, by id; nothing else locks them.
-CREATE OR REPLACE FUNCTION heartbit_settle(p_run uuid, p_workspace bigint, p jsonb)
+CREATE OR REPLACE FUNCTION heartbit_spend(p_run uuid, p_workspace bigint, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     b agents_budget;

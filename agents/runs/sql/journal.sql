@@ -32,7 +32,7 @@ BEGIN
                     heartbit_count(p #>> '{usage,cached_input_tokens}'),
                     CASE WHEN (p ->> 'cost_usd')::numeric BETWEEN 0 AND 999999
                          THEN (p ->> 'cost_usd')::numeric END, v_now);
-            PERFORM heartbit_settle(p_run, p_workspace, p);
+            PERFORM heartbit_spend(p_run, p_workspace, p);
             IF coalesce(jsonb_array_length(p #> '{message,tool_calls}'), 0) > 0 THEN
                 INSERT INTO agents_toolcall
                     (run_id, call_id, provider_id, tool, arguments, effect, status, digest,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tests.api.test_bodies import BODIES, WRITING
@@ -17,14 +18,14 @@ _WRONG = ("empty", "an array", "a number", "null")
 
 def ask(caller: Caller, found: Findings, *, run: str) -> None:
     """Send each of them everywhere."""
-    path = {"run_id": run, "call_id": "1.0", "conversation_id": run, "name": "x"}
+    path = defaultdict(lambda: "1", run_id=run, call_id="1.0", conversation_id=run, name="x")
     headers = {"Content-Type": "application/json"}
     for name, (body, _) in BODIES.items():
         if name in _WRONG:
             continue
         for route in WRITING:
             began = time.monotonic()
-            response = caller.http.post(route.path.format(**path), content=body, headers=headers)
+            response = caller.http.post(route.path.format_map(path), content=body, headers=headers)
             seconds = time.monotonic() - began
             refused = 400 <= response.status_code < 500
             said = response.json()["error"]["message"] if refused else None
