@@ -92,7 +92,9 @@ def calls_in_doubt(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
         resolved_at__isnull=True,
     )
     return (
-        ToolCall.objects.filter(Exists(asked), **scope, status=CallStatus.UNCERTAIN)
+        ToolCall.objects.filter(
+            Exists(asked), **scope, run__finished_at__isnull=True, status=CallStatus.UNCERTAIN
+        )
         .select_related("run", "run__version__agent")
         .order_by("id")
     )

@@ -70,10 +70,14 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         JSON, without its parts, or with a body of another form) raises out of its event loop and
         would end the worker, and every other that fetches the next one.
         """
+        newest = next(reversed(self.qos._delivered), None)
         try:
             return super()._brpop_read(**options)
         except _UNREADABLE:
             logger.exception("a message on the broker could not be read: it is dropped")
+            tag = next(reversed(self.qos._delivered), None)
+            if tag != newest:  # noted as taken: else it would come back, and hold its place
+                self.qos.ack(tag)
             return True  # something was there
 
     def basic_consume(

@@ -12,7 +12,7 @@ from django.urls import reverse
 from agents.actions.decide_call import Decider
 from agents.actions.settle_call import settle_call
 from agents.choices import Home, Outcome, RunStatus
-from agents.events import RunDiscarded, RunRevived, encode
+from agents.events import Event, RunDiscarded, RunRevived, encode
 from agents.models import Decision, RunEvent, ToolCall
 from tests.admin import rows
 from tests.admin.test_approvals import person
@@ -162,7 +162,8 @@ def test_given_a_revived_and_a_discarded_run_then_the_journal_says_by_whom(
     browser: Client, call: ToolCall
 ) -> None:
     seq = call.run.last_seq + 10
-    for number, event in enumerate((RunRevived("anna"), RunDiscarded("bert")), start=seq):
+    said: list[Event] = [RunRevived("anna"), RunDiscarded("bert")]
+    for number, event in enumerate(said, start=seq):
         RunEvent.objects.create(run=call.run, seq=number, **encode(event))
     with connection.cursor() as cursor:
         cursor.execute("UPDATE agents_run SET last_seq = %s WHERE id = %s", [seq + 1, call.run_id])

@@ -32,7 +32,7 @@ TOML: dict[str, bytes] = {
     "deep JSON in text": _AGENT + b"response_schema = '" + b"[" * 50_000 + b"'",
     "NaN in JSON in text": _AGENT + b"response_schema = '{\"const\": NaN}'",
     "name twice in JSON in text": _AGENT + b'response_schema = \'{"type": 1, "type": 2}\'',
-    "back-reference": _AGENT + b'response_schema = \'{"pattern": "(a)\\\\\\\\1"}\'',
+    "back-reference": _AGENT + rb"""response_schema = '{"pattern": "(a)\\1"}'""",
 }
 
 

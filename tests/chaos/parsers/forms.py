@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.admin.bindings import ToolBindingForm
 from agents.admin.forms import AgentForm
-from agents.models import ToolBinding
+from agents.models import Agent, ToolBinding
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema, fits, validate
 from tests.admin.forms import values as filled
@@ -16,7 +16,6 @@ from tests.chaos.parsers import values
 if TYPE_CHECKING:
     from django.forms import ModelForm
 
-    from agents.models import Agent
     from tests.chaos.parsers.found import Findings
 
 PATTERNS = {
@@ -40,17 +39,19 @@ def ask(agent: Agent, found: Findings) -> None:
     for name, value in {**values.REFUSED, **values.BYTES}.items():
         text = value.decode("utf-8", "surrogateescape")
         for field in ("response_schema", "stop", "fallback_models"):
-            began = time.monotonic()
-            form = AgentForm(filled(AgentForm(instance=agent)) | {field: text}, instance=agent)
-            said = _said(form, field)
-            found.add("admin form", f"{field} {name}", said, time.monotonic() - began)
-        for field in ("approval_when", "defaults"):
-            began = time.monotonic()
+            fresh = Agent.objects.get(pk=agent.pk)  # a form writes into its row
+            data = filled(AgentForm(instance=fresh)) | {field: text}
+            _type(AgentForm(data, instance=fresh), field, name, found)
+        for field, approval in (("approval_when", "when"), ("defaults", "")):
             binding = ToolBinding(agent=agent, tool="calculate")
-            data = filled(ToolBindingForm(instance=binding)) | {"approval": "when", field: text}
-            rule = ToolBindingForm(data, instance=binding)
-            said = _said(rule, field)
-            found.add("admin form", f"{field} {name}", said, time.monotonic() - began)
+            data = filled(ToolBindingForm(instance=binding)) | {"approval": approval, field: text}
+            _type(ToolBindingForm(data, instance=binding), field, name, found)
+
+
+def _type(form: ModelForm[Any], field: str, name: str, found: Findings) -> None:
+    began = time.monotonic()
+    said = _said(form, field)
+    found.add("admin form", f"{field} {name}", said, time.monotonic() - began)
 
 
 def _said(form: ModelForm[Any], field: str) -> str | None:
