@@ -2,7 +2,7 @@
 
 A turn is the time between two ``model.answered`` of the journal, minus the model server's own time
 (``bare_model``). The agent sends the last messages only, as many as there are at the tenth turn: a
-request that grows costs whoever sends it, in any runtime; what is measured is the journal that grows.
+request that grows costs whoever sends it. What is measured is a journal that grows.
 """
 
 from __future__ import annotations
