@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
+from django.db.models.functions import Now
 
 from agents.actions.start_run import start_run
 from agents.choices import Home
@@ -48,11 +49,16 @@ def in_doubt(
         "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
         *(run_id, token, seq, _json(asked), json.dumps([wait])),
     )
+    WorkerHeartbeat.objects.filter(name=_worker(run_id)).update(gone_at=Now())
     return ToolCall.objects.select_related("run").get(run=run_id)
 
 
+def _worker(run_id: UUID) -> str:
+    return f"dead:{run_id.hex[-8:]}"
+
+
 def _claim(run_id: UUID, home: Home) -> tuple[Any, ...]:
-    name = f"dead:{run_id.hex[-8:]}"
+    name = _worker(run_id)
     row = WorkerHeartbeat.objects.create(name=name, home=home, lease_seconds=3600)
     return _sql(
         "SELECT lease_token, last_seq FROM heartbit_claim(p_run => %s, p_home => %s,"

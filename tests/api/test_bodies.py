@@ -52,6 +52,7 @@ def test_a_hostile_body_is_refused_by_every_route(caller: Caller, name: str) -> 
     body, status = BODIES[name]
     run_id = caller.submit("x", agent="writer")["run"]
     values = {"run_id": run_id, "call_id": "1.0", "conversation_id": run_id, "name": "x"}
+    values |= {"number": "1", "worker_id": "1"}
     for route in WRITING:
         response = caller.http.post(
             route.path.format(**values),
