@@ -14,6 +14,7 @@ from django.utils import timezone
 from agents.choices import RunStatus
 from agents.metrics import AgentOverview, agents_with_metrics
 from agents.models import Run
+from agents.versions import find_editable
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
@@ -86,6 +87,15 @@ def statuses(workspace: Workspace, *, name: str = "") -> list[AgentStatus]:
     found = agents_with_metrics(workspace, name=name)
     live = _live(workspace, name)
     return [_status(overview, live.get(overview.agent.pk, {})) for overview in found]
+
+
+def status_of(workspace: Workspace, name: str) -> AgentStatus:
+    """One of them.
+
+    Raises:
+        AgentNotFoundError: There is none of that name; the sentence names those there are.
+    """
+    return statuses(workspace, name=find_editable(workspace, name).name)[0]
 
 
 def tools_of(agent: Agent) -> AgentTools:

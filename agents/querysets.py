@@ -39,6 +39,16 @@ def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
     return found[0]
 
 
+def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:
+    """The same, with the version, agent and workspace that reading its past needs.
+
+    Raises:
+        RunNotFoundError: As for ``find_run``.
+    """
+    found = find_run(workspace, run_id)
+    return Run.objects.select_related("version__agent", "workspace").get(pk=found.pk)
+
+
 def tree(root_id: UUID) -> list[Run]:
     """All runs of a tree, oldest first."""
     return list(Run.objects.filter(root_id=root_id).order_by("created_at", "id"))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import faulthandler
 import logging
 import signal
 import sys
 from uuid import UUID
+
+from django.conf import settings
 
 from heartbit_site.base import aio
 from heartbit_site.bootstrap import prepare
@@ -23,11 +27,20 @@ def main(run_id: UUID) -> None:
     from agents.runtime import worker  # noqa: PLC0415  needs Django set up
 
     worker.start(queues=(), slots=1)
+    aio.submit(_watched(3 * settings.HEARTBIT_LEASE_SECONDS))
     signal.signal(signal.SIGTERM, lambda *_: worker.drain())
     try:
         aio.run(worker.host().process.execute(run_id, f"alone-{run_id}", alone=True))
     finally:
+        faulthandler.cancel_dump_traceback_later()
         worker.stop()
+
+
+async def _watched(seconds: float) -> None:
+    """End the process when its loop is stuck: its run is another's by then."""
+    while True:
+        faulthandler.dump_traceback_later(seconds, exit=True)
+        await asyncio.sleep(1)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -17,12 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx
 
 from agents.models import WorkerHeartbeat
+from tests.server_process import ROOT, ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
-
-ROOT = Path(__file__).parents[1]
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:
@@ -40,32 +36,14 @@ def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str
     raise AssertionError(f"not within {seconds:g} s: {what or condition}")
 
 
-class WireServer:
+class WireServer(ServerProcess):
     """``agents.llm.testing.wire_server`` as a process."""
 
     def __init__(self, *, ledger: Path | None = None, latency_ms: float = 0.0) -> None:
         self.ledger = ledger
-        self._latency_ms = latency_ms
-
-    def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "agents.llm.testing.wire_server", "--port", "0"]
-        command += ["--latency-ms", str(self._latency_ms)]
-        command += ["--ledger", str(self.ledger)] if self.ledger else []
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
-        assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], 20)
-        assert ready, "the wire server did not start"
-        self.url: str = json.loads(self._process.stdout.readline())["url"]
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._process.terminate()
-        self._process.communicate(timeout=10)
+        options = ["--port", "0", "--latency-ms", str(latency_ms)]
+        options += ["--ledger", str(ledger)] if ledger else []
+        super().__init__("agents.llm.testing.wire_server", *options)
 
     def stats(self) -> dict[str, Any]:
         """Its counters."""
@@ -96,12 +74,7 @@ class Worker:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.stop()
         if error is not None:
             sys.stderr.write(f"--- {self.log}\n{self.log.read_text()[-4000:]}\n")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from tests.fleet import ROOT
+from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

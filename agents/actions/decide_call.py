@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from django.db import DatabaseError, connection, transaction
+from django.db import transaction
 
 from agents import snapshot
 from agents.actions.ring_run import ring_run
@@ -18,7 +18,7 @@ from agents.choices import Verdict
 from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.models import Grant
 from agents.querysets import calls_waiting, shown_tool
-from agents.runs.refusals import refusal
+from agents.runs.refusals import ask
 from agents.runtime.toolbox import offer_of
 from heartbit_site.base.untrusted import clean_text
 from tools import pipeline
@@ -28,7 +28,6 @@ from tools.registry import registry
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from uuid import UUID
 
     from agents.models import Run, ToolCall
     from agents.runtime.toolbox import Offer
@@ -71,7 +70,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     approved = Verdict.APPROVED
     with transaction.atomic():
         grant = _grant(call, _offer(call.run), by, always) if always is not None else None
-        ring_run(_decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant))
+        _decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant)
     if grant is None:
         return
     # Each for itself: one lock at a time, and what somebody else decides meanwhile is theirs.
@@ -79,7 +78,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     for other in _covered(grant, call):
         shown = other.digest
         with suppress(NoLongerOpenError), transaction.atomic():
-            ring_run(_decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant))
+            _decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant)
 
 
 @transaction.atomic
@@ -107,7 +106,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
         definition_hash=offer.hashes[found.spec.name],
         arguments=found.arguments,
     )
-    ring = _decide(
+    _decide(
         call,
         digest,
         by,
@@ -115,7 +114,6 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
         runs_digest=runs_digest,
         arguments=arguments,
     )
-    ring_run(ring)
 
 
 @transaction.atomic
@@ -131,7 +129,7 @@ def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
     Raises:
         NoLongerOpenError: As for ``approve_call``.
     """
-    ring_run(_decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip()))
+    _decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip())
 
 
 def _offer(run: Run) -> Offer:
@@ -182,7 +180,7 @@ def _decide(
     arguments: str | None = None,
     reason: str = "",
     grant: Grant | None = None,
-) -> UUID | None:
+) -> None:
     parameters = (
         call.run_id,
         call.call_id,
@@ -196,12 +194,4 @@ def _decide(
         by.via,
         grant.pk if grant is not None else None,
     )
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
-            )
-            ring: UUID | None = cursor.fetchone()[0]
-    except DatabaseError as error:
-        raise refusal(error) from error
-    return ring
+    ring_run(ask("SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters))

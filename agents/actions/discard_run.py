@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, connection
-
-from agents.runs.refusals import refusal
+from agents.runs.refusals import ask
 
 if TYPE_CHECKING:
     from agents.models import Run
@@ -18,8 +16,4 @@ def discard_run(run: Run, *, by: str) -> None:
     Raises:
         NoLongerOpenError: It is not in quarantine (any more).
     """
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT heartbit_discard(%s, %s)", [run.pk, by])
-    except DatabaseError as error:
-        raise refusal(error) from error
+    ask("SELECT heartbit_discard(%s, %s)", [run.pk, by])

@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection, transaction
+from django.db import connection
 
-from agents import dispatch
+from agents.actions.ring_run import ring_queue
 from agents.actions.start_run import find_agent
 from agents.choices import Home
 from agents.errors import InvalidEditError, RunStateError
@@ -144,7 +144,7 @@ def fork_run(
         raise RunStateError(f"Run {source.pk} is gone.")
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:
-        transaction.on_commit(lambda: dispatch.ring(run_id, queue=queue))
+        ring_queue(accepted, queue)
     return accepted
 
 

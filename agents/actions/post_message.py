@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from django.db import connection, transaction
+from django.db import connection
 
-from agents import dispatch
+from agents.actions.ring_run import ring_queue
 from agents.actions.start_run import find_agent, task_text
 from agents.choices import Home, SecondMessage
 from agents.errors import ConversationBusyError
@@ -121,7 +121,7 @@ def post_message(
             f"The conversation is busy with run {accepted}: wait for it, or cancel it."
         )
     if home is Home.FLEET and is_new:
-        transaction.on_commit(lambda: dispatch.ring(accepted, queue=queue))
+        ring_queue(accepted, queue)
     match outcome:
         case "held":
             return Posted(accepted, "held")

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, connection
-
 from agents.actions.ring_run import ring_run
-from agents.runs.refusals import refusal
+from agents.runs.refusals import ask
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.models import Run
 
 
@@ -21,10 +17,4 @@ def revive_run(run: Run, *, by: str) -> None:
     Raises:
         NoLongerOpenError: It is not in quarantine (any more), or who waited for it has gone on.
     """
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT heartbit_revive(%s, %s)", [run.pk, by])
-            ring: UUID | None = cursor.fetchone()[0]
-    except DatabaseError as error:
-        raise refusal(error) from error
-    ring_run(ring)
+    ring_run(ask("SELECT heartbit_revive(%s, %s)", [run.pk, by]))

@@ -1,4 +1,4 @@
-"""Ring a run that the journal's functions returned to be rung, once its transaction is durable."""
+"""Ring a run once the transaction that made it claimable is durable."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ if TYPE_CHECKING:
 
 
 def ring_run(run_id: UUID | None) -> None:
-    """Tell the run's queue after the commit; a local run's own process hears of it by NOTIFY."""
+    """Ring what a function of the journal's returned to be rung; None is nothing.
+
+    A local run's own process hears of it by NOTIFY.
+    """
     if run_id is None:
         return
     for queue in Run.objects.filter(pk=run_id, home=Home.FLEET).values_list("queue", flat=True):
-        transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))
+        ring_queue(run_id, queue)
+
+
+def ring_queue(run_id: UUID, queue: str) -> None:
+    """Tell the queue's workers after the commit to look at a run of the fleet."""
+    transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))

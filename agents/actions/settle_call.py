@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, connection, transaction
+from django.db import transaction
 
 from agents.actions.ring_run import ring_run
 from agents.choices import Outcome
-from agents.runs.refusals import refusal
+from agents.runs.refusals import ask
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.actions.decide_call import Decider
     from agents.models import ToolCall
 
@@ -37,10 +35,4 @@ def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = 
         *(call.run_id, call.call_id, outcome.value, text or None),
         *(by.user_id, by.name, by.via),
     )
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters)
-            ring: UUID | None = cursor.fetchone()[0]
-    except DatabaseError as error:
-        raise refusal(error) from error
-    ring_run(ring)
+    ring_run(ask("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters))

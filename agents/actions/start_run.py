@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import connection
 
-from agents import dispatch
 from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.ring_run import ring_queue
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.models import Agent
@@ -82,7 +82,7 @@ def start_run(
         raise AgentNotFoundError(f"The agent {agent!r} was published this very moment: try again.")
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:
-        transaction.on_commit(lambda: dispatch.ring(run_id, queue=queue))
+        ring_queue(accepted, queue)
     return accepted
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, connection
-
 from agents.errors import EmptyTaskError
-from agents.runs.refusals import refusal
+from agents.runs.refusals import ask
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -24,8 +22,4 @@ def steer_run(run: Run, text: str, *, by: str = "") -> None:
     words = clean_text(text).strip()
     if not words:
         raise EmptyTaskError("The message is empty: say what the run should know.")
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by])
-    except DatabaseError as error:
-        raise refusal(error) from error
+    ask("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by])

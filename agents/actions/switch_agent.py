@@ -7,12 +7,11 @@ agent is started.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from django.db import connection, transaction
+from django.db import connection
 
-from agents import dispatch
+from agents.actions.ring_run import ring_queue
 from agents.models import Agent
 
 if TYPE_CHECKING:
@@ -55,4 +54,4 @@ def _start(agent: Agent) -> None:
         )
         runs: list[tuple[UUID, str]] = cursor.fetchall()
     for run_id, queue in runs:
-        transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))
+        ring_queue(run_id, queue)

@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 COALESCE_SECONDS = 0.03
 MAX_ENTRIES = 5_000
 MAX_BACKLOG = 50_000
-EXPIRE_SECONDS = 24 * 3600
+LIVE_SECONDS = 24 * 3600  # after the last entry; a run cancelled while it waits gets no end
+ENDED_SECONDS = 3600  # whoever comes later reads the journal
 #: How long a frozen Valkey may hold up a writer, and a reader beyond its own time.
 PATIENCE_SECONDS = 2.0
 
@@ -75,12 +76,14 @@ class ValkeyWindow:
         if not batch:
             return
         pipeline = self._client.pipeline(transaction=False)
+        lifetimes: dict[str, int] = {}
         for run_id, entry in coalesce(batch):
             key = stream_key(run_id)
             fields: dict[FieldT, EncodableT] = dict(encode(entry).items())
             pipeline.xadd(key, fields, maxlen=MAX_ENTRIES, approximate=True)
-            if isinstance(entry, Ended):
-                pipeline.expire(key, EXPIRE_SECONDS)
+            lifetimes[key] = ENDED_SECONDS if isinstance(entry, Ended) else LIVE_SECONDS
+        for key, seconds in lifetimes.items():
+            pipeline.expire(key, seconds)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await pipeline.execute()

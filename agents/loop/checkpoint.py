@@ -28,7 +28,9 @@ FORMAT = _format()
 def encode(state: RunState) -> dict[str, Any]:
     """The state as it is stored."""
     task = next((n for n, each in enumerate(state.conversation) if each is state.task), None)
-    return {"state": _ADAPTER.dump_python(state, mode="json"), "task": task}
+    dumped = _ADAPTER.dump_python(state, mode="json")
+    dumped["streamed"] = ""  # of a model call that is void now; the journal does not have it
+    return {"state": dumped, "task": task}
 
 
 def decode(stored: dict[str, Any]) -> RunState:

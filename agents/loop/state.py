@@ -19,6 +19,7 @@ from agents.events import (
     Recorded,
     RunCreated,
     RunForked,
+    RunRevived,
     RunStarted,
     RunSteered,
     ToolFinished,
@@ -159,6 +160,8 @@ class RunState:
                 self._told(recorded.seq, word)
             case RunForked():
                 self._forked()
+            case RunRevived():
+                self.cancel_reason = None  # who let it go on took that back
             case _:
                 pass  # requeues and endings change the row, not what the loop decides from
         if isinstance(recorded.event, _WORK):

@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "445e93314a5d7e06dbb020cf2d28c5fb6cf971a6979db7124abd6e7297a57ce4"
+FINGERPRINT = "2ce724d08934cd3d97caae95a1ea77e1b0282ef34abcf5c17d6990171762c317"
 
 
 def statements() -> str:

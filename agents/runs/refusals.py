@@ -1,20 +1,36 @@
-"""What the journal's functions refuse to people, as one of our errors."""
+"""Call a function of the journal for a person; what it refuses is one of our errors."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
+from django.db import DatabaseError, connection
 
 from agents.errors import NoLongerOpenError
 
 if TYPE_CHECKING:
-    from django.db import DatabaseError
+    from collections.abc import Sequence
 
 _NO_LONGER_OPEN = "HB005"
 
 
-def refusal(error: DatabaseError) -> Exception:
+def ask(query: str, parameters: Sequence[Any]) -> Any:
+    """Run a query that calls one function; what that returned.
+
+    Raises:
+        NoLongerOpenError: The function says that its time is over, and why.
+    """
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(query, parameters)
+            (answer,) = cursor.fetchone()
+    except DatabaseError as error:
+        raise _refusal(error) from error
+    return answer
+
+
+def _refusal(error: DatabaseError) -> Exception:
     """What to raise for what Django raised: ours when a rule of ours said no, else the same."""
     cause = error.__cause__
     if isinstance(cause, psycopg.Error) and cause.sqlstate == _NO_LONGER_OPEN:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.runs.pool import call
+from agents.runtime.remembered import Remembered
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.secrets import Place, SecretError, decrypt
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from agents.runs.pool import Pool
 
-KEEP_SECONDS = 10.0
-KEEP = 1_000
 TABLE, COLUMN = "base_provideraccount", "secret"
 _QUERY = f"""
     SELECT id, {COLUMN} AS secret, base_url, requests_per_minute, tokens_per_minute FROM {TABLE}
@@ -50,25 +47,12 @@ def account_name(account_id: int) -> str:
     return f"account:{account_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What was read, and until when (in the clock's seconds) it is believed."""
-
-    account: Account | None
-    until: float
-
-
 class Accounts:
-    """Reads an account at most every ten seconds; a change in the admin holds from then on.
-
-    Runs that ask for the same account at once share one query.
-    """
+    """Reads an account at most every ten seconds; a change in the admin holds from then on."""
 
     def __init__(self, pool: Pool, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool = pool
-        self._clock = clock
-        self._known: OrderedDict[tuple[int, str], _Known] = OrderedDict()
-        self._reading: dict[tuple[int, str], asyncio.Task[Account | None]] = {}
+        self._remembered = Remembered(self._read, name="provider-account", clock=clock)
 
     async def get(self, workspace_id: int, provider: str) -> Account | None:
         """The workspace's enabled account with a provider; None when it has none.
@@ -76,26 +60,7 @@ class Accounts:
         Raises:
             ConfigurationError: Its key cannot be decrypted.
         """
-        asked = workspace_id, provider
-        known = self._known.get(asked)
-        if known is not None and self._clock() < known.until:
-            self._known.move_to_end(asked)
-            return known.account
-        reading = self._reading.get(asked)
-        if reading is None:
-            reading = asyncio.create_task(self._read(asked), name="provider-account")
-            reading.add_done_callback(lambda task: self._settle(asked, task))
-            self._reading[asked] = reading
-        return await asyncio.shield(reading)  # a run that is cancelled leaves it to the others
-
-    def _settle(self, asked: tuple[int, str], task: asyncio.Task[Account | None]) -> None:
-        del self._reading[asked]
-        if task.cancelled() or task.exception() is not None:  # asked, so that it is not logged
-            return
-        self._known[asked] = _Known(task.result(), self._clock() + KEEP_SECONDS)
-        self._known.move_to_end(asked)
-        if len(self._known) > KEEP:
-            self._known.popitem(last=False)
+        return await self._remembered.get((workspace_id, provider))
 
     async def _read(self, asked: tuple[int, str]) -> Account | None:
         workspace_id, provider = asked

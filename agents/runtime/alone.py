@@ -8,6 +8,7 @@ sweeper finds that it died with this run alone in its hands.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import signal
 import sys
@@ -17,44 +18,54 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 MODULE = "heartbit_site.alone"
-END_SECONDS = 35.0
 
 logger = logging.getLogger(__name__)
 
 
 class AloneProcesses:
-    """Starts them one after the other: each needs the memory of a worker."""
+    """One at a time: each needs the memory of a worker."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()
-        self._wanted: set[UUID] = set()
+        self._busy = self._leaving = False
+        self._child: asyncio.subprocess.Process | None = None
 
     async def __call__(self, run_id: UUID) -> None:
-        """Work one slice of the run in a child process; returns when it has ended."""
-        if run_id in self._wanted:
-            return  # rung twice
-        self._wanted.add(run_id)
+        """Work one slice of the run in a child process; returns when it has ended.
+
+        While another one is at work it returns at once: a slot that waited here would serve nobody,
+        and a sweep rings the run again.
+        """
+        if self._busy or self._leaving:
+            return
+        self._busy = True
         try:
-            async with self._turn:
-                await self._run(run_id)
+            await self._run(run_id)
         finally:
-            self._wanted.discard(run_id)
+            self._busy, self._child = False, None
+
+    def leave(self) -> None:
+        """Start none any more; the one at work is told to hand its run back."""
+        self._leaving = True
+        self._tell()
 
     async def _run(self, run_id: UUID) -> None:
         logger.warning("run %s is a suspect: it is tried alone", run_id)
-        child = await asyncio.create_subprocess_exec(
+        self._child = await asyncio.create_subprocess_exec(
             sys.executable, "-m", MODULE, str(run_id), stdin=asyncio.subprocess.DEVNULL
         )
+        if self._leaving:
+            self._tell()
         try:
-            code = await child.wait()
+            code = await self._child.wait()
         except asyncio.CancelledError:
-            child.send_signal(signal.SIGTERM)  # it hands the run back, as this process does
-            try:
-                async with asyncio.timeout(END_SECONDS):
-                    await child.wait()
-            except TimeoutError:
-                child.kill()
-                await child.wait()
+            # Never killed: that would be a death alone, and it has a time to drain of its own.
+            self._tell()
+            await self._child.wait()
             raise
         if code:
             logger.warning("the process of run %s ended with code %d", run_id, code)
+
+    def _tell(self) -> None:
+        if self._child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._child.send_signal(signal.SIGTERM)

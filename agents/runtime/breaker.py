@@ -18,8 +18,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redis.exceptions import RedisError
-
 from agents.llm.wrappers.breaker import LocalBreaker, new_probe
 from agents.llm.wrappers.circuit import (
     FAILURES,
@@ -31,6 +29,7 @@ from agents.llm.wrappers.circuit import (
     Admission,
 )
 from agents.runtime.circuit_scripts import ADMIT, FAILED, SUCCEEDED, UNDECIDED, breaker_key
+from agents.runtime.reach import CALLS_AT_ONCE, Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,11 +39,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CALLS_AT_ONCE = 16
 LOOK_SECONDS = 1.0
-TIMEOUT_SECONDS = 1.0
-LEAVE_ALONE_SECONDS = 5.0
-WARN_SECONDS = 60.0
 REMEMBER_SECONDS = 600.0  # an open circuit that nobody asks about is forgotten after this
 
 
@@ -78,15 +73,16 @@ class ValkeyBreaker:
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._known: dict[str, _Known] = {}
         self._own = LocalBreaker(failures=failures, clock=clock)
-        self._away_until = 0.0
-        self._warn_again = 0.0
+        self._reach = Reach(
+            logger, "workers do not tell each other which providers are unwell", clock=clock
+        )
 
     async def admit(self, account: str) -> Admission:
         """See ``Breaker.admit``."""
         known = self._state(account)
-        now = self._clock()
-        if now < self._away_until:
+        if self._reach.away:
             return await self._own.admit(account)
+        now = self._clock()
         over = not known.closed and now >= known.wait_until
         if now < known.look_again and not over:
             return self._remembered(known)
@@ -146,25 +142,8 @@ class ValkeyBreaker:
         self, script: AsyncScript, account: str, *arguments: str | float
     ) -> tuple[float, int, bool] | None:
         """Run a script; None when Valkey is away."""
-        async with self._turns:
-            if self._clock() < self._away_until:
-                return None
-            try:
-                async with asyncio.timeout(TIMEOUT_SECONDS):
-                    wait, failures, probe = await script(
-                        keys=[breaker_key(account)], args=arguments
-                    )
-            except (RedisError, OSError) as error:  # OSError: TimeoutError is one
-                self._lost(error)
-                return None
-        return float(wait), int(failures), bool(int(probe))
-
-    def _lost(self, error: Exception) -> None:
-        now = self._clock()
-        self._away_until = now + LEAVE_ALONE_SECONDS
-        if now >= self._warn_again:
-            self._warn_again = now + WARN_SECONDS
-            logger.warning(
-                "Valkey is away, so workers do not tell each other which providers are unwell: %s",
-                str(error) or type(error).__name__,
-            )
+        async with self._turns, self._reach.tried() as there:
+            if there:
+                wait, failures, probe = await script(keys=[breaker_key(account)], args=arguments)
+                return float(wait), int(failures), bool(int(probe))
+        return None

@@ -12,13 +12,13 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from agents.llm.errors import BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
+from agents.runtime.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from agents.runs.pool import Pool
     from agents.runtime.reservations import Reservations
 
-KEEP_SECONDS = 10.0
-KEEP = 1_000
 RESERVE_SECONDS = 60.0  # a killed worker's reservation is gone after this
 RENEW_SECONDS = 20.0
 HOLD_SECONDS = 2.0  # how long a call waits here for what others have reserved
@@ -83,14 +81,6 @@ class Balance:
         return f"the {self.period}'s budget of {self.whose} ({', '.join(limits)})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What was read, and until when (in the clock's seconds) it is believed."""
-
-    ids: _Ids
-    until: float
-
-
 class Budgets:
     """The budgets of all workspaces, for one process."""
 
@@ -103,9 +93,7 @@ class Budgets:
     ) -> None:
         self._pool = pool
         self.reservations = reservations
-        self._clock = clock
-        self._known: OrderedDict[int, _Known] = OrderedDict()
-        self._reading: dict[int, asyncio.Task[_Ids]] = {}
+        self._ids = Remembered(self._read, name="budgets", clock=clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def purse(self, workspace_id: int, agent_id: int, holder: str) -> RunPurse:
@@ -114,47 +102,28 @@ class Budgets:
 
     async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
         """The budgets that a run of the agent counts against; asks at most every ten seconds."""
-        known = self.known(workspace_id, agent_id)
-        if known is not None:
-            return known
-        reading = self._reading.get(workspace_id)
-        if reading is None:
-            reading = asyncio.create_task(self._read(workspace_id), name="budgets")
-            reading.add_done_callback(lambda task: self._learn(workspace_id, task))
-            self._reading[workspace_id] = reading
-        # A run that is cancelled leaves it to the others.
-        return _of(await asyncio.shield(reading), agent_id)
+        return _of(await self._ids.get(workspace_id), agent_id)
 
     def known(self, workspace_id: int, agent_id: int) -> tuple[int, ...] | None:
         """The same without asking; None when that has to be done."""
-        known = self._known.get(workspace_id)
-        if known is None or self._clock() >= known.until:
-            return None
-        return _of(known.ids, agent_id)
+        known = self._ids.known(workspace_id)
+        return None if known is None else _of(known.value, agent_id)
 
     async def _read(self, workspace_id: int) -> _Ids:
         rows = await self._rows(_IDS, (workspace_id,))
         return tuple((row["id"], row["agent_id"]) for row in rows)
-
-    def _learn(self, workspace_id: int, task: asyncio.Task[_Ids]) -> None:
-        del self._reading[workspace_id]
-        if task.cancelled() or task.exception() is not None:  # asked, so that it is not logged
-            return
-        self._known[workspace_id] = _Known(task.result(), self._clock() + KEEP_SECONDS)
-        self._known.move_to_end(workspace_id)
-        if len(self._known) > KEEP:
-            self._known.popitem(last=False)
 
     async def balances(self, workspace_id: int, agent_id: int) -> list[Balance]:
         """What was spent of them, as of now."""
         rows = await self._rows(_LEFT, (workspace_id, agent_id))
         return [_balance(row) for row in rows]
 
-    def soon(self, work: Coroutine[None, None, None]) -> None:
+    def soon(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Do something that nobody waits for."""
         task = asyncio.create_task(work, name="budget")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _rows(self, query: str, parameters: tuple[object, ...]) -> list[DictRow]:
         async with self._pool.connection() as connection:
@@ -171,6 +140,7 @@ class RunPurse:
         self._holder = holder
         self._ids: tuple[int, ...] = ()
         self._amount = Amount()
+        self._dropping: asyncio.Task[None] | None = None
 
     def is_free(self) -> bool:
         """See ``Purse.is_free``."""
@@ -182,6 +152,9 @@ class RunPurse:
 
     async def reserve(self, least: Amount, most: Amount) -> Amount:
         """See ``Purse.reserve``; waits for others a short while."""
+        if self._dropping is not None:
+            await asyncio.wait([self._dropping])  # it would take along what is reserved now
+            self._dropping = None
         loop = asyncio.get_running_loop()
         patience = loop.time() + HOLD_SECONDS
         self._ids = await self._budgets.ids(self._workspace_id, self._agent_id)
@@ -240,7 +213,8 @@ class RunPurse:
     def release(self) -> None:
         """See ``Purse.release``."""
         if self._ids:
-            self._budgets.soon(self._budgets.reservations.drop(self._ids, self._holder))
+            dropping = self._budgets.reservations.drop(self._ids, self._holder)
+            self._dropping = self._budgets.soon(dropping)
             self._ids = ()
 
 

@@ -68,6 +68,7 @@ class Control:
         self._session: psycopg.AsyncConnection | None = None
         self._proven_at = time.monotonic()
         self._former: list[int] = []
+        self._unlocked_at = time.monotonic()
         self._locked = asyncio.Event()
         self._beaten = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -139,11 +140,16 @@ class Control:
                 async for notice in self._session.notifies():
                     self._hear(notice.payload)
             except (psycopg.Error, OSError) as error:
-                self._locked.clear()
+                self._unlock()
                 logger.warning("control session lost (%s); connecting again", error)
                 if self._session is None:
                     await asyncio.sleep(RETRY_SECONDS)
                 self._session = None
+
+    def _unlock(self) -> None:
+        if self._locked.is_set():
+            self._unlocked_at = time.monotonic()
+            self._locked.clear()
 
     def _hear(self, payload: str) -> None:
         verb, *ids = payload.split(":")
@@ -173,7 +179,7 @@ class Control:
                         connection = connection or await psycopg.AsyncConnection.connect(
                             self._conninfo, autocommit=True, application_name="heartbit-heartbeat"
                         )
-                        await self._beat(connection)
+                        known = await self._beat(connection)
                 except (psycopg.Error, OSError, TimeoutError) as error:
                     logger.warning("heartbeat failed (%s); trying again", str(error) or "timeout")
                     self._hurry.set()
@@ -183,13 +189,27 @@ class Control:
                     # It cannot prove that it lives, so others may take its runs: stop first.
                     if time.monotonic() - self._proven_at > 0.8 * self._lease_seconds:
                         await self._register_anew()
+                else:
+                    # Outside the timeout: half of it would leave a process without a name for ever.
+                    if not known:
+                        logger.warning("this process was declared dead; registering again")
+                        await self._register_anew()
+                    elif self._is_locked_out():
+                        # The server still believes in a session of ours that is gone.
+                        logger.warning("its lock does not come back; registering again")
+                        await self._register_anew()
         finally:
             if connection is not None:
                 await connection.close()
 
-    async def _beat(self, connection: psycopg.AsyncConnection) -> None:
+    def _is_locked_out(self) -> bool:
+        waited = time.monotonic() - self._unlocked_at
+        return not self._locked.is_set() and waited > self._lease_seconds
+
+    async def _beat(self, connection: psycopg.AsyncConnection) -> bool:
+        """Whether this process is who it says; what it is to know comes with it."""
         if not self.worker_id:
-            return  # the listener is registering it
+            return True  # the listener is registering it
         began = time.monotonic()
         cursor = await connection.execute(
             "UPDATE agents_workerheartbeat SET beat_at = clock_timestamp()"
@@ -198,19 +218,19 @@ class Control:
         )
         row = await cursor.fetchone()
         if row is None:
-            logger.warning("this process was declared dead; registering again")
-            await self._register_anew()
-            return
+            return False
         self._proven_at = began
         self._beaten.set()
         if row[0] and self.on_wanted is not None:
             self.on_wanted(row[0])
         await self._on_beat()
+        return True
 
     async def _register_anew(self) -> None:
         """Give up everything held in the old name; what the old row holds, a sweeper requeues."""
         self._on_lease_lost()
         self._locked.clear()
+        self._unlocked_at = time.monotonic()
         self._former.append(self.worker_id)
         self.worker_id = 0
         self._proven_at = time.monotonic()

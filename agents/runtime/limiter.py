@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redis.exceptions import RedisError
+from agents.runtime.reach import CALLS_AT_ONCE, Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CALLS_AT_ONCE = 16
 LOOK_SECONDS = 1.0
-TIMEOUT_SECONDS = 1.0
-LEAVE_ALONE_SECONDS = 5.0
-WARN_SECONDS = 60.0
 
 _NOW = """
 local time = redis.call('TIME')
@@ -128,11 +124,10 @@ class ValkeyLimiter:
         self._reserve = client.register_script(_RESERVE)
         self._settle = client.register_script(_SETTLE)
         self._pause = client.register_script(_PAUSE)
-        # The client has a limited number of connections, and more runs than that may begin at once.
+        # More runs than the client has connections may begin at once.
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._pauses: dict[str, _Pause] = {}
-        self._away_until = 0.0
-        self._warn_again = 0.0
+        self._reach = Reach(logger, "the limits of provider accounts are not kept", clock=clock)
 
     async def reserve(self, account: str, limits: Limits, tokens: int, *, max_wait: float) -> float:
         """See ``Limiter.reserve``; 0 while Valkey is away."""
@@ -169,25 +164,10 @@ class ValkeyLimiter:
 
     async def _call(self, script: AsyncScript, account: str, *arguments: float) -> float | None:
         """Run a script; None when Valkey is away."""
-        async with self._turns:
-            if self._clock() < self._away_until:
-                return None
-            try:
-                async with asyncio.timeout(TIMEOUT_SECONDS):
-                    return float(await script(keys=[limit_key(account)], args=arguments))
-            except (RedisError, OSError) as error:  # OSError: TimeoutError is one
-                self._lost(error)
-                return None
-
-    def _lost(self, error: Exception) -> None:
-        now = self._clock()
-        self._away_until = now + LEAVE_ALONE_SECONDS
-        if now >= self._warn_again:
-            self._warn_again = now + WARN_SECONDS
-            logger.warning(
-                "Valkey is away, so the limits of provider accounts are not kept: %s",
-                str(error) or type(error).__name__,
-            )
+        async with self._turns, self._reach.tried() as there:
+            if there:
+                return float(await script(keys=[limit_key(account)], args=arguments))
+        return None
 
 
 def _rate(bucket: Bucket | None) -> tuple[float, float]:

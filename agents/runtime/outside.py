@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from concurrent.futures import Executor
-    from uuid import UUID
 
     import httpx
 
     from agents.live.window import Window
+    from agents.runtime.alone import AloneProcesses
     from agents.runtime.doorbell import Doorbell
     from agents.runtime.models import Models
     from agents.runtime.reservations import Reservations
@@ -36,4 +35,4 @@ class Outside:
     reservations: Reservations
     guarded: httpx.AsyncClient
     executor: Executor
-    run_alone: Callable[[UUID], Awaitable[None]]
+    run_alone: AloneProcesses

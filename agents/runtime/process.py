@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, LiteralString
 
 import psycopg
+from pydantic import ValidationError
 
 from agents.choices import TERMINAL, Home
 from agents.errors import LeaseLostError
@@ -43,6 +44,7 @@ _HELD = """
     WHERE worker_id = %s AND status = 'running'
 """
 _UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
+_FORGET = "DELETE FROM agents_checkpoint WHERE run_id = %s RETURNING run_id"
 _QUEUED = """
     SELECT id FROM agents_run
     WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
@@ -127,6 +129,7 @@ class Process:
         At once, but for those with an effect under way: they have ``drain_seconds`` to end it.
         """
         self._draining.set()
+        self._outside.run_alone.leave()
         held = list(self._held.values())
         for run in held:
             run.stop("drain")
@@ -161,7 +164,10 @@ class Process:
         if isinstance(claimed, Suspect):
             await self._outside.run_alone(claimed.id)
             return "tried alone"
-        held = self._hold(claimed)
+        try:
+            held = self._hold(claimed)
+        except ValidationError:
+            return await self._forget_checkpoint(claimed)
         if self._draining.is_set():
             # It began while the claim was on its way, so it did not see this run.
             held.stop("drain")
@@ -190,6 +196,16 @@ class Process:
             # A local process harms nobody else's runs.
             alone=alone or configuration.home is Home.LOCAL,
         )
+
+    async def _forget_checkpoint(self, claimed: Claimed) -> str:
+        """Hand a run back without its checkpoint, which cannot be read: the journal can."""
+        logger.exception("the checkpoint of run %s cannot be read: it is forgotten", claimed.id)
+        await self._rows(_FORGET, (claimed.id,))
+        await self._rows(
+            "SELECT heartbit_release(%s, %s, 'no checkpoint', 0)", (claimed.id, claimed.token)
+        )
+        self._outside.doorbell.ring(Child(claimed.id, claimed.queue))
+        return "handed over"
 
     def _hold(self, claimed: Claimed) -> Held:
         task = asyncio.current_task()

@@ -9,27 +9,21 @@ While Valkey is away nobody sees others' reservations: the settled figures alone
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
-from redis.exceptions import RedisError
-
 from agents.llm.wrappers.budget import Amount
+from agents.runtime.reach import Reach
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from redis.asyncio import Redis
 
 logger = logging.getLogger(__name__)
 
-TIMEOUT_SECONDS = 1.0
-LEAVE_ALONE_SECONDS = 5.0
-WARN_SECONDS = 60.0
 _NANO = Decimal(1_000_000_000)
 
 # KEYS: budgets. ARGV: the holder, seconds, tokens, nanodollars. Tokens and money of all others.
@@ -110,10 +104,10 @@ class ValkeyReservations:
     def __init__(self, client: Redis, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take the loop's client (strings out); reservations go by the server's clock."""
         self._client = client
-        self._clock = clock
         self._put = client.register_script(_PUT)
-        self._away_until = 0.0
-        self._warn_again = 0.0
+        self._reach = Reach(
+            logger, "calls under way are not counted against budgets yet", clock=clock
+        )
 
     async def put(
         self, budgets: Sequence[int], holder: str, amount: Amount, *, seconds: float
@@ -122,7 +116,7 @@ class ValkeyReservations:
         keys = [budget_key(budget) for budget in budgets]
         nanos = int((amount.usd * _NANO).to_integral_value())
         others = dict.fromkeys(budgets, Amount())
-        async with self._reached() as there:
+        async with self._reach.tried() as there:
             if there:
                 held = await self._put(keys=keys, args=(holder, seconds, amount.tokens, nanos))
                 others = {n: _amount(said) for n, said in zip(budgets, held, strict=True)}
@@ -130,34 +124,12 @@ class ValkeyReservations:
 
     async def drop(self, budgets: Sequence[int], holder: str) -> None:
         """See ``Reservations.drop``."""
-        async with self._reached() as there:
+        async with self._reach.tried() as there:
             if there:
                 pipeline = self._client.pipeline(transaction=False)
                 for budget in budgets:
                     pipeline.hdel(budget_key(budget), holder)
                 await pipeline.execute()
-
-    @asynccontextmanager
-    async def _reached(self) -> AsyncIterator[bool]:
-        """Whether Valkey is worth a try; what goes wrong in it says that Valkey is away."""
-        if self._clock() < self._away_until:
-            yield False
-            return
-        try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                yield True
-        except (RedisError, OSError) as error:  # OSError: TimeoutError is one
-            self._lost(error)
-
-    def _lost(self, error: Exception) -> None:
-        now = self._clock()
-        self._away_until = now + LEAVE_ALONE_SECONDS
-        if now >= self._warn_again:
-            self._warn_again = now + WARN_SECONDS
-            logger.warning(
-                "Valkey is away, so calls under way are not counted against budgets yet: %s",
-                str(error) or type(error).__name__,
-            )
 
 
 def budget_key(budget: int) -> str:

@@ -82,25 +82,24 @@ def approval(call: ToolCall, since: datetime | None) -> dict[str, Any]:
     """A call that waits for a person, as it is shown."""
     shown = call.shown or {}
     return {
-        "run": str(call.run_id),
-        "root": str(call.run.root_id),
-        "call": call.call_id,
-        "agent": call.run.agent,
-        "tool": shown_tool(call),
-        "effect": call.effect,
+        **_asked(call, since),
         "reason": shown.get("reason", ""),
         "arguments": shown.get("arguments", {}),
         "digest": call.digest,
-        "since": time(since),
-        "task": call.run.task,
-        "home": call.run.home,
-        "queue": call.run.queue,
     }
 
 
 def doubt(found: Doubt) -> dict[str, Any]:
     """A call of unknown outcome."""
-    call = found.call
+    return {
+        **_asked(found.call, found.since),
+        "arguments": found.arguments,
+        "question": found.question,
+    }
+
+
+def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
+    """What both say of a call that a person is asked about."""
     return {
         "run": str(call.run_id),
         "root": str(call.run.root_id),
@@ -108,9 +107,7 @@ def doubt(found: Doubt) -> dict[str, Any]:
         "agent": call.run.agent,
         "tool": shown_tool(call),
         "effect": call.effect,
-        "arguments": found.arguments,
-        "question": found.question,
-        "since": time(found.since),
+        "since": time(since),
         "task": call.run.task,
         "home": call.run.home,
         "queue": call.run.queue,

@@ -129,8 +129,8 @@ class RunStateOut(Schema):
     status: Status
 
 
-class ApprovalOut(Schema):
-    """A tool call that waits for a person."""
+class AskedCallOut(Schema):
+    """A tool call that a person is asked about."""
 
     run: str
     root: str
@@ -138,13 +138,18 @@ class ApprovalOut(Schema):
     agent: str
     tool: str
     effect: str
-    reason: str
     arguments: dict[str, JsonValue]
-    digest: str = Field(description="A decision names it: what runs is what was shown.")
     since: str | None
     task: str
     home: str
     queue: str
+
+
+class ApprovalOut(AskedCallOut):
+    """A tool call that waits for a person."""
+
+    reason: str
+    digest: str = Field(description="A decision names it: what runs is what was shown.")
 
 
 class ApprovalsOut(Schema):
@@ -153,21 +158,10 @@ class ApprovalsOut(Schema):
     calls: list[ApprovalOut]
 
 
-class DoubtOut(Schema):
+class DoubtOut(AskedCallOut):
     """A tool call of unknown outcome."""
 
-    run: str
-    root: str
-    call: str
-    agent: str
-    tool: str
-    effect: str
-    arguments: dict[str, JsonValue]
     question: str = Field(description="Another one when the call is asked about again.")
-    since: str | None
-    task: str
-    home: str
-    queue: str
 
 
 class DoubtsOut(Schema):

@@ -19,11 +19,19 @@ if TYPE_CHECKING:
 
 def this_person(via: Literal["terminal", "inline"]) -> Decider:
     """Whoever runs this process."""
+    return Decider(name=_login(), via=via)
+
+
+def author() -> str:
+    """The same, as journals and versions name who did something."""
+    return f"{_login()} at a terminal"
+
+
+def _login() -> str:
     try:
-        name = getpass.getuser()
+        return getpass.getuser()
     except (KeyError, OSError):  # an id without a name, as in some containers
-        name = "somebody"
-    return Decider(name=name, via=via)
+        return "somebody"
 
 
 class OwnDesk:

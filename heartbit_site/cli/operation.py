@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from heartbit_site.cli import remote
-from heartbit_site.cli.begin import begin
-from heartbit_site.cli.load import load
+from heartbit_site.cli.here_or_there import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,10 +44,5 @@ class Operation(Protocol):
 
 def operation(url: str | None) -> Operation:
     """The server's, when one is named by option or environment; else this installation's."""
-    server = remote.server(url)
-    if server is not None:
-        there: Operation = load("operation_there").There(server)
-        return there
-    begin("heartbit_site.cli.operation_here")
-    here: Operation = load("operation_here").Here()
-    return here
+    found: Operation = chosen("operation", url)
+    return found

@@ -9,21 +9,20 @@ from agents.actions.discard_run import discard_run
 from agents.actions.retry_run import retry_run
 from agents.actions.revive_run import revive_run
 from agents.actions.switch_agent import switch_agent
-from agents.agent_status import statuses
+from agents.agent_status import status_of, statuses
 from agents.choices import Home
 from agents.fleet import read_fleet
 from agents.models import Run
 from agents.querysets import find_run
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
+from heartbit_site.cli.deciding import author
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from heartbit_site.cli.operation import Asked, Settling, Switch
-
-_BY = "the command line"
 
 
 class Here:
@@ -43,9 +42,7 @@ class Here:
 
     def agent(self, name: str) -> dict[str, Any]:
         """What one agent is doing."""
-        workspace = default_workspace()
-        agent = find_editable(workspace, name)
-        return fleet_forms.agent_status(statuses(workspace, name=agent.name)[0])
+        return fleet_forms.agent_status(status_of(default_workspace(), name))
 
     def switch(self, name: str, to: Switch) -> dict[str, Any]:
         """Start, stop or restart an agent; what it is doing then."""
@@ -56,11 +53,11 @@ class Here:
         """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
         found = find_run(default_workspace(), run)
         if how == "retry":
-            retried = retry_run(found, by=_BY, home=Home(found.home))
+            retried = retry_run(found, by=author(), home=Home(found.home))
             found = Run.objects.get(pk=retried)
         elif how == "resume":
-            revive_run(found, by=_BY)
+            revive_run(found, by=author())
         else:
-            discard_run(found, by=_BY)
+            discard_run(found, by=author())
         found.refresh_from_db(fields=["status"])
         return {"run": str(found.pk), "status": found.status, "home": found.home}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from heartbit_site.cli.remote_client import Client
+from heartbit_site.cli.remote_client import agent_path, get, post
+from heartbit_site.cli.remote_runs import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,22 +35,20 @@ class There:
 
     def agent(self, name: str) -> dict[str, Any]:
         """What one agent is doing."""
-        return self._get(f"/agents/{quote(name, safe='')}/status")
+        return self._get(f"{agent_path(name)}/status")
 
     def switch(self, name: str, to: Switch) -> dict[str, Any]:
         """Start, stop or restart an agent; what it is doing then."""
-        return self._post(f"/agents/{quote(name, safe='')}/{to}")
+        return self._post(f"{agent_path(name)}/{to}")
 
     def settle(self, run: str, how: Settling) -> dict[str, Any]:
         """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
-        return self._post(f"/runs/{quote(run, safe='')}/{how}")
+        return self._post(f"{path_of(run)}/{how}")
 
     def _get(self, path: str) -> dict[str, Any]:
-        with Client(self._server) as client:
-            found: dict[str, Any] = client.get(path)
+        found: dict[str, Any] = get(self._server, path)
         return found
 
     def _post(self, path: str) -> dict[str, Any]:
-        with Client(self._server) as client:
-            found: dict[str, Any] = client.post(path)
+        found: dict[str, Any] = post(self._server, path)
         return found

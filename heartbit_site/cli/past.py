@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from heartbit_site.cli import remote
-from heartbit_site.cli.begin import begin
-from heartbit_site.cli.load import load
+from heartbit_site.cli.here_or_there import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,10 +44,5 @@ class Past(Protocol):
 
 def past(url: str | None) -> Past:
     """The past of the server that is meant, else of this installation."""
-    server = remote.server(url)
-    if server is not None:
-        there: Past = load("past_there").There(server)
-        return there
-    begin("heartbit_site.cli.past_here")
-    here: Past = load("past_here").Here()
-    return here
+    found: Past = chosen("past", url)
+    return found

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import getpass
-import json
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from agents.actions.fork_run import Edits, fork_run
+from agents.actions.fork_run import fork_run
 from agents.actions.rollback_agent import rollback_agent
 from agents.choices import Home
 from agents.models import Run
-from agents.querysets import find_run, tree
+from agents.querysets import find_past_run, tree
 from agents.turns import describe_turn
-from agents.versions import difference, find_editable, pair, versions_of
+from agents.versions import find_editable
+from heartbit_site.api import past_forms
 from heartbit_site.cli import describe
+from heartbit_site.cli.deciding import author
 from heartbit_site.cli.fleet import stay, warn_without_worker
 from heartbit_site.first_start import default_workspace
 
@@ -28,7 +27,7 @@ class Here:
 
     def turn(self, run: str, number: int) -> dict[str, Any]:
         """One turn with everything that is known of it."""
-        return describe_turn(whole(run), number)
+        return describe_turn(find_past_run(default_workspace(), run), number)
 
     def fork(self, run: str, turn: int, edits: Mapping[str, Any]) -> dict[str, Any]:
         """Fork a run on the fleet; the new one as `--json` prints it."""
@@ -45,62 +44,20 @@ class Here:
 
     def versions(self, agent: str) -> dict[str, Any]:
         """An agent's versions, the newest first."""
-        row = find_editable(default_workspace(), agent)
-        rows = [
-            {
-                "number": version.number,
-                "hash": version.hash,
-                "created_at": version.created_at.astimezone(UTC).isoformat(),
-                "current": version.pk == row.current_version_id,
-                "runs": runs,
-            }
-            for version, runs in versions_of(row)
-        ]
-        return {"agent": row.name, "versions": rows}
+        return past_forms.versions(find_editable(default_workspace(), agent))
 
     def diff(self, agent: str, older: int | None, newer: int | None) -> dict[str, Any]:
         """What changed between two versions."""
-        row = find_editable(default_workspace(), agent)
-        first, second = pair(row, older, newer)
-        found = difference(first, second)
-        numbers = {"older": first.number, "newer": second.number, "changed": bool(found)}
-        return {"agent": row.name, **numbers, **found.as_dict()}
+        return past_forms.diff(find_editable(default_workspace(), agent), older, newer)
 
     def rollback(self, agent: str, number: int, *, anyway: bool) -> dict[str, Any]:
         """Make an earlier version what the agent is."""
         row = find_editable(default_workspace(), agent)
         done = rollback_agent(row, number, by=author(), anyway=anyway)
-        return {
-            "agent": row.name,
-            "version": done.version.number,
-            "wanted": done.wanted,
-            "differs": done.differs,
-        }
-
-
-def whole(run: str) -> Run:
-    """The run with what reading its past needs."""
-    found = find_run(default_workspace(), run)
-    return Run.objects.select_related("version__agent", "workspace").get(pk=found.pk)
+        return past_forms.rolled_back(row, done)
 
 
 def forked(run: str, turn: int, edits: Mapping[str, Any], home: Home) -> UUID:
     """The id of a fork; `edits` as the REST API takes them."""
-    arguments = edits.get("arguments")
-    wanted = Edits(
-        message=edits.get("message", ""),
-        task=edits.get("task", ""),
-        call=edits.get("call", ""),
-        arguments=None if arguments is None else json.dumps(arguments),
-        result=edits.get("result"),
-        version=edits.get("version"),
-    )
-    return fork_run(whole(run), turn, edits=wanted, by=author(), home=home)
-
-
-def author() -> str:
-    """Who sits at this terminal, as far as the system knows."""
-    try:
-        return f"{getpass.getuser()} at a terminal"
-    except (OSError, KeyError):  # a user id without a name
-        return "somebody at a terminal"
+    source = find_past_run(default_workspace(), run)
+    return fork_run(source, turn, edits=past_forms.edits(edits), by=author(), home=home)

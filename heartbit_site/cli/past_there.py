@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from heartbit_site.cli.remote_client import Client
+from heartbit_site.cli.remote_client import agent_path, get, post
 from heartbit_site.cli.remote_outcome import described, warn_without_worker
 from heartbit_site.cli.remote_runs import path_of, stay
 
@@ -28,8 +27,7 @@ class There:
 
     def fork(self, run: str, turn: int, edits: Mapping[str, Any]) -> dict[str, Any]:
         """Fork a run on the fleet; the new one as `--json` prints it."""
-        with Client(self._server) as client:
-            self._made = client.post(f"{path_of(run)}/fork", {"turn": turn, **edits})
+        self._made = post(self._server, f"{path_of(run)}/fork", {"turn": turn, **edits})
         return described(self._made)
 
     def warn(self, run: Mapping[str, Any]) -> None:
@@ -42,26 +40,20 @@ class There:
 
     def versions(self, agent: str) -> dict[str, Any]:
         """An agent's versions, the newest first."""
-        return self._get(f"{_agent(agent)}/versions")
+        return self._get(f"{agent_path(agent)}/versions")
 
     def diff(self, agent: str, older: int | None, newer: int | None) -> dict[str, Any]:
         """What changed between two versions."""
         wanted = {"older": older, "newer": newer}
         query = {name: number for name, number in wanted.items() if number is not None}
-        return self._get(f"{_agent(agent)}/versions/diff", query)
+        return self._get(f"{agent_path(agent)}/versions/diff", query)
 
     def rollback(self, agent: str, number: int, *, anyway: bool) -> dict[str, Any]:
         """Make an earlier version what the agent is."""
-        with Client(self._server) as client:
-            path = f"{_agent(agent)}/versions/{number}/rollback"
-            done: dict[str, Any] = client.post(path, {"anyway": anyway})
+        path = f"{agent_path(agent)}/versions/{number}/rollback"
+        done: dict[str, Any] = post(self._server, path, {"anyway": anyway})
         return done
 
     def _get(self, path: str, query: Mapping[str, int] | None = None) -> dict[str, Any]:
-        with Client(self._server) as client:
-            found: dict[str, Any] = client.get(path, query)
+        found: dict[str, Any] = get(self._server, path, query)
         return found
-
-
-def _agent(name: str) -> str:
-    return f"/agents/{quote(name, safe='')}"

@@ -104,8 +104,7 @@ def waiting(server: Server) -> list[dict[str, Any]]:
     Raises:
         CommandError: The server cannot be reached, or refuses.
     """
-    with load("remote_client").Client(server) as client:
-        found: list[dict[str, Any]] = client.get("/approvals")["calls"]
+    found: list[dict[str, Any]] = load("remote_client").get(server, "/approvals")["calls"]
     return found
 
 
@@ -117,8 +116,7 @@ def doubts(server: Server) -> list[dict[str, Any]]:
     Raises:
         CommandError: The server cannot be reached, or refuses.
     """
-    with load("remote_client").Client(server) as client:
-        found: list[dict[str, Any]] = client.get("/doubts")["calls"]
+    found: list[dict[str, Any]] = load("remote_client").get(server, "/doubts")["calls"]
     return found
 
 
@@ -141,8 +139,8 @@ def settle(
         CommandError: The server cannot be reached, or refuses.
     """
     address = f"/runs/{call['run']}/calls/{call['call']}/outcome"
-    with load("remote_client").Client(server) as client:
-        settled: dict[str, Any] = client.post(address, {"outcome": outcome, "result": result})
+    body = {"outcome": outcome, "result": result}
+    settled: dict[str, Any] = load("remote_client").post(server, address, body)
     return settled
 
 
@@ -179,10 +177,8 @@ def decide(
         body["reason"] = reason
     if always is not None:
         body["always"] = dict(always)
-    with load("remote_client").Client(server) as client:
-        decided: dict[str, Any] = client.post(
-            f"/runs/{call['run']}/calls/{call['call']}/decision", body
-        )
+    address = f"/runs/{call['run']}/calls/{call['call']}/decision"
+    decided: dict[str, Any] = load("remote_client").post(server, address, body)
     return decided
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -79,6 +80,23 @@ class Client:
         if not isinstance(found, dict):
             raise CommandError(_stranger(self._server), CANNOT_START)
         return found
+
+
+def get(server: Server, path: str, query: Mapping[str, str | int | float] | None = None) -> Any:
+    """`Client.get` on a connection of its own."""
+    with Client(server) as client:
+        return client.get(path, query)
+
+
+def post(server: Server, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    """`Client.post` on a connection of its own."""
+    with Client(server) as client:
+        return client.post(path, body)
+
+
+def agent_path(name: str) -> str:
+    """The address of an agent."""
+    return f"/agents/{quote(name, safe='')}"
 
 
 def headers(server: Server) -> dict[str, str]:

@@ -9,7 +9,8 @@ import pytest
 from django.conf import settings
 
 from agents.runs.pool import open_pool
-from agents.runtime.accounts import KEEP, KEEP_SECONDS, Account, Accounts
+from agents.runtime.accounts import Account, Accounts
+from agents.runtime.remembered import KEEP, KEEP_SECONDS
 from heartbit_site.base import orm
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.errors import ConfigurationError

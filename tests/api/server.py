@@ -14,7 +14,8 @@ import httpx
 
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.models.api_key import SCOPES
-from tests.fleet import ROOT, wait_until
+from tests.fleet import wait_until
+from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

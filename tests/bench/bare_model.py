@@ -16,7 +16,6 @@ from tests.bench.workloads import LEAD, SOLO, SYSTEM_PROMPT, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from agents.llm.messages import ToolDefinition
 
@@ -38,12 +37,7 @@ class BareModel:
     def __enter__(self) -> BareModel:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()
 
     def take(self, workload: Workload) -> float:

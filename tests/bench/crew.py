@@ -7,7 +7,7 @@ import secrets
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import psutil
 
@@ -18,7 +18,6 @@ from tests.fleet import WireServer, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from heartbit_site.base.models import Workspace
 
@@ -84,13 +83,8 @@ class Crew:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *raised: Any) -> None:
+        self._stack.__exit__(*raised)
 
     @property
     def processes(self) -> list[psutil.Process]:

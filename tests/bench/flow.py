@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
     from datetime import datetime
-    from types import TracebackType
     from uuid import UUID
 
     from heartbit_site.base.models import Workspace
@@ -70,12 +69,7 @@ class Flow:
         self._executor = OrmExecutor(THREADS, name="bench-submit")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._executor.shutdown()
 
     def at_once(self, jobs: Sequence[Job]) -> list[UUID]:

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 import psutil
 from django.conf import settings
@@ -19,10 +19,8 @@ from tests.bench import calls, celery_app, workspace
 from tests.bench.bare_model import BareModel
 from tests.bench.paths import AsyncioFloor, CeleryFloor, Durable, InProcess
 from tests.bench.workloads import MODEL
-from tests.fleet import ROOT, WireServer, Worker
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from tests.fleet import WireServer, Worker
+from tests.server_process import ROOT
 
 QUEUE = "bench"
 FLOOR_SLOTS = 100
@@ -71,13 +69,8 @@ class Rig:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *raised: Any) -> None:
+        self._stack.__exit__(*raised)
 
     def _restore(self) -> None:
         os.environ.clear()
@@ -110,12 +103,7 @@ class FloorWorker:
             )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._process.terminate()
         self._process.wait(timeout=30)
         if error is not None:

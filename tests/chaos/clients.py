@@ -17,7 +17,7 @@ from agents.models import Agent
 from heartbit_site.first_start import default_workspace
 from tests.api.server import Caller, key_for
 from tests.chaos.couriers import add_agent
-from tests.fleet import ROOT
+from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

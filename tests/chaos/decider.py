@@ -28,7 +28,6 @@ from tests.chaos.records import Decided, read_effects
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from agents.models import ToolCall
     from heartbit_site.base.models import Workspace
@@ -59,12 +58,7 @@ class Decider:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._over.set()
         self._thread.join(timeout=30)
         if self._error is not None and error is None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
-    from types import TracebackType
     from uuid import UUID
 
     from tests.chaos.clients import Answer, ApiClient
@@ -64,12 +63,7 @@ class Clients:
         self._work = [self._pool.submit(self._ask_on) for _ in range(self.threads)]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             self._over.set()
         self._pool.shutdown()

@@ -17,14 +17,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-if TYPE_CHECKING:
-    from types import TracebackType
+from tests.server_process import ROOT  # and not from tests.fleet, which needs Django
 
-#: Not from ``tests.fleet``: nothing that needs Django may be imported before ``begin``.
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 #: What a worker imports only when it begins.
 _LATE = (
     *("agents.tasks", "scheduling.tasks", "heartbit_site.pool", "heartbit_site.local_model"),
@@ -60,12 +59,7 @@ class Nursery:
         self._answer()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         deadline = time.monotonic() + 15
         for pid in self.alive():
             os.kill(pid, signal.SIGTERM)

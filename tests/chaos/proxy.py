@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from types import TracebackType
 
 PIECE_BYTES = 64 * 1024
 #: Closing sends a reset instead of the end.
@@ -75,12 +74,7 @@ class Proxy:
         asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(10)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

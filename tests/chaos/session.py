@@ -57,6 +57,9 @@ SCENARIOS: dict[str, Play] = {
     "S12": parsers.play,
 }
 
+#: They take too long to be among all the others.
+WHEN_NAMED = frozenset({"R22"})
+
 
 def play(
     names: Sequence[str], *, size: str, seed: int, runs: int | None

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Self
 from agents.choices import RunStatus
 from agents.models import Run, WorkerHeartbeat
 from tests.chaos.records import Kill
-from tests.fleet import ROOT, Worker
+from tests.fleet import Worker
+from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     import random
     import signal
     from pathlib import Path
-    from types import TracebackType
 
 
 @dataclass(slots=True)
@@ -47,12 +47,7 @@ class Supervisor(Worker):
         self._slots = [_Slot(self._spawn()) for _ in range(self.count)]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for slot in self._slots:
             slot.process.terminate()
         for slot in self._slots:

@@ -13,7 +13,8 @@ from redis.exceptions import RedisError
 from agents.live.entries import Ended
 from agents.live.valkey import PATIENCE_SECONDS, ValkeySource, ValkeyWindow, connect
 from agents.live.window import START
-from agents.runtime.limiter import TIMEOUT_SECONDS, ValkeyLimiter
+from agents.runtime.limiter import ValkeyLimiter
+from agents.runtime.reach import TIMEOUT_SECONDS
 from tests.chaos.valkey_server import ValkeyServer
 
 if TYPE_CHECKING:

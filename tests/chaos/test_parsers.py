@@ -14,13 +14,15 @@ from redis import Redis
 from agents.actions.cancel_run import cancel_run
 from agents.llm.adapters.failures import _page_detail
 from agents.llm.adapters.partial_json import PartialCall
+from agents.llm.adapters.sse import EventSplitter, SentEvent
 from agents.models import Agent
 from heartbit_site.base import queues
 from heartbit_site.first_start import default_workspace
 from tests.chaos.parsers import commands, forms, wires
 from tests.chaos.parsers.found import Findings
 from tests.chaos.parsers.stage import Stage, served, set_up
-from tests.fleet import ROOT, wait_until
+from tests.fleet import wait_until
+from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,3 +108,11 @@ def test_given_a_call_with_a_megabyte_of_blanks_then_it_is_read_at_once() -> Non
     assert call.feed('{"tool": "x", "args": {"a": 1}') == '{"a": 1'
     assert call.feed(" " * 1_000_000) == ""
     assert len(call.feed("x")) == 1_000_002
+
+
+def test_given_an_empty_piece_between_return_and_newline_then_they_are_one_line_end() -> None:
+    splitter = EventSplitter()
+    pieces = (b"event: named\r", b"", b"\ndata: x\r\n\r\n")
+    assert [event for piece in pieces for event in splitter.feed(piece)] == [
+        SentEvent("named", "x")
+    ]

@@ -17,7 +17,6 @@ from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 
 class ValkeyServer:
@@ -33,12 +32,7 @@ class ValkeyServer:
         self._start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait(timeout=10)
 

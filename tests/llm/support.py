@@ -26,6 +26,19 @@ SEARCH = ToolDefinition(
 CLOCK = ToolDefinition("clock", "The time.", {"type": "object", "properties": {}})
 
 
+class Clock:
+    """A process's own time: it passes only when told, or by sleeping."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
 def endpoint(provider: str = "openai", url: str = "http://127.0.0.1:9") -> Endpoint:
     path = "/v1/messages" if provider == "anthropic" else "/v1/chat/completions"
     return Endpoint(provider, "model-x", url + path, "SOME_API_KEY", "sk-secret", reuse=False)

@@ -27,27 +27,12 @@ from agents.llm.wrappers.circuit import Circuit
 from agents.llm.wrappers.fallback import FallbackModel
 from agents.llm.wrappers.retry import RetryingModel, RetryPolicy
 
-from .support import HELLO, collect, complete
+from .support import HELLO, Clock, collect, complete
 
 if TYPE_CHECKING:
     from agents.llm.adapters.scripted import Scripted
 
 DOWN = OverloadedError("HTTP 503")
-
-
-class Clock:
-    """Time that passes only when told."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -5,29 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import socket
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.live.valkey import connect
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.errors import BudgetSpentError, OverloadedError
 from agents.llm.messages import Usage
 from agents.llm.wrappers.budget import Amount, BudgetedModel
 from agents.llm.wrappers.estimate import estimate_tokens
-from agents.runtime import reservations as module
+from agents.runtime import reach
 from agents.runtime.reservations import LocalReservations, ValkeyReservations, budget_key
-from heartbit_site.embedded import client as embedded
-from heartbit_site.environment import read
 
 from .support import HELLO, collect, complete
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from redis.asyncio import Redis
 
 SAID = estimate_tokens(HELLO) - HELLO.max_tokens
@@ -126,21 +120,6 @@ class TestBudgetedModel:
         assert purse.released == 2
 
 
-@pytest.fixture(scope="session")
-def valkey_url() -> str:
-    """The installation's Valkey; nothing here needs its database."""
-    environment = read()
-    embedded.ensure({"valkey"}, environment.state)
-    return environment.redis_url
-
-
-@pytest.fixture
-async def valkey(valkey_url: str) -> AsyncIterator[Redis]:
-    client = connect(valkey_url)
-    yield client
-    await client.aclose()
-
-
 @pytest.fixture
 def budget() -> int:
     return secrets.randbits(48)
@@ -187,16 +166,16 @@ class TestReservations:
         assert 55_000 < await valkey.pttl(budget_key(budget)) <= 61_000
 
     async def test_given_no_valkey_then_others_have_nothing_and_one_warning_is_logged(
-        self, budget: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+        self,
+        gone: Redis,
+        budget: int,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
-        monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.1)
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-        client = connect(f"redis://127.0.0.1:{port}/0")
-        away = ValkeyReservations(client)
+        monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
+        away = ValkeyReservations(gone)
         with caplog.at_level(logging.WARNING):
             for _ in range(3):
                 assert await away.put([budget], "a", Amount(5), seconds=9) == {budget: Amount()}
                 await away.drop([budget], "a")
-        await client.aclose()
         assert len(caplog.records) == 1

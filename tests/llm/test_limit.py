@@ -27,7 +27,7 @@ from agents.llm.wrappers.estimate import estimate_tokens
 from agents.llm.wrappers.limit import LimitedModel, Limits, LocalLimiter
 from heartbit_site.base.errors import ConfigurationError
 
-from .support import CLOCK, HELLO, collect, complete, model
+from .support import CLOCK, HELLO, Clock, collect, complete, model
 
 if TYPE_CHECKING:
     import httpx
@@ -38,24 +38,6 @@ if TYPE_CHECKING:
 ONE_A_SECOND = Limits(60, None)
 TOKENS = Limits(None, 6000)  # a hundred a second
 NONE = Limits(None, None)
-
-
-class Clock:
-    """Time that passes only by sleeping."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

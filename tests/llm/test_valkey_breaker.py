@@ -4,64 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
-import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.live.valkey import connect
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.errors import CircuitOpenError, OverloadedError
 from agents.llm.messages import Completion
 from agents.llm.wrappers.breaker import BreakerModel
 from agents.runtime import breaker as module
+from agents.runtime import reach
 from agents.runtime.breaker import ValkeyBreaker
 from agents.runtime.circuit_scripts import breaker_key
 from agents.runtime.open_circuits import close_circuit, open_circuits
-from heartbit_site.embedded import client as embedded
-from heartbit_site.environment import read
 
-from .support import collect, complete
+from .support import Clock, collect, complete
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from redis.asyncio import Redis
 
 LATE = 0.25  # what a busy machine may take between two calls
-
-
-class Clock:
-    """The process's own time; Valkey's goes on by itself."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture(scope="session")
-def valkey_url() -> str:
-    """The installation's Valkey; nothing here needs its database."""
-    environment = read()
-    embedded.ensure({"valkey"}, environment.state)
-    return environment.redis_url
-
-
-@pytest.fixture
-async def valkey(valkey_url: str) -> AsyncIterator[Redis]:
-    client = connect(valkey_url)
-    yield client
-    await client.aclose()
-
-
-@pytest.fixture
-async def other_valkey(valkey_url: str) -> AsyncIterator[Redis]:
-    client = connect(valkey_url)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture
@@ -72,11 +34,6 @@ def one(valkey: Redis) -> ValkeyBreaker:
 @pytest.fixture
 def other(other_valkey: Redis) -> ValkeyBreaker:
     return ValkeyBreaker(other_valkey)
-
-
-@pytest.fixture
-def account() -> str:
-    return f"test:{secrets.token_hex(6)}"
 
 
 @pytest.fixture
@@ -217,23 +174,13 @@ async def test_keys_go_away_by_themselves(one: ValkeyBreaker, valkey: Redis, acc
     assert 600_000 < await valkey.pttl(breaker_key(account)) <= 610_000
 
 
-@pytest.fixture
-async def gone() -> AsyncIterator[Redis]:
-    """A client of a server that does not run."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    client = connect(f"redis://127.0.0.1:{port}/0")
-    yield client
-    await client.aclose()
-
-
 async def test_given_no_valkey_then_a_worker_goes_by_what_it_saw_and_warns_once(
     gone: Redis,
     account: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
     clock = Clock()
     breaker = ValkeyBreaker(gone, clock=clock)
     down = ScriptedModel([*[OverloadedError("down")] * 5, "Here."])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import socket
 import time
 from typing import TYPE_CHECKING
@@ -15,44 +14,18 @@ from agents.live.valkey import connect
 from agents.llm.adapters.scripted import ScriptedModel
 from agents.llm.errors import RateLimitedError, ThrottledError
 from agents.llm.wrappers.limit import LimitedModel, Limits
-from agents.runtime import limiter as module
+from agents.runtime import reach
 from agents.runtime.limiter import ValkeyLimiter, limit_key
-from heartbit_site.embedded import client as embedded
-from heartbit_site.environment import read
 
-from .support import collect, complete
+from .support import Clock, collect, complete
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from redis.asyncio import Redis
 
 ONE_A_SECOND = Limits(60, None)
 TOKENS = Limits(None, 6000)  # a hundred a second
 NONE = Limits(None, None)
 LATE = 0.25  # what a busy machine may take between two calls
-
-
-@pytest.fixture(scope="session")
-def valkey_url() -> str:
-    """The installation's Valkey; nothing here needs its database."""
-    environment = read()
-    embedded.ensure({"valkey"}, environment.state)
-    return environment.redis_url
-
-
-@pytest.fixture
-async def valkey(valkey_url: str) -> AsyncIterator[Redis]:
-    client = connect(valkey_url)
-    yield client
-    await client.aclose()
-
-
-@pytest.fixture
-async def other_valkey(valkey_url: str) -> AsyncIterator[Redis]:
-    client = connect(valkey_url)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture
@@ -63,21 +36,6 @@ def one(valkey: Redis) -> ValkeyLimiter:
 @pytest.fixture
 def other(other_valkey: Redis) -> ValkeyLimiter:
     return ValkeyLimiter(other_valkey)
-
-
-@pytest.fixture
-def account() -> str:
-    return f"test:{secrets.token_hex(6)}"
-
-
-class Clock:
-    """The process's own time; Valkey's goes on by itself."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def test_two_workers_calls_are_spaced_together(
@@ -216,23 +174,13 @@ async def test_the_scripts_come_back_after_valkey_forgot_them(
     assert await one.reserve(account, ONE_A_SECOND, 0, max_wait=9) > 0.5
 
 
-@pytest.fixture
-async def gone() -> AsyncIterator[Redis]:
-    """A client of a server that does not run."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    client = connect(f"redis://127.0.0.1:{port}/0")
-    yield client
-    await client.aclose()
-
-
 async def test_given_no_valkey_then_calls_go_and_one_warning_is_logged(
     gone: Redis,
     account: str,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
     clock = Clock()
     limiter = ValkeyLimiter(gone, clock=clock)
     with caplog.at_level(logging.WARNING):
@@ -250,7 +198,7 @@ async def test_given_no_valkey_then_calls_go_and_one_warning_is_logged(
 async def test_given_no_valkey_then_this_worker_s_own_pause_still_holds(
     gone: Redis, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
     limiter = ValkeyLimiter(gone, clock=Clock())
     await limiter.pause(account, 7)
     for limits in (NONE, ONE_A_SECOND):
@@ -261,7 +209,7 @@ async def test_given_no_valkey_then_this_worker_s_own_pause_still_holds(
 async def test_given_a_valkey_that_says_nothing_then_a_call_waits_once_and_not_for_long(
     account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = connect(f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
         limiter = ValkeyLimiter(client)

@@ -49,6 +49,8 @@ class EventSplitter:
                 self._event = b""  # an event without data is none
 
     def _lines(self, chunk: bytes) -> list[bytes]:
+        if not chunk:
+            return []  # the byte before is still the last one
         if self._after_return and chunk.startswith(b"\n"):
             chunk = chunk[1:]
         self._after_return = chunk.endswith(b"\r")

@@ -22,13 +22,7 @@ BEGIN
         -- It said so itself, and left these runs behind for a reason of its own; nor is a run to
         -- blame when the worker was last heard of before the database started.
         v_left := true;
-    ELSE
-        -- It may have fetched nudges that it never served: every doorbell counts as lost.
-        UPDATE agents_run SET rung_at = NULL
-        WHERE id IN (SELECT t.id FROM agents_run t
-                     WHERE t.status = 'queued' AND t.home = 'fleet' AND t.rung_at IS NOT NULL
-                           AND t.queue IN (SELECT jsonb_array_elements_text(v_queues))
-                     FOR NO KEY UPDATE SKIP LOCKED);
+        v_queues := NULL;
     END IF;
     FOR c IN SELECT id, parent_id FROM agents_run
              WHERE worker_id = p_worker AND status = 'running' ORDER BY root_id, id LOOP
@@ -60,6 +54,14 @@ BEGIN
         IF ring IS NOT NULL OR quarantined IS NOT NULL THEN RETURN NEXT; END IF;
         quarantined := NULL;
     END LOOP;
+    -- It may have fetched nudges that it never served: doorbells of late count as lost, older ones
+    -- are rung again anyway. Last, and waiting for nobody: these may be children of other runs.
+    UPDATE agents_run SET rung_at = NULL
+    WHERE id IN (SELECT t.id FROM agents_run t
+                 WHERE t.status = 'queued' AND t.home = 'fleet'
+                       AND t.rung_at > clock_timestamp() - interval '10 seconds'
+                       AND t.queue IN (SELECT jsonb_array_elements_text(v_queues))
+                 FOR NO KEY UPDATE SKIP LOCKED);
 END $$;
 
 -- Resolve waits whose time is up and cancel the children they waited for. Returns runs to ring.
@@ -127,13 +129,17 @@ CREATE OR REPLACE FUNCTION heartbit_revive(p_run uuid, p_by text)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
+    -- Before the run, as everywhere: no message may come in between.
+    PERFORM 1 FROM agents_conversation v JOIN agents_run t ON t.conversation_id = v.id
+    WHERE t.id = p_run FOR NO KEY UPDATE OF v;
     r := heartbit_lock_quarantined(p_run);
     IF r.parent_id IS NOT NULL THEN
         RAISE EXCEPTION 'Its orchestrator has gone on without it: retry its task as a new run.'
             USING ERRCODE = 'HB005';
     END IF;
     PERFORM 1 FROM agents_run t
-    WHERE t.conversation_id = r.conversation_id AND t.created_at > r.created_at AND t.started_at IS NOT NULL;
+    WHERE t.conversation_id = r.conversation_id AND t.created_at > r.created_at
+          AND (t.started_at IS NOT NULL OR t.finished_at IS NULL);
     IF FOUND THEN
         RAISE EXCEPTION 'Its conversation has gone on without it: retry its task as a new run.'
             USING ERRCODE = 'HB005';

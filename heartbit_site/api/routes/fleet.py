@@ -9,7 +9,7 @@ from ninja import Path, Router
 
 from agents.actions.ask_worker import WorkerRequest, ask_worker
 from agents.actions.switch_agent import Switch, switch_agent
-from agents.agent_status import statuses
+from agents.agent_status import status_of
 from agents.fleet import read_fleet
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
@@ -64,7 +64,7 @@ async def restart_worker(request: HttpRequest, worker_id: WorkerId) -> Any:
 async def agent_status(request: HttpRequest, name: Name) -> Any:
     """Its state, uptime, runs at work, tools and queue."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: _status(workspace, name))
+    return await orm.in_thread(lambda: fleet_forms.agent_status(status_of(workspace, name)))
 
 
 @router.post(
@@ -108,11 +108,6 @@ async def _ask(worker_id: int, wanted: WorkerRequest) -> dict[str, Any]:
 async def _switch(workspace: Workspace, name: str, to: Switch) -> dict[str, Any]:
     def act() -> dict[str, Any]:
         switch_agent(find_editable(workspace, name), to)
-        return _status(workspace, name)
+        return fleet_forms.agent_status(status_of(workspace, name))
 
     return await orm.in_thread(act)
-
-
-def _status(workspace: Workspace, name: str) -> dict[str, Any]:
-    agent = find_editable(workspace, name)  # raises for one that is not there
-    return fleet_forms.agent_status(statuses(workspace, name=agent.name)[0])

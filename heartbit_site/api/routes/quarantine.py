@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Router
@@ -46,14 +46,7 @@ async def retry(request: HttpRequest, run_id: Word) -> Any:
 )
 async def resume(request: HttpRequest, run_id: Word) -> Any:
     """It goes on where it was, alone in a process; 409 when it is not in quarantine."""
-    workspace, author = workspace_of(request), author_of(request)
-
-    def revive() -> dict[str, Any]:
-        run = find_run(workspace, run_id)
-        revive_run(run, by=author)
-        return _state(run)
-
-    return await orm.in_thread(revive)
+    return await _settle(request, run_id, revive_run)
 
 
 @router.post(
@@ -64,14 +57,22 @@ async def resume(request: HttpRequest, run_id: Word) -> Any:
 )
 async def discard(request: HttpRequest, run_id: Word) -> Any:
     """It is cancelled; 409 when it is not in quarantine."""
+    return await _settle(request, run_id, discard_run)
+
+
+class _Settle(Protocol):
+    def __call__(self, run: Run, *, by: str) -> None: ...
+
+
+async def _settle(request: HttpRequest, run_id: str, settle: _Settle) -> dict[str, Any]:
     workspace, author = workspace_of(request), author_of(request)
 
-    def give_up() -> dict[str, Any]:
+    def act() -> dict[str, Any]:
         run = find_run(workspace, run_id)
-        discard_run(run, by=author)
+        settle(run, by=author)
         return _state(run)
 
-    return await orm.in_thread(give_up)
+    return await orm.in_thread(act)
 
 
 def _state(run: Run) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Path, Router
 from ninja.responses import Status as Answer
 
-from agents.actions.fork_run import Edits, fork_run
+from agents.actions.fork_run import fork_run
 from agents.models import Run
-from agents.querysets import find_run
+from agents.querysets import find_past_run, find_run
 from agents.turns import describe_turn, list_turns
+from heartbit_site.api import past_forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, author_of, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
@@ -21,9 +21,6 @@ from heartbit_site.api.past_inputs import ForkIn  # noqa: TC001
 from heartbit_site.api.past_outputs import TurnOut, TurnsOut
 from heartbit_site.api.routes.runs import IdempotencyKey, detail
 from heartbit_site.base import orm
-
-if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
 
 router = Router(tags=["runs"])
 
@@ -56,7 +53,7 @@ async def turns(request: HttpRequest, run_id: Word) -> Any:
 async def turn(request: HttpRequest, run_id: Word, number: Number) -> Any:
     """One turn: what the model was sent, what it answered, what its calls gave."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: describe_turn(_whole(workspace, run_id), number))
+    return await orm.in_thread(lambda: describe_turn(find_past_run(workspace, run_id), number))
 
 
 @router.post(
@@ -75,17 +72,10 @@ async def fork(
     """
     workspace = workspace_of(request)
     author = author_of(request)
-    edits = Edits(
-        message=body.message,
-        task=body.task,
-        call=body.call,
-        arguments=None if body.arguments is None else json.dumps(body.arguments),
-        result=body.result,
-        version=body.version,
-    )
+    edits = past_forms.edits(body.model_dump())
 
     def make() -> tuple[bool, dict[str, Any]]:
-        source = _whole(workspace, run_id)
+        source = find_past_run(workspace, run_id)
         key = idempotency_key or None
         used = (
             key is not None
@@ -96,9 +86,3 @@ async def fork(
 
     used, run = await orm.in_thread(make)
     return Answer(200 if used else 201, run)
-
-
-def _whole(workspace: Workspace, run_id: str) -> Run:
-    """The run with what reading its past needs."""
-    found = find_run(workspace, run_id)
-    return Run.objects.select_related("version__agent", "workspace").get(pk=found.pk)

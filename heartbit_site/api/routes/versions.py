@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Path, Query, Router
 
 from agents.actions.rollback_agent import rollback_agent
-from agents.versions import difference, find_editable, find_version, pair, versions_of
-from heartbit_site.api import forms
+from agents.versions import find_editable, find_version
+from heartbit_site.api import past_forms
 from heartbit_site.api.auth import READ_AGENTS, WRITE_AGENTS, author_of, key_of, workspace_of
 from heartbit_site.api.fields import Name  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.past_inputs import RollbackIn  # noqa: TC001
 from heartbit_site.api.past_outputs import DiffOut, RolledBackOut, VersionDetailOut, VersionsOut
 from heartbit_site.base import orm
-
-if TYPE_CHECKING:
-    from agents.models import Agent, AgentVersion
 
 router = Router(tags=["agents"])
 
@@ -39,12 +36,7 @@ async def versions(request: HttpRequest, name: Name) -> Any:
     """What was published of an agent, the newest first."""
     workspace = workspace_of(request)
 
-    def read() -> dict[str, Any]:
-        agent = find_editable(workspace, name)
-        rows = [row_of(agent, version, runs) for version, runs in versions_of(agent)]
-        return {"agent": agent.name, "versions": rows}
-
-    return await orm.in_thread(read)
+    return await orm.in_thread(lambda: past_forms.versions(find_editable(workspace, name)))
 
 
 @router.get(
@@ -59,14 +51,9 @@ async def diff(
     """What changed between two versions; by default with the current one."""
     workspace = workspace_of(request)
 
-    def read() -> dict[str, Any]:
-        agent = find_editable(workspace, name)
-        first, second = pair(agent, older, newer)
-        found = difference(first, second)
-        numbers = {"older": first.number, "newer": second.number, "changed": bool(found)}
-        return {"agent": agent.name, **numbers, **found.as_dict()}
-
-    return await orm.in_thread(read)
+    return await orm.in_thread(
+        lambda: past_forms.diff(find_editable(workspace, name), older, newer)
+    )
 
 
 @router.get(
@@ -82,7 +69,7 @@ async def version(request: HttpRequest, name: Name, number: Number) -> Any:
     def read() -> dict[str, Any]:
         agent = find_editable(workspace, name)
         found = find_version(agent, number)
-        row = row_of(agent, found, found.runs.count())
+        row = past_forms.version_row(agent, found, found.runs.count())
         return {**row, "agent": agent.name, "snapshot": found.snapshot}
 
     return await orm.in_thread(read)
@@ -102,22 +89,6 @@ async def rollback(request: HttpRequest, name: Name, number: Number, body: Rollb
     def restore() -> dict[str, Any]:
         agent = find_editable(workspace, name)
         done = rollback_agent(agent, number, by=author, user_id=user, anyway=body.anyway)
-        return {
-            "agent": agent.name,
-            "version": done.version.number,
-            "wanted": done.wanted,
-            "differs": done.differs,
-        }
+        return past_forms.rolled_back(agent, done)
 
     return await orm.in_thread(restore)
-
-
-def row_of(agent: Agent, version: AgentVersion, pinned: int) -> dict[str, Any]:
-    """A version in short."""
-    return {
-        "number": version.number,
-        "hash": version.hash,
-        "created_at": forms.time(version.created_at),
-        "current": version.pk == agent.current_version_id,
-        "runs": pinned,
-    }

@@ -6,9 +6,10 @@ from enum import StrEnum
 
 import typer
 
-from heartbit_site.cli import options, remote, remote_options
-from heartbit_site.cli.begin import begin
+from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.answer import answer
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.load import load
 
 
@@ -60,14 +61,4 @@ def approve(
         until=until,
         digest=digest,
     )
-    server = remote.server(url)
-    if server is not None:
-        there = load("approvals_there")
-        if run is None:
-            raise typer.Exit(there.overview(server, as_json=as_json))
-        raise typer.Exit(there.of_run(server, run, call, order, as_json=as_json))
-    begin("heartbit_site.cli.approvals")
-    approvals = load("approvals")
-    if run is None:
-        raise typer.Exit(approvals.overview(as_json=as_json))
-    raise typer.Exit(approvals.of_run(run, call, order, as_json=as_json))
+    raise typer.Exit(answer(APPROVAL, run, call, order, url=url, as_json=as_json))

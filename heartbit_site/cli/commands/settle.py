@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli import options, remote, remote_options
-from heartbit_site.cli.begin import begin
+from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.answer import answer
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.load import load
@@ -36,14 +36,4 @@ def settle(
     word = load("choices").Word(retry=retry, done=done, skip=skip, result=result)
     if run is None and word.choice() is not None:
         raise CommandError("Name the run whose call you settle: `heartbit settle` lists.", USAGE)
-    server = remote.server(url)
-    if server is not None:
-        there = load("approvals_there")
-        if run is None:
-            raise typer.Exit(there.overview(server, OUTCOME, as_json=as_json))
-        raise typer.Exit(there.of_run(server, run, call, word, OUTCOME, as_json=as_json))
-    begin("heartbit_site.cli.approvals")
-    approvals = load("approvals")
-    if run is None:
-        raise typer.Exit(approvals.overview(OUTCOME, as_json=as_json))
-    raise typer.Exit(approvals.of_run(run, call, word, OUTCOME, as_json=as_json))
+    raise typer.Exit(answer(OUTCOME, run, call, word, url=url, as_json=as_json))

@@ -98,33 +98,20 @@ def record(grip: Grip, *events: Event) -> bool:
 
 def finish(grip: Grip, status: str, ending: Ending) -> bool | None:
     """End the run; None: the journal had moved and is folded now; False: the lease is lost."""
-    try:
-        [(moved, tail)] = rows(
-            "SELECT moved, tail FROM heartbit_finish(%s, %s, %s, %s, %s, %s, %s)",
-            (
-                *(grip.run_id, grip.token, grip.state.folded_seq, status),
-                *("text", None, _json((ending,))),
-            ),
-        )
-    except DatabaseError as error:
-        assert refused(error) == LOST
-        return False
-    if moved:
-        fold(grip.state, tail)
-        return None
-    return True
+    parameters = (status, "text", None, _json((ending,)))
+    return _let_go(grip, "heartbit_finish(%s, %s, %s, %s, %s, %s, %s)", *parameters)
 
 
 def suspend(grip: Grip, events: Sequence[Event], waits: Sequence[dict[str, Any]]) -> bool | None:
     """Give the worker back until the waits end; as ``finish`` otherwise."""
+    parameters = (_json(events), json.dumps(list(waits)))
+    return _let_go(grip, "heartbit_suspend(%s, %s, %s, %s, %s)", *parameters)
+
+
+def _let_go(grip: Grip, function: str, *parameters: str | None) -> bool | None:
+    held = (grip.run_id, grip.token, grip.state.folded_seq)
     try:
-        [(moved, tail)] = rows(
-            "SELECT moved, tail FROM heartbit_suspend(%s, %s, %s, %s, %s)",
-            (
-                *(grip.run_id, grip.token, grip.state.folded_seq),
-                *(_json(events), json.dumps(list(waits))),
-            ),
-        )
+        [(moved, tail)] = rows(f"SELECT moved, tail FROM {function}", (*held, *parameters))  # noqa: S608  two functions' names
     except DatabaseError as error:
         assert refused(error) == LOST
         return False

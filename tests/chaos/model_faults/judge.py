@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ENDINGS = ("run.succeeded", "run.failed", "run.cancelled", "run.quarantined")
 #: A pause ends this much later at most: a tenth of it, a sweep, and the way of the request.
-LATER, SWEEP_SECONDS, WAY_SECONDS = 0.1, 0.5, 0.8
+LATER, SWEEP_SECONDS, WAY_SECONDS = 0.1, 0.5, 1.5
 #: A fleet run whose wait a local process's sweeper ended is rung by the fleet's, this much later.
 UNANSWERED_SECONDS = 3.0
 #: A date has whole seconds, so it may name up to one more.

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import secrets
-import select
-import subprocess
-import sys
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -30,7 +26,7 @@ from tests.chaos.model_faults.replies import SAVE
 from tests.chaos.model_faults.wire import MODELS
 from tests.chaos.processes import EffectsServer
 from tests.chaos.toolbox import agent_tools
-from tests.fleet import ROOT
+from tests.server_process import ServerProcess
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -48,22 +44,6 @@ LOOK_EVERY = 0.05
 STUCK_AFTER = 20.0  # seconds beyond the longest that a mode may take
 #: Providers of the openai dialect that stand for the places where no provider is.
 STAND_INS: dict[str, str] = {"closed": "openrouter", "garbage": "gemini"}
-
-
-@contextmanager
-def provider(ledger: Path) -> Iterator[dict[str, str]]:
-    """The hostile provider as a process; its addresses."""
-    command = [sys.executable, "-m", "tests.chaos.model_faults.provider", "--ledger", str(ledger)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
-    assert process.stdout is not None
-    try:
-        ready, _, _ = select.select([process.stdout], [], [], 20)
-        assert ready, "the provider did not start"
-        places: dict[str, str] = json.loads(process.stdout.readline())
-        yield places
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)
 
 
 @dataclass(slots=True)
@@ -195,8 +175,12 @@ async def _watch(run_id: UUID) -> bool:
 def stage(directory: Path) -> Iterator[Stage]:
     """Both servers, and this process's environment as a worker's that uses them."""
     ledger, effects_ledger = directory / "provider.jsonl", directory / "effects.jsonl"
-    with provider(ledger) as places, EffectsServer(ledger=effects_ledger) as effects:
+    with (
+        ServerProcess("tests.chaos.model_faults.provider", "--ledger", str(ledger)) as provider,
+        EffectsServer(ledger=effects_ledger) as effects,
+    ):
         ledger.touch()
+        places = provider.places
         urls = [*places.values(), effects.url]
         environment = {
             "OPENAI_BASE_URL": f"{places['url']}/v1",

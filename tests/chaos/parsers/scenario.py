@@ -18,8 +18,9 @@ from tests.chaos.parsers import bodies, commands, forms, wires
 from tests.chaos.parsers.found import Findings
 from tests.chaos.parsers.stage import served, set_up
 from tests.chaos.rig import say
-from tests.fleet import ROOT, WireServer, Worker
+from tests.fleet import WireServer, Worker
 from tests.prepared import Prepared
+from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
