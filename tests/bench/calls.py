@@ -95,6 +95,16 @@ async def solo(task: str) -> str:
     return (await ask((UserMessage(task),), ())).text
 
 
+async def chat(task: str, messages: int) -> str:
+    """W3."""
+    said: list[Message] = []
+    for _ in range(messages):
+        said.append(UserMessage(task))
+        said.append(await ask(tuple(said), ()))
+    last = said[-1]
+    return last.text if isinstance(last, AssistantMessage) else ""
+
+
 async def worker(task: str) -> str:
     """W2."""
     first = await ask((UserMessage(task),), TOOLS)

@@ -54,6 +54,13 @@ def ask(task: str, *, agent: str) -> list[Any]:
     return _dump(UserMessage(task), aio.run(calls.ask((UserMessage(task),), offered)))
 
 
+@app.task(name="bench.say")
+def say(conversation: list[Any], task: str) -> list[Any]:
+    """One more message of a chat: the conversation with its answer."""
+    messages = (*_CONVERSATION.validate_python(conversation), UserMessage(task))
+    return _dump(*messages, aio.run(calls.ask(messages, ())))
+
+
 @app.task(name="bench.tools")
 def tools(conversation: list[Any]) -> list[Any]:
     """The tool calls of the last answer, side by side: the conversation with their results."""

@@ -1,9 +1,10 @@
-"""W1, W2 and W4, one run at a time: both paths and both floors interleaved, then what a run costs.
+"""W1 to W4, one at a time: both paths and both floors interleaved, then what a run costs.
 
 Overhead is wall time minus the model's own latency on the critical path. That latency is measured
 in the same interleaving, over a bare socket (``bare_model``) with the workload's first request,
-while nothing else runs: 1 call for W1, 2 for W2, 4 for W4, whose members work side by side. The
-same is taken from the floors, so ``ratio`` compares like with like. Targets are of the overhead.
+while nothing else runs: 1 call for W1, 2 for W2, 10 for W3's ten messages, 4 for W4, whose members
+work side by side. The same is taken from the floors, so ``ratio`` compares like with like. Targets
+are of the overhead.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from celery.exceptions import TimeoutError as CeleryTimeoutError
 from django.conf import settings
 
+from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
 from agents.live.follow import wait_for_result
@@ -53,7 +54,10 @@ class AsyncioFloor:
 
     async def _timed(self, workload: Workload) -> float:
         began = time.perf_counter()
-        text = await _FLOORS[workload.agent](workload.task)
+        if workload.messages > 1:
+            text = await calls.chat(workload.task, workload.messages)
+        else:
+            text = await _FLOORS[workload.agent](workload.task)
         seconds = time.perf_counter() - began
         _check(text)
         return seconds
@@ -73,7 +77,7 @@ class CeleryFloor:
         """See ``Path``."""
         began = time.perf_counter()
         try:
-            text = self._canvas(workload).apply_async().get(timeout=CELERY_SECONDS)
+            text = self._asked(workload)
         except CeleryTimeoutError:
             self.lost += 1
             if self.lost > CELERY_MAY_LOSE:
@@ -82,6 +86,16 @@ class CeleryFloor:
         seconds = time.perf_counter() - began
         _check(text if isinstance(text, str) else text[-1]["text"])
         return seconds
+
+    def _asked(self, workload: Workload) -> str | list[dict[str, str]]:
+        answer: str | list[dict[str, str]] = []
+        if workload.messages == 1:
+            answer = self._canvas(workload).apply_async().get(timeout=CELERY_SECONDS)
+        else:
+            for _ in range(workload.messages):
+                said = celery_app.say.s(answer, workload.task).apply_async()
+                answer = said.get(timeout=CELERY_SECONDS)
+        return answer
 
     @staticmethod
     def _canvas(workload: Workload) -> celery_app.Canvas:
@@ -104,13 +118,14 @@ class Durable:
 
     def take(self, workload: Workload) -> float:
         """See ``Path``."""
+        begin = _starts(self._workspace, workload, Home.FLEET)
         began = time.perf_counter()
-        run_id = start_run(self._workspace, workload.task, agent=workload.agent)
-        run = aio.run(wait_for_result(run_id, self._source))
-        seconds = time.perf_counter() - began
-        _check(run.output if run.status == RunStatus.SUCCEEDED else None)
-        self.ids.append(run_id)
-        return seconds
+        for _ in range(workload.messages):
+            run_id = begin()
+            run = aio.run(wait_for_result(run_id, self._source))
+            _check(run.output if run.status == RunStatus.SUCCEEDED else None)
+            self.ids.append(run_id)
+        return time.perf_counter() - began
 
     def close(self) -> None:
         """Disconnect."""
@@ -128,13 +143,13 @@ class InProcess:
 
     def take(self, workload: Workload) -> float:
         """See ``Path``."""
+        begin = _starts(self._workspace, workload, Home.LOCAL)
         began = time.perf_counter()
-        run_id = start_run(self._workspace, workload.task, agent=workload.agent, home=Home.LOCAL)
-        run = aio.run(self._executed(run_id))
-        seconds = time.perf_counter() - began
-        _check(run)
-        self.ids.append(run_id)
-        return seconds
+        for _ in range(workload.messages):
+            run_id = begin()
+            _check(aio.run(self._executed(run_id)))
+            self.ids.append(run_id)
+        return time.perf_counter() - began
 
     def close(self) -> None:
         """Stop the host."""
@@ -144,6 +159,15 @@ class InProcess:
         self._host.execute(run_id)
         run = await wait_for_result(run_id, self._window)
         return run.output if run.status == RunStatus.SUCCEEDED else None
+
+
+def _starts(workspace: Workspace, workload: Workload, home: Home) -> Callable[[], UUID]:
+    """What starts a run of the workload, or the next one of its conversation."""
+    task, agent = workload.task, workload.agent
+    if workload.messages == 1:
+        return lambda: start_run(workspace, task, agent=agent, home=home)
+    thread = start_conversation(workspace, agent=agent)
+    return lambda: post_message(thread, task, home=home).run_id
 
 
 async def _client() -> Redis:

@@ -28,6 +28,7 @@ class Workload:
         transactions: Database transactions hoped for a run, by path; none where it is open.
         reference: Milliseconds of the bare Celery floor on the machine the targets are from.
         model_calls: Model calls on the critical path; the members of W4 work side by side.
+        messages: Of a conversation, one run each and one after the other; 1: no conversation.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Workload:
     transactions: dict[PathName, int]
     reference: float
     model_calls: int
+    messages: int = 1
 
 
 _TWO_TURNS = '[[calls: current_time {}, calculate {"expression": "6*7"}]]'
@@ -65,6 +67,17 @@ WORKLOADS = {
             transactions={"durable": 6, "in_process": 5},
             reference=9.9,
             model_calls=2,
+        ),
+        Workload(
+            name="W3",
+            title="ten-turn chat on one thread",
+            agent=SOLO,
+            task="Say hello.",
+            target_ms={"durable": 90, "in_process": 60},
+            transactions={},
+            reference=154,
+            model_calls=10,
+            messages=10,
         ),
         Workload(
             name="W4",

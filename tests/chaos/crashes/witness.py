@@ -46,12 +46,13 @@ class Witness:
         wrap(Lease, "_write", self._write)
         wrap_plain(lease, "in_one_transaction", self._transact)
 
-    async def _beat(self, inner: Any, *args: Any) -> None:
+    async def _beat(self, inner: Any, *args: Any) -> bool:
         """A thawed worker hears of its death a little late: it has the time to do harm."""
         if time.monotonic() - self._beaten > FROZEN_SECONDS:
             await asyncio.sleep(LATE_SECONDS)
         self._beaten = time.monotonic()
-        await inner(*args)
+        known: bool = await inner(*args)
+        return known
 
     async def _claim(self, inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)
