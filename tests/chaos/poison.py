@@ -72,7 +72,7 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         deaths = on.supervisor.own_exits
         on.supervisor.own_exits = 0
         on.collect(load.ids)
-        log = (directory / "workers.log").read_text()
+    log = (directory / "workers.log").read_text()  # the alarm comes after the commit
     verdict = Verdict(kills=deaths)
     statuses = dict(Run.objects.filter(pk__in=poisoned).values_list("pk", "status"))
     not_quarantined = sum(status != RunStatus.QUARANTINED for status in statuses.values())
