@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.models import Agent
+from agents.models import Agent, ToolBinding
 from heartbit_site.first_start import DEFAULT_WORKSPACE
 from tests.chaos import broker_down, report
 
@@ -20,6 +20,7 @@ def tidy(database: None) -> Iterator[None]:
     """The command line's agent is one of the default workspace: no other test sees it."""
     yield
     left = Agent.objects.filter(workspace__slug=DEFAULT_WORKSPACE, name__startswith="courier-")
+    ToolBinding.objects.filter(agent__in=left).delete()
     left.update(current_version=None, enabled=False)
 
 
