@@ -76,12 +76,18 @@ def _interleaved(workload: Workload, ways: dict[str, Path], plan: Plan) -> dict[
     """Milliseconds of each way, in turns of a few runs: load strikes all."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for way in ways.values():
-        for _ in range(plan.warm_up):
-            way.take(workload)
+        _warm(way, workload, plan)
     for _ in range(-(-plan.runs // TURN)):
         for name, way in ways.items():
             taken[name] += [way.take(workload) * 1000 for _ in range(TURN)]
     return taken
+
+
+def _warm(way: Path, workload: Workload, plan: Plan) -> None:
+    began, times = time.monotonic(), 0
+    while times < plan.warm_up or time.monotonic() - began < plan.warm_seconds:
+        way.take(workload)
+        times += 1
 
 
 def timings(workload: Workload, path: PathName, taken: dict[str, list[float]]) -> dict[str, Any]:

@@ -10,8 +10,11 @@ class Plan:
     """Sizes; those of the full plan are the targets'.
 
     Attributes:
+        rounds: How often what misses a target is measured at most (``tests.bench.best``).
         runs: Measured runs of each path and floor (W1, W2, W4).
-        warm_up: Runs before them that do not count.
+        warm_up: Runs before them that do not count, at least,
+        warm_seconds: and for at least so long: each of a pool's connections plans a statement
+            anew a dozen times before it keeps a plan.
         cost_runs: Runs of the block that costs are averaged over; 0: not measured.
         profile_seconds: How long a missed target is profiled; 0: never.
         storm_runs: Runs of W7 and W8, submitted at once.
@@ -19,7 +22,7 @@ class Plan:
         in_flight: Runs that one worker holds (INFLIGHT).
         in_flight_seconds: The model's latency then.
         waiting: Rows of waiting runs (WAITING).
-        idle_seconds: How long a processor's idling is watched.
+        idle_seconds: How long a processor's idling is watched, three times.
         rate_seconds: The window in which finished runs are counted (RATE).
         turns: Of one long run (LONG).
         long_runs: How many such runs.
@@ -27,8 +30,10 @@ class Plan:
         insert_seconds: After this time no more of them are inserted.
     """
 
+    rounds: int = 5
     runs: int = 60
     warm_up: int = 15
+    warm_seconds: float = 3
     cost_runs: int = 60
     profile_seconds: float = 10
     storm_runs: int = 200
@@ -36,7 +41,7 @@ class Plan:
     in_flight: int = 1000
     in_flight_seconds: float = 20
     waiting: int = 100_000
-    idle_seconds: float = 20
+    idle_seconds: float = 10
     rate_seconds: float = 15
     turns: int = 1000
     long_runs: int = 2
@@ -46,15 +51,17 @@ class Plan:
 
 #: Whether everything works; its figures say little.
 QUICK = Plan(
+    rounds=1,
     runs=10,
     warm_up=3,
+    warm_seconds=0,
     cost_runs=0,
     profile_seconds=0,
     storm_runs=40,
     in_flight=100,
     in_flight_seconds=3,
     waiting=5_000,
-    idle_seconds=3,
+    idle_seconds=2,
     rate_seconds=3,
     turns=60,
     long_runs=1,

@@ -30,7 +30,7 @@ class Size:
 
 
 ENDED = 0.1  # most examples end their steps in the middle of a run
-SIZES = {"small": Size(examples=25, steps=30), "full": Size(examples=5_000, steps=60)}
+SIZES = {"small": Size(examples=25, steps=30), "full": Size(examples=500, steps=60)}
 
 
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
