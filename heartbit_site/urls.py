@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import path
-from django.views.generic import RedirectView
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path
 
 from heartbit_site.api import mount
+from heartbit_site.web import login
 
 admin.autodiscover()
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", login.home, name="home"),
+    path("login/", login.Login.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
+    path("w/<slug:workspace>/", include("heartbit_site.web.urls")),
     path("admin/", admin.site.urls),
     *mount.urlpatterns,
 ]

@@ -26,7 +26,7 @@ from agents.querysets import events_after, tree
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from uuid import UUID
 
 __all__ = [
@@ -71,13 +71,20 @@ class _Reader:
         return updates
 
 
-async def follow(root_id: UUID, source: Source) -> AsyncIterator[Update]:
+async def follow(
+    root_id: UUID, source: Source, *, after: Mapping[UUID, int] | None = None
+) -> AsyncIterator[Update]:
     """Yield everything about a tree, from its beginning until all of its runs have ended.
 
     Per run, events come in the order of their journal and each exactly once. Deltas are best
     effort: a window that is away costs them, and nothing else.
+
+    Args:
+        root_id: The run at the top.
+        source: Says when to look, and carries the deltas.
+        after: The last event that the reader has, by run: it goes on from there.
     """
-    reader = _Reader(root_id)
+    reader = _Reader(root_id, seqs=dict(after or {}))
     while True:
         for update in await orm.in_thread(reader.news):
             yield update

@@ -3,7 +3,6 @@
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
-from agents.runs.install import install
 from django.conf import settings
 from django.db import migrations, models
 
@@ -194,6 +193,4 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(condition=models.Q(('status', 'quarantined')), fields=['created_at'], name='run_quarantined'),
         ),
-        # In the same transaction: the former functions do not know the new columns.
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

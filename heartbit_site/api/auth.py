@@ -1,26 +1,36 @@
-"""Who asks: an API key, and whether it may. There is no session here, so no CSRF either."""
+"""Who asks: a program with an API key, or a person's session; and whether they may.
+
+A page's scripts come with the session's cookie. They name the workspace in ``Heartbit-Workspace``
+(or ``?workspace=``, where no header can be set) and, for whatever changes something, send the CSRF
+token. A key names its workspace itself, and is asked for no token: no browser sends it unasked.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from django.contrib.auth import get_user
 from ninja.security.base import AuthBase
+from ninja.utils import check_csrf
 
 from heartbit_site.api.errors import ForbiddenError, UnauthorizedError
 from heartbit_site.base import orm
+from heartbit_site.base.access import Access, access_of_key, access_of_user, operates
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
 from heartbit_site.base.models.api_key import OPERATORS_SCOPE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-    from heartbit_site.base.models import ApiKey, Workspace
+    from heartbit_site.base.models import Workspace
 
 SCHEME = "bearer"
+WORKSPACE_HEADER = "Heartbit-Workspace"
+_READS = {"GET", "HEAD", "OPTIONS"}
 
 
-class ApiKeyAuth(AuthBase):
-    """An API key in ``Authorization: Bearer``, with one scope."""
+class ScopeAuth(AuthBase):
+    """An API key in ``Authorization: Bearer``, or a session, with one scope."""
 
     openapi_type = "http"
     openapi_scheme = SCHEME
@@ -29,63 +39,79 @@ class ApiKeyAuth(AuthBase):
         super().__init__()
         self.scope = scope
 
-    async def __call__(self, request: HttpRequest) -> ApiKey:
-        """The key.
+    async def __call__(self, request: HttpRequest) -> Access:
+        """Who asks, with their workspace and scopes.
 
         Raises:
-            UnauthorizedError: There is none, or it opens nothing (any more).
-            ForbiddenError: It does not have the scope.
+            UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
+            ForbiddenError: They do not have the scope, or a session sent no CSRF token.
+            NoWorkspaceError: A session asks for a workspace that the person is no member of.
         """
-        scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != SCHEME or not text.strip():
-            raise UnauthorizedError("Send an API key: Authorization: Bearer hb_...")
-        key = await orm.in_thread(lambda: authenticate_api_key(text))
-        if key is None:
-            raise UnauthorizedError("The API key is unknown, expired or revoked.")
-        if not key.allows(self.scope):
-            raise ForbiddenError(f"The API key does not have the scope {self.scope}.")
-        return key
+        access = await orm.in_thread(lambda: _access(request))
+        if not access.allows(self.scope):
+            what = "The API key does" if access.via == "api" else "Your role here does"
+            raise ForbiddenError(f"{what} not have the scope {self.scope}.")
+        return access
 
 
-class OperatorAuth(ApiKeyAuth):
+class OperatorAuth(ScopeAuth):
     """The same, for what concerns the installation and not one workspace."""
 
-    async def __call__(self, request: HttpRequest) -> ApiKey:
-        """The key.
+    async def __call__(self, request: HttpRequest) -> Access:
+        """Who asks.
 
         Raises:
-            UnauthorizedError: There is none, or it opens nothing (any more).
-            ForbiddenError: It does not have the scope, or belongs to somebody who is no superuser.
+            UnauthorizedError: As for ``ScopeAuth``.
+            ForbiddenError: They do not have the scope, or the key is of somebody who is no
+                superuser.
         """
-        key = await super().__call__(request)
-        if key.user is not None and not key.user.is_superuser:
+        access = await super().__call__(request)
+        if not await orm.in_thread(lambda: operates(access)):
             raise ForbiddenError(
                 "The fleet is the installation's: use a key that a superuser or the command line "
                 "made."
             )
-        return key
+        return access
 
 
-READ_RUNS = ApiKeyAuth("runs:read")
-WRITE_RUNS = ApiKeyAuth("runs:write")
-DECIDE = ApiKeyAuth("approvals:decide")
-READ_AGENTS = ApiKeyAuth("agents:read")
-WRITE_AGENTS = ApiKeyAuth("agents:write")
+def _access(request: HttpRequest) -> Access:
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == SCHEME and text.strip():
+        key = authenticate_api_key(text)
+        if key is None:
+            raise UnauthorizedError("The API key is unknown, expired or revoked.")
+        return access_of_key(key)
+    user = get_user(request)
+    if "Authorization" in request.headers or not user.is_authenticated:
+        raise UnauthorizedError("Send an API key: Authorization: Bearer hb_...")
+    if request.method not in _READS and check_csrf(request) is not None:
+        raise ForbiddenError("The CSRF token is missing or old: load the page again.")
+    slug = request.headers.get(WORKSPACE_HEADER) or request.GET.get("workspace")
+    if not slug:
+        raise ForbiddenError(f"Name the workspace in the header {WORKSPACE_HEADER}.")
+    return access_of_user(user, slug)
+
+
+READ_RUNS = ScopeAuth("runs:read")
+WRITE_RUNS = ScopeAuth("runs:write")
+DECIDE = ScopeAuth("approvals:decide")
+READ_AGENTS = ScopeAuth("agents:read")
+WRITE_AGENTS = ScopeAuth("agents:write")
+MANAGE = ScopeAuth("workspace:manage")
+READ_AUDIT = ScopeAuth("audit:read")
 OPERATE = OperatorAuth(OPERATORS_SCOPE)
 
 
-def key_of(request: HttpRequest) -> ApiKey:
-    """The key that a request was let in with."""
-    return cast("ApiKey", cast("Any", request).auth)
+def access_of(request: HttpRequest) -> Access:
+    """Whoever a request was let in as."""
+    return cast("Access", cast("Any", request).auth)
 
 
 def workspace_of(request: HttpRequest) -> Workspace:
-    """What that key opens: everything a route reads or writes is scoped to it."""
-    return key_of(request).workspace
+    """Their workspace: everything a route reads or writes is scoped to it."""
+    return access_of(request).workspace
 
 
 def author_of(request: HttpRequest) -> str:
     """Who asks, as the journal and decisions name it."""
-    key = key_of(request)
-    person = f" of {key.user.get_username()}" if key.user is not None else ""
-    return f"API key {key.name}{person}"[:200]
+    return access_of(request).name

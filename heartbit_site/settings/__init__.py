@@ -9,9 +9,27 @@ import django_stubs_ext
 
 from heartbit_site import environment
 from heartbit_site.keys import encryption_keys, secret_key
+from heartbit_site.settings.browser import (
+    AXES_COOLOFF_TIME,
+    AXES_FAILURE_LIMIT,
+    AXES_LOCKOUT_CALLABLE,
+    AXES_LOCKOUT_PARAMETERS,
+    AXES_RESET_ON_SUCCESS,
+    AXES_VERBOSE,
+    CONTENT_SECURITY_POLICY,
+)
 from heartbit_site.settings.theme import UNFOLD
 
-__all__ = ["UNFOLD"]  # the others are defined here
+__all__ = [  # the others are defined here
+    "AXES_COOLOFF_TIME",
+    "AXES_FAILURE_LIMIT",
+    "AXES_LOCKOUT_CALLABLE",
+    "AXES_LOCKOUT_PARAMETERS",
+    "AXES_RESET_ON_SUCCESS",
+    "AXES_VERBOSE",
+    "CONTENT_SECURITY_POLICY",
+    "UNFOLD",
+]
 
 django_stubs_ext.monkeypatch()
 
@@ -37,6 +55,9 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_celery_beat",
+    "channels",
+    "csp",
+    "axes",
     "ninja",  # serves the API's documentation page from here, not from a CDN
     "heartbit_site.base",
     "memory",
@@ -57,7 +78,16 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "heartbit_site.policy.AdminPolicy",
+    "axes.middleware.AxesMiddleware",  # last: it answers whoever is locked out
 ]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first: it refuses whoever failed too often
+    "django.contrib.auth.backends.ModelBackend",
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
 ROOT_URLCONF = "heartbit_site.urls"
 ASGI_APPLICATION = "heartbit_site.asgi.application"
 TEMPLATES = [
@@ -94,6 +124,12 @@ STATICFILES_DIRS = [BASE_DIR / "heartbit_site" / "static"]
 SERVESTATIC_USE_FINDERS = True
 
 SESSION_COOKIE_HTTPONLY = True
+#: Behind HTTPS, as every installation that others reach should be.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = os.environ.get("HEARTBIT_HTTPS", "") == "1"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SESSION_COOKIE_SECURE else None
+CSRF_TRUSTED_ORIGINS = [
+    origin for origin in os.environ.get("HEARTBIT_TRUSTED_ORIGINS", "").split(",") if origin
+]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 

@@ -13,7 +13,7 @@ from agents.choices import Verdict
 from agents.models import ToolCall, Wait
 from agents.querysets import calls_waiting, find_run
 from heartbit_site.api import forms
-from heartbit_site.api.auth import DECIDE, author_of, key_of, workspace_of
+from heartbit_site.api.auth import DECIDE, access_of, author_of, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
@@ -59,7 +59,7 @@ def _waiting(workspace: Workspace) -> list[dict[str, Any]]:
 async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: DecisionIn) -> Any:
     """Approve, edit or deny a call. One decision wins; 409 says who was quicker."""
     workspace = workspace_of(request)
-    by = Decider(author_of(request), "api", key_of(request).user_id)
+    by = Decider(author_of(request), "api", access_of(request).user_id)
 
     def take() -> dict[str, Any]:
         call = find_call(workspace, run_id, call_id)

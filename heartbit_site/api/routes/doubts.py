@@ -12,7 +12,7 @@ from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
 from agents.doubts import doubts
 from heartbit_site.api import forms
-from heartbit_site.api.auth import DECIDE, author_of, key_of, workspace_of
+from heartbit_site.api.auth import DECIDE, access_of, author_of, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import OutcomeIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
@@ -46,7 +46,7 @@ def _in_doubt(workspace: Workspace) -> list[dict[str, Any]]:
 async def settle(request: HttpRequest, run_id: Word, call_id: Word, body: OutcomeIn) -> Any:
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
     workspace = workspace_of(request)
-    by = Decider(author_of(request), "api", key_of(request).user_id)
+    by = Decider(author_of(request), "api", access_of(request).user_id)
 
     def take() -> dict[str, Any]:
         call = find_call(workspace, run_id, call_id)

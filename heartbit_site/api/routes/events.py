@@ -8,12 +8,12 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Header, Query, Router
 
 from agents.querysets import find_run
-from heartbit_site.api.auth import READ_RUNS, key_of, workspace_of
+from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import STREAM, answers
 from heartbit_site.api.stream import Selection, events_of, recorded
 from heartbit_site.base import orm
-from heartbit_site.base.models import ApiKey
+from heartbit_site.base.access import renew
 
 router = Router(tags=["runs"])
 
@@ -43,12 +43,13 @@ async def stream(
     follow: Annotated[bool, Query(description="Whether to wait for what comes.")] = True,
 ) -> Any:
     """Everything that happened after a sequence number, then what comes; ends with the run."""
-    key, workspace = key_of(request), workspace_of(request)
-    run = await orm.in_thread(lambda: find_run(workspace, run_id))
+    access = access_of(request)
+    run = await orm.in_thread(lambda: find_run(access.workspace, run_id))
     selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)
 
     async def allowed() -> bool:
-        return await orm.in_thread(lambda: _still_opens(key))
+        now = await orm.in_thread(lambda: renew(access))
+        return now is not None and now.allows(READ_RUNS.scope)
 
     if follow:
         response = StreamingHttpResponse(events_of(run, selection, allowed))
@@ -65,9 +66,3 @@ async def stream(
 async def _each(messages: list[bytes]) -> Any:
     for message in messages:
         yield message
-
-
-def _still_opens(key: ApiKey) -> bool:
-    row = ApiKey.objects.select_related("user").filter(pk=key.pk, revoked_at__isnull=True).first()
-    left = row is not None and row.user is not None and not row.user.is_active
-    return row is not None and not row.expired and not left

@@ -10,7 +10,7 @@ from ninja import Path, Query, Router
 from agents.actions.rollback_agent import rollback_agent
 from agents.versions import find_editable, find_version
 from heartbit_site.api import past_forms
-from heartbit_site.api.auth import READ_AGENTS, WRITE_AGENTS, author_of, key_of, workspace_of
+from heartbit_site.api.auth import READ_AGENTS, WRITE_AGENTS, access_of, author_of, workspace_of
 from heartbit_site.api.fields import Name  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.past_inputs import RollbackIn  # noqa: TC001
@@ -84,7 +84,7 @@ async def version(request: HttpRequest, name: Name, number: Number) -> Any:
 async def rollback(request: HttpRequest, name: Name, number: Number, body: RollbackIn) -> Any:
     """Make an earlier version what the agent is; runs stay with the version they began with."""
     workspace = workspace_of(request)
-    author, user = author_of(request), key_of(request).user_id
+    author, user = author_of(request), access_of(request).user_id
 
     def restore() -> dict[str, Any]:
         agent = find_editable(workspace, name)

@@ -81,7 +81,7 @@ def authenticate_api_key(text: str) -> ApiKey | None:
     _, prefix, secret = parts
     row = ApiKey.objects.select_related("workspace", "user").filter(prefix=prefix).first()
     known = row.hash if row else ""
-    if not hmac.compare_digest(_digest(secret), known) or row is None or not _usable(row):
+    if not hmac.compare_digest(_digest(secret), known) or row is None or not row.usable:
         return None
     _note_use(row)
     return row
@@ -89,11 +89,6 @@ def authenticate_api_key(text: str) -> ApiKey | None:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _usable(row: ApiKey) -> bool:
-    left = row.user is not None and not row.user.is_active
-    return row.revoked_at is None and not row.expired and not left
 
 
 def _note_use(row: ApiKey) -> None:

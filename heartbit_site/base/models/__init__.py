@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from heartbit_site.base.models.api_key import ApiKey
+from heartbit_site.base.models.audit import AuditEntry
+from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.models.provider_account import ProviderAccount
 from heartbit_site.base.models.usage import UsageEntry
 from heartbit_site.base.models.workspace import Workspace
 
-__all__ = ["ApiKey", "ProviderAccount", "UsageEntry", "Workspace"]
+__all__ = [
+    "ApiKey",
+    "AuditEntry",
+    "Membership",
+    "ProviderAccount",
+    "Role",
+    "UsageEntry",
+    "Workspace",
+]

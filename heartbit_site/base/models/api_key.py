@@ -14,6 +14,8 @@ SCOPES = {
     "approvals:decide": "Approve and refuse tool calls",
     "agents:read": "See agents",
     "agents:write": "Start, stop, restart and roll back agents",
+    "workspace:manage": "Manage members, keys, webhooks and settings of the workspace",
+    "audit:read": "Read who changed and decided what",
     "fleet:manage": "See and steer the workers of the whole installation",
 }
 #: Beyond the key's workspace: given only when it is named, and void in the hands of anybody but
@@ -69,6 +71,12 @@ class ApiKey(models.Model):
     def expired(self) -> bool:
         """Whether its time is over."""
         return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
+    def usable(self) -> bool:
+        """Whether it opens anything (any more); it ends with its maker's account."""
+        left = self.user is not None and not self.user.is_active
+        return self.revoked_at is None and not self.expired and not left
 
     def allows(self, scope: str) -> bool:
         """Whether the key may do what ``scope`` names."""

@@ -1,0 +1,23 @@
+"""Where the sockets are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import path
+
+from agents.consumers import RunConsumer, WorkspaceConsumer
+
+if TYPE_CHECKING:
+    from agents.live.member import MemberConsumer
+
+
+def _socket(route: str, consumer: type[MemberConsumer]) -> Any:
+    application: Any = consumer.as_asgi()  # Django's own types know views alone
+    return path(route, application)
+
+
+websocket_urlpatterns: list[Any] = [
+    _socket("ws/<slug:workspace>/", WorkspaceConsumer),
+    _socket("ws/<slug:workspace>/runs/<uuid:run>/", RunConsumer),
+]

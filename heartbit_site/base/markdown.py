@@ -1,0 +1,49 @@
+"""What models write, as HTML that can do nothing: Markdown, rendered and then sanitised.
+
+Sanitised last, whatever the renderer let through (S6). Pictures are not shown: fetching one would
+tell its server who reads, and a model can be made to write such an address. Links open only when
+somebody follows them, and tell nobody where they came from.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import nh3
+from markdown_it import MarkdownIt
+
+_TAGS = {
+    *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code"),
+    *("em", "strong", "s", "ul", "ol", "li", "a"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+}
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_SCHEMES = {"http", "https", "mailto"}
+_LONGEST = 200_000
+
+
+def to_html(text: str) -> str:
+    """Markdown as sanitised HTML.
+
+    Args:
+        text: Untrusted; of more than 200,000 characters only those are rendered.
+    """
+    rendered = _renderer().render(text[:_LONGEST])
+    return nh3.clean(
+        rendered,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+@functools.cache
+def _renderer() -> MarkdownIt:
+    # No raw HTML, no pictures; what looks like an address stays text unless it is marked as a link.
+    return (
+        MarkdownIt("commonmark", {"html": False})
+        .enable(["table", "strikethrough"])
+        .disable(["image", "html_inline", "html_block"])
+    )

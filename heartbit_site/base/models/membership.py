@@ -1,0 +1,42 @@
+"""Who belongs to a workspace, and what they may do there."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from heartbit_site.base.models.workspace import Workspace
+
+
+class Role(models.TextChoices):
+    """What a member may do; each may do all that the one before may (``base.access``)."""
+
+    VIEWER = "viewer", "Viewer: sees everything"
+    OPERATOR = "operator", "Operator: also starts and stops runs, and approves tool calls"
+    EDITOR = "editor", "Editor: also changes agents and budgets"
+    ADMIN = "admin", "Admin: also manages members, keys, accounts and webhooks"
+
+
+class Membership(models.Model):
+    """A person in a workspace. Superusers belong to all of them without a row."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    role = models.CharField(
+        max_length=8, choices=Role.choices, default=Role.VIEWER, help_text="What they may do here."
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["workspace", "user"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "user"], name="one_membership_each"),
+            models.CheckConstraint(name="membership_role_known", condition=Q(role__in=Role.values)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.workspace}"

@@ -1,0 +1,31 @@
+"""What browsers may do with our pages, and how often somebody may fail to log in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+#: Of our own pages. The admin's theme needs more (``heartbit_site.policy``).
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "font-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+
+#: After so many failures with one name from one address there is a pause.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_CALLABLE = "heartbit_site.web.login.locked_out"
+AXES_VERBOSE = False

@@ -1,0 +1,58 @@
+// Elements without markup: text is always text, so nothing that a model wrote can become HTML.
+
+/**
+ * Make an element.
+ * @param {string} tag e.g. "button", or "button.primary" with classes.
+ * @param {object} [properties] Attributes; `on*` are listeners, `data` a data set, null is left out.
+ * @param {...(Node|string|number|null|Array)} children Nodes and texts.
+ */
+export function el(tag, properties = {}, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const made = document.createElement(name || "div");
+  if (classes.length) made.className = classes.join(" ");
+  for (const [key, value] of Object.entries(properties)) set(made, key, value);
+  made.append(...nodes(children));
+  return made;
+}
+
+function set(element, key, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (key.startsWith("on")) element.addEventListener(key.slice(2).toLowerCase(), value);
+  else if (key === "data") Object.assign(element.dataset, value);
+  else if (key === "value") element.value = value;
+  else element.setAttribute(key, value === true ? "" : value);
+}
+
+function nodes(children) {
+  return children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false)
+    .map((one) => (one instanceof Node ? one : document.createTextNode(String(one))));
+}
+
+/** Replace what is in an element. */
+export function fill(element, ...children) {
+  element.replaceChildren(...nodes(children));
+  return element;
+}
+
+/** A symbol of the icon font; decoration, so it has no name. */
+export function icon(name) {
+  return el("span.icon", { "aria-hidden": "true" }, name);
+}
+
+const TONES = {
+  running: "info", waiting: "primary", succeeded: "success", failed: "danger",
+  cancelled: "warning", quarantined: "danger", ok: "success", error: "danger",
+  timeout: "danger", invalid: "warning", refused: "warning", uncertain: "warning",
+};
+
+/** A small coloured label of a status. */
+export function pill(status) {
+  return el(`span.pill.${TONES[status] ?? "neutral"}`, {}, status.replaceAll("_", " "));
+}
+
+/** A short note at the edge of the page, read out as well. */
+export function note(text, tone = "info") {
+  const box = el(`p.note.${tone}`, {}, text);
+  document.getElementById("notes").append(box);
+  setTimeout(() => box.remove(), tone === "danger" ? 10000 : 5000);
+}

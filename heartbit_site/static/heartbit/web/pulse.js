@@ -1,0 +1,20 @@
+// What moves in the workspace, for whoever of the page wants to know.
+
+import { WORKSPACE } from "./api.js";
+import { keep } from "./socket.js";
+
+const listeners = new Set();
+let last = null;
+
+/** Call back with each pulse ({waiting, newest_waiting, live, newest_run}), the last one at once. */
+export function onPulse(listener) {
+  listeners.add(listener);
+  if (last) listener(last);
+}
+
+keep(`/ws/${WORKSPACE}/`, {
+  told(data) {
+    last = data;
+    for (const listener of listeners) listener(data);
+  },
+});

@@ -1,0 +1,39 @@
+"""Logging in and out, under our own policy; too many failures make a pause (django-axes)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LoginView
+from django.shortcuts import redirect, render
+
+from heartbit_site.base.access import workspaces_of
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+PAUSE = "Too many failed attempts: wait a quarter of an hour, or ask an administrator."
+
+
+class Login(LoginView):
+    """The form."""
+
+    template_name = "web/login.html"
+    redirect_authenticated_user = True
+
+
+def locked_out(
+    request: HttpRequest, response: HttpResponse | None = None, *args: Any, **kwargs: Any
+) -> HttpResponse:
+    """What somebody reads who failed too often (see ``AXES_LOCKOUT_CALLABLE``)."""
+    return render(request, "web/locked.html", {"problem": PAUSE}, status=429)
+
+
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """To the first workspace; whoever belongs to none is told so."""
+    first = workspaces_of(request.user).first()
+    if first is not None:
+        return redirect("web:runs", workspace=first.slug)
+    return render(request, "web/nowhere.html", status=403)
