@@ -54,7 +54,7 @@ class Size:
 
 
 SIZES = {
-    "small": Size(2, kills=1, down=(0.5, 1.0), frozen=2.0, full=1.0),
+    "small": Size(2, kills=1, down=(0.4, 0.8), frozen=1.5, full=0.8),
     "full": Size(3, kills=20, down=(0.0, 10.0), frozen=30.0, full=10.0),
 }
 

@@ -53,7 +53,7 @@ class Size:
 
 
 SIZES = {
-    "small": Size(24, at_once=4, flushes=3, every=1.5, burst=5, script=SHORT_SCRIPT),
+    "small": Size(14, at_once=4, flushes=2, every=1.5, burst=5, script=SHORT_SCRIPT),
     "full": Size(500, at_once=12, flushes=30, every=10.0, burst=8, script=SCRIPT),
 }
 

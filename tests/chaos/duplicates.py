@@ -54,7 +54,7 @@ class Size:
 
 
 SIZES = {
-    "small": Size(2, runs=30, at_once=15, leases=0.6),
+    "small": Size(2, runs=16, at_once=16, leases=0.6),
     "full": Size(3, runs=1000, at_once=30, leases=2.0),
 }
 

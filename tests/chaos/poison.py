@@ -50,7 +50,7 @@ class Size:
 
 
 SIZES = {
-    "small": Size(10, at_once=6, poisoned=1, script=SHORT_SCRIPT, slower=30.0),
+    "small": Size(6, at_once=6, poisoned=1, script=SHORT_SCRIPT, slower=30.0),
     "full": Size(120, at_once=12, poisoned=3, script=SCRIPT, slower=2.0),
 }
 

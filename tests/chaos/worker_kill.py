@@ -43,7 +43,7 @@ class Size:
     give_up: float
 
 
-SIZES = {"small": Size(12, at_once=6, give_up=60), "full": Size(60, at_once=15, give_up=240)}
+SIZES = {"small": Size(8, at_once=6, give_up=60), "full": Size(60, at_once=15, give_up=240)}
 
 
 def play(size: str, *, seed: int, directory: Path, runs: int | None = None) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Size:
     at_once: int
 
 
-SIZES = {"small": Size(30, at_once=15), "full": Size(1000, at_once=16)}
+SIZES = {"small": Size(16, at_once=16), "full": Size(1000, at_once=16)}
 
 
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
