@@ -34,7 +34,7 @@ class Plan:
     runs: int = 60
     warm_up: int = 15
     warm_seconds: float = 3
-    cost_runs: int = 60
+    cost_runs: int = 150
     profile_seconds: float = 10
     storm_runs: int = 200
     storm_latency_ms: float = 500
