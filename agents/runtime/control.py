@@ -62,11 +62,13 @@ class Control:
         self._conninfo = conninfo
         self._row = (self.worker_name, home.value, json.dumps(queues), slots, lease_seconds)
         self._lease_seconds = lease_seconds
+        self._late_seconds = lease_seconds * 2 / 3  # one beat was missed
         self._on_notice = on_notice
         self._on_lease_lost = on_lease_lost
         self._on_beat = on_beat
         self._session: psycopg.AsyncConnection | None = None
         self._proven_at = time.monotonic()
+        self._late_at = float("-inf")  # when a beat last came a lease's two thirds after another
         self._former: list[int] = []
         self._unlocked_at = time.monotonic()
         self._locked = asyncio.Event()
@@ -81,6 +83,12 @@ class Control:
                 return
             self._beaten.clear()
             await self._beaten.wait()
+
+    def beats_steadily(self) -> bool:
+        """Whether it has beaten on time for a lease; from any thread."""
+        now = time.monotonic()
+        late = now - self._proven_at > self._late_seconds
+        return not late and now - self._late_at > self._lease_seconds
 
     async def start(self) -> None:
         """Register the process and take its lock, before it may claim anything."""
@@ -219,6 +227,8 @@ class Control:
         row = await cursor.fetchone()
         if row is None:
             return False
+        if began - self._proven_at > self._late_seconds:
+            self._late_at = began
         self._proven_at = began
         self._beaten.set()
         if row[0] and self.on_wanted is not None:
@@ -233,7 +243,7 @@ class Control:
         self._unlocked_at = time.monotonic()
         self._former.append(self.worker_id)
         self.worker_id = 0
-        self._proven_at = time.monotonic()
+        self._proven_at = self._late_at = time.monotonic()
         # The listener is stopped before its session is closed: a socket closed under its wait gives
         # its number to another connection, and both wait for ever or break.
         await aio.cancel_and_wait(self._listening)

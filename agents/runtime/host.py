@@ -109,6 +109,7 @@ class Host(ABC):
                 max_attempts=settings.HEARTBIT_MAX_ATTEMPTS,
                 queues=queues,
                 own_worker_id=lambda: self.process.control.worker_id,
+                beats_steadily=self.process.control.beats_steadily,
                 free_slots=self._free_slots,
                 ring=self._ring,
             )

@@ -50,6 +50,8 @@ class Duty:
     Attributes:
         conninfo: Its own connection's address.
         own_worker_id: The heartbeat row of its process, never suspected.
+        beats_steadily: Whether its process has beaten on time for a lease. A judge that was late
+            itself may have been held up by what held up the others: a disk, a pooler, a network.
         free_slots: How many runs its process could start now.
         ring: Tells the fleet that a run (id, queue) may start.
     """
@@ -59,6 +61,7 @@ class Duty:
     max_attempts: int
     queues: tuple[str, ...]
     own_worker_id: Callable[[], int]
+    beats_steadily: Callable[[], bool]
     free_slots: Callable[[], int]
     ring: Callable[[UUID, str], None]
 
@@ -134,11 +137,13 @@ class Sweeper(threading.Thread):
     def _dead(self, connection: psycopg.Connection[dict[str, object]]) -> list[int]:
         dead = [int(str(row["id"])) for row in connection.execute(_DEPARTED).fetchall()]
         rows = connection.execute(_SUSPECTS, (self._duty.own_worker_id(),)).fetchall()
+        steady = self._duty.beats_steadily()
         for row in rows:
             worker_id = int(str(row["id"]))
             free = row["settled"] and self._lock_is_free(connection, worker_id)
             self._free[worker_id] = self._free[worker_id] + 1 if free else 0
-            if (row["stale"] and row["settled"]) or self._free[worker_id] >= FREE_SWEEPS:
+            silent = row["stale"] and row["settled"] and steady
+            if silent or self._free[worker_id] >= FREE_SWEEPS:
                 dead.append(worker_id)
         known = {int(str(row["id"])) for row in rows}
         for worker_id in [key for key in self._free if key not in known or key in dead]:

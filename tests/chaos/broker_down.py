@@ -83,8 +83,12 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     how = SIZES[size]
     with ValkeyServer(directory / "valkey") as valkey:
         where = {"REDIS_URL": valkey.url}
+        # As installed: no worker dies here, and no pause of the machine's disk may look like that.
+        lease = {"HEARTBIT_LEASE_SECONDS": "10"}
         with (
-            rig(directory, workers=how.workers, model_ms=50, effect_ms=50, settings=where) as on,
+            rig(
+                directory, workers=how.workers, model_ms=50, effect_ms=50, settings=where | lease
+            ) as on,
             _web(where) as web,
             ApiClient(web, on.workspace) as api,
         ):

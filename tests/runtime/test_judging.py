@@ -1,0 +1,113 @@
+"""Who declares a process dead: only one that has beaten on time itself.
+
+What holds up everybody's heartbeats, as a disk that stands still, must not let the first who gets
+through take the runs of all the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from psycopg.rows import dict_row
+
+from agents.choices import Home
+from agents.models import WorkerHeartbeat
+from agents.runtime.control import LOCK_CLASS, Control
+from agents.runtime.sweeper import Duty, Sweeper
+from heartbit_site.base import orm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+LEASE = 1.2
+
+
+@pytest.fixture
+def silent(workspace: Workspace) -> Iterator[int]:
+    """A process that holds its lock, so it lives, and has not beaten for a minute."""
+    made = WorkerHeartbeat.objects.create(
+        name="silent", home=Home.FLEET, queues=[], slots=1, lease_seconds=LEASE
+    )
+    with psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True) as session:
+        session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, made.pk))
+        session.execute(
+            "UPDATE agents_workerheartbeat SET beat_at = beat_at - interval '1 minute'"
+            " WHERE id = %s",
+            (made.pk,),
+        )
+        yield made.pk
+
+
+def sweeper(*, steady: bool) -> Sweeper:
+    def ring(run_id: UUID, queue: str) -> None:
+        raise AssertionError(f"{run_id} was rung in {queue}")
+
+    return Sweeper(
+        Duty(
+            conninfo=settings.DATABASE_DIRECT_URL,
+            every_seconds=1,
+            max_attempts=3,
+            queues=("nobody-serves-it",),
+            own_worker_id=lambda: 0,
+            beats_steadily=lambda: steady,
+            free_slots=lambda: 0,
+            ring=ring,
+        )
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("steady", [False, True])
+def test_given_a_judge_that_was_late_itself_then_it_declares_nobody_dead(
+    silent: int, *, steady: bool
+) -> None:
+    judge = sweeper(steady=steady)
+    conninfo: Any = settings.DATABASE_DIRECT_URL
+    with psycopg.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
+        for _ in range(3):
+            judge.sweep(connection)
+    gone = WorkerHeartbeat.objects.get(pk=silent).gone_at
+    assert (gone is not None) is steady
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_later(
+    workspace: Workspace,
+) -> None:
+    async def nothing(*_: Any) -> None:
+        return
+
+    control = Control(
+        settings.DATABASE_DIRECT_URL,
+        home=Home.LOCAL,
+        queues=(),
+        slots=1,
+        lease_seconds=LEASE,
+        on_notice=lambda *_: None,
+        on_lease_lost=lambda: None,
+        on_beat=nothing,
+    )
+    await control.start()
+    try:
+        assert control.beats_steadily()
+        async with await psycopg.AsyncConnection.connect(settings.DATABASE_DIRECT_URL) as held_up:
+            await held_up.execute("LOCK TABLE agents_workerheartbeat IN SHARE MODE")
+            await until(lambda: not control.beats_steadily())
+        await orm.in_thread(lambda: None)
+        assert not control.beats_steadily()
+        await until(control.beats_steadily)
+    finally:
+        await control.stop()
+
+
+async def until(holds: Any) -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.02)
