@@ -57,7 +57,7 @@ class Size:
 
 SIZES = {
     "small": Size(4, at_a_time=4, at_once=12, lease=2.0, script=("SR", "R", "S", "R")),
-    "full": Size(200, at_a_time=20, at_once=50, lease=2.5, script=SCRIPT),
+    "full": Size(200, at_a_time=20, at_once=50, lease=5.0, script=SCRIPT),
 }
 
 

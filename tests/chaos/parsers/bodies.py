@@ -25,8 +25,9 @@ def ask(caller: Caller, found: Findings, *, run: str) -> None:
             continue
         for route in WRITING:
             began = time.monotonic()
-            response = caller.http.post(route.path.format_map(path), content=body, headers=headers)
+            address = route.path.format_map(path)
+            response = caller.http.request(route.method, address, content=body, headers=headers)
             seconds = time.monotonic() - began
             refused = 400 <= response.status_code < 500
-            said = response.json()["error"]["message"] if refused else None
+            said = response.json()["detail"] if refused else None
             found.add("REST body", f"{name} to {route.path}", said, seconds)
