@@ -14,7 +14,7 @@ override QUESTION := $(value QUESTION)
 export QUESTION
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock chaos bench
+.PHONY: help setup demo test check format lock chaos bench shots security
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -42,6 +42,12 @@ chaos: $(STAMP) ## Break things under load and count what is lost; ONLY=R1,R3 fo
 
 bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
 	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs/images
+	@HEARTBIT_EXTRA_APPS=tests.web.shots $(BIN)/python -m pytest -q --timeout 300 tests/web/shots/take.py $(ARGS)
+
+security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some
+	@$(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
 
 lock: ## Pin all dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra local --extra dev --python-version 3.11 \

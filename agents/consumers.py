@@ -12,8 +12,8 @@ from django.conf import settings
 from agents.choices import LIVE
 from agents.errors import RunNotFoundError
 from agents.live.follow import follow
-from agents.live.lines import line_of
 from agents.live.member import ABSENT, MALFORMED, SILENT, MemberConsumer
+from agents.live.shown import Shown
 from agents.live.valkey import ValkeySource, connect
 from agents.models import Run
 from agents.querysets import calls_in_doubt, calls_waiting, find_run
@@ -34,7 +34,7 @@ class RunConsumer(MemberConsumer):
     """Everything about a run's tree: what the journal has, then what comes.
 
     The page asks once, with what it has: ``{"type": "resume", "after": {"<run>": seq}}``. It is
-    sent ``{"type": "lines", "lines": [...]}`` (``agents.live.lines``), and at last ``{"type":
+    sent ``{"type": "lines", "lines": [...]}`` (``agents.live.shown``), and at last ``{"type":
     "end"}``. A page whose socket was cut off asks again, and misses nothing.
     """
 
@@ -68,12 +68,13 @@ class RunConsumer(MemberConsumer):
     async def _tell(self, after: Mapping[UUID, int]) -> None:
         client = connect(settings.REDIS_URL)
         try:
+            shown = Shown()
             updates = follow(self._root_id, ValkeySource(client), after=after)
             async with contextlib.aclosing(gathered(updates)) as batches:
                 async for batch in batches:
-                    await self.send_json(
-                        {"type": "lines", "lines": [line_of(update) for update in batch]}
-                    )
+                    lines = await shown.lines(batch)
+                    if lines:
+                        await self.send_json({"type": "lines", "lines": lines})
             await self.send_json({"type": "end"})
             await self.close()
         finally:
@@ -128,7 +129,7 @@ def _after(content: Any) -> dict[UUID, int] | None:
         return None
     found = {}
     for run, seq in after.items():
-        if not isinstance(seq, int) or not 0 <= seq < 2**31:
+        if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
             return None
         try:
             found[UUID(run)] = seq

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heartbit_site.base import enqueue
-from heartbit_site.base.queues import EXECUTE_RUN
+from heartbit_site.base.queues import ANNOUNCE_CALLS, EXECUTE_RUN, SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,11 @@ def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> N
     """Ring all children (id, queue) as a chord's header; its body is a nudge for the parent."""
     header = [_nudge(run_id, queue) for run_id, queue in children]
     enqueue.send_chord(header, _nudge(*parent))
+
+
+def announce(run_id: UUID) -> None:
+    """Have the people written to who may decide what waits in a run."""
+    enqueue.send(enqueue.Nudge(ANNOUNCE_CALLS, str(run_id), SYSTEM))
 
 
 def _nudge(run_id: UUID, queue: str) -> enqueue.Nudge:

@@ -39,3 +39,7 @@ class InvalidEditError(HeartbitError):
 
 class RunStateError(ConflictError):
     """The run's state does not allow this."""
+
+
+class HaltedError(ConflictError):
+    """An operator stopped the workspace, or everything: no run starts."""

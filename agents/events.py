@@ -124,7 +124,13 @@ class ContextSummarized:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A call waits until a person decides; ``digest`` is of exactly what they are shown."""
+    """A call waits until a person decides; ``digest`` is of exactly what they are shown.
+
+    Attributes:
+        timeout_seconds: When it is refused unless somebody decides; None: never.
+        needed: How many people have to approve it.
+        group: Whose members may decide; empty: whoever may decide at all.
+    """
 
     type: ClassVar[str] = "approval.requested"
     call_id: str
@@ -133,6 +139,9 @@ class ApprovalRequested:
     effect: str
     digest: str
     reason: str
+    timeout_seconds: int | None = None
+    needed: int = 1
+    group: str = ""
 
     @property
     def key(self) -> str:

@@ -4,20 +4,25 @@ Figures of the whole installation, not of a workspace: show them to its operator
 
 Usage::
 
-    fleet = read_fleet()               # three queries over what is live, however long the history
+    fleet = read_fleet()               # five queries over what is live, however long the history
     for sentence in fleet.problems: ...
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from django.db import connection
 
+from agents.models.pause import Pause, PauseKind
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
+    from uuid import UUID
 
 WorkerState = Literal["alive", "stale", "leaving"]
 
@@ -37,7 +42,10 @@ _QUEUES = """
            count(*) FILTER (WHERE NOT r.parked) AS depth,
            count(*) FILTER (WHERE r.parked) AS parked,
            coalesce(max(r.seconds) FILTER (WHERE NOT r.parked), 0)::float AS oldest_seconds
-    FROM (SELECT t.queue, t.version_id = ANY ((SELECT heartbit_stopped())::bigint[]) AS parked,
+    FROM (SELECT t.queue, t.version_id = ANY ((SELECT heartbit_stopped())::bigint[])
+                          OR t.queue = ANY ((SELECT heartbit_paused())::text[])
+                          OR heartbit_halts(t.workspace_id, (SELECT heartbit_halted())::bigint[])
+                          AS parked,
                  EXTRACT(EPOCH FROM clock_timestamp() - t.available_at) AS seconds
           FROM agents_run t
           WHERE t.status = 'queued' AND t.home = 'fleet' AND t.available_at <= clock_timestamp()) r
@@ -48,6 +56,45 @@ _RUNNING = """
     JOIN agents_workerheartbeat w ON w.id = r.worker_id
     WHERE r.worker_id IS NOT NULL AND w.home = 'fleet' GROUP BY r.queue
 """
+_AT_WORK = """
+    SELECT w.id AS worker, r.id, r.agent, s.slug AS workspace
+    FROM agents_workerheartbeat w CROSS JOIN LATERAL (
+        SELECT t.id, t.agent, t.workspace_id FROM agents_run t
+        WHERE t.worker_id = w.id AND t.status = 'running' ORDER BY t.id LIMIT %s) r
+    JOIN base_workspace s ON s.id = r.workspace_id
+    WHERE w.gone_at IS NULL AND w.home = 'fleet' ORDER BY r.id
+"""
+SHOWN = 20  # runs at work of each worker
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingNow:
+    """A run that a worker holds.
+
+    Attributes:
+        workspace: Its slug.
+    """
+
+    id: UUID
+    agent: str
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True)
+class PauseNow:
+    """Something that is held back.
+
+    Attributes:
+        kind: queue, workspace or all.
+        name: The queue's, or the workspace's slug; empty: everything.
+        reason: What whoever did it gave; it may be empty.
+    """
+
+    kind: str
+    name: str
+    reason: str
+    by: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +109,7 @@ class WorkerNow:
         used: How many runs it holds.
         queues: What it serves; none: it tries one suspicious run alone, and leaves.
         beat_seconds: Since it last proved that it lives.
+        runs: The first of those it holds.
     """
 
     id: int
@@ -73,6 +121,7 @@ class WorkerNow:
     slots: int
     used: int
     queues: tuple[str, ...]
+    runs: tuple[WorkingNow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +130,11 @@ class QueueNow:
 
     Attributes:
         depth: Runs that could start now.
-        parked: Runs that could, were their agent not stopped.
+        parked: Runs that could, were the queue not paused, nor their agent or workspace stopped.
         oldest_seconds: How long the first of ``depth`` has waited; 0: there is none.
         served: Whether a living worker that is not leaving serves it.
+        workers: How many such do.
+        paused: Whether it is.
     """
 
     name: str
@@ -92,6 +143,8 @@ class QueueNow:
     running: int
     oldest_seconds: float
     served: bool
+    workers: int
+    paused: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +153,7 @@ class Fleet:
 
     Attributes:
         slots: Of the workers that live.
+        pauses: What is held back, the first first.
         problems: One sentence for each thing that an operator has to look at.
     """
 
@@ -109,13 +163,18 @@ class Fleet:
     slots: int
     used: int
     queued: int
+    pauses: tuple[PauseNow, ...]
     problems: tuple[str, ...]
 
 
 def read_fleet() -> Fleet:
     """Read it."""
-    workers = tuple(_worker(row) for row in _rows(_WORKERS))
-    queues = _queues(workers)
+    at_work: dict[int, list[WorkingNow]] = {}
+    for row in _rows(_AT_WORK, SHOWN):
+        at_work.setdefault(row.pop("worker"), []).append(WorkingNow(**row))
+    workers = tuple(_worker(row, at_work.get(row["id"], ())) for row in _rows(_WORKERS))
+    pauses = _pauses()
+    queues = _queues(workers, {one.name for one in pauses if one.kind == PauseKind.QUEUE})
     living = [worker for worker in workers if worker.state != "stale"]
     return Fleet(
         workers=workers,
@@ -124,22 +183,39 @@ def read_fleet() -> Fleet:
         slots=sum(worker.slots for worker in living),
         used=sum(worker.used for worker in living),
         queued=sum(queue.depth for queue in queues),
-        problems=tuple(_problems(workers, queues)),
+        pauses=pauses,
+        problems=(*_standing_still(pauses), *_problems(workers, queues)),
     )
 
 
-def _worker(row: dict[str, Any]) -> WorkerNow:
+def _worker(row: dict[str, Any], runs: Iterable[WorkingNow]) -> WorkerNow:
     state: WorkerState = "leaving" if row["wanted"] else "alive"
     if row["beat_seconds"] > row.pop("lease_seconds"):
         state = "stale"
-    return WorkerNow(**{**row, "queues": tuple(json.loads(row["queues"]))}, state=state)
+    queues = tuple(json.loads(row["queues"]))
+    return WorkerNow(**{**row, "queues": queues}, state=state, runs=tuple(runs))
 
 
-def _queues(workers: Iterable[WorkerNow]) -> tuple[QueueNow, ...]:
+def _pauses() -> tuple[PauseNow, ...]:
+    return tuple(
+        PauseNow(
+            kind=row.kind,
+            name=row.workspace.slug if row.workspace is not None else row.queue,
+            reason=row.reason,
+            by=row.by,
+            at=row.at,
+        )
+        for row in Pause.objects.select_related("workspace")
+    )
+
+
+def _queues(workers: Iterable[WorkerNow], paused: set[str]) -> tuple[QueueNow, ...]:
     waiting = {row["queue"]: row for row in _rows(_QUEUES)}
     running = {row["queue"]: row["running"] for row in _rows(_RUNNING)}
-    served = {name for worker in workers if worker.state == "alive" for name in worker.queues}
-    known = served | {name for worker in workers for name in worker.queues}
+    serving = Counter(
+        name for worker in workers if worker.state == "alive" for name in worker.queues
+    )
+    known = {name for worker in workers for name in worker.queues} | paused
     return tuple(
         QueueNow(
             name=name,
@@ -147,10 +223,24 @@ def _queues(workers: Iterable[WorkerNow]) -> tuple[QueueNow, ...]:
             parked=waiting.get(name, {}).get("parked", 0),
             running=running.get(name, 0),
             oldest_seconds=waiting.get(name, {}).get("oldest_seconds", 0.0),
-            served=name in served,
+            served=serving[name] > 0,
+            workers=serving[name],
+            paused=name in paused,
         )
         for name in sorted(known | waiting.keys() | running.keys())
     )
+
+
+def _standing_still(pauses: Iterable[PauseNow]) -> Iterable[str]:
+    for pause in pauses:
+        why = f" ({pause.reason})" if pause.reason else ""
+        if pause.kind == PauseKind.ALL:
+            yield f"Everything was stopped by {pause.by}{why}: `heartbit fleet continue` ends that."
+        elif pause.kind == PauseKind.WORKSPACE:
+            yield (
+                f"The workspace {pause.name} was stopped by {pause.by}{why}: "
+                f"`heartbit fleet continue {pause.name}` ends that."
+            )
 
 
 def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Iterable[str]:
@@ -161,6 +251,12 @@ def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Itera
                 f"{runs} in the queue {queue.name}, which no worker serves: "
                 f"`heartbit serve --queues {queue.name}` starts one."
             )
+        if queue.paused:
+            runs = "1 run is" if queue.parked == 1 else f"{queue.parked or 'no'} runs are"
+            yield (
+                f"The queue {queue.name} is paused and {runs} held back in it: "
+                f"`heartbit fleet resume {queue.name}` ends that."
+            )
     for worker in workers:
         if worker.state == "stale":
             yield (
@@ -169,8 +265,8 @@ def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Itera
             )
 
 
-def _rows(query: str) -> list[dict[str, Any]]:
+def _rows(query: str, *values: object) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
-        cursor.execute(query)
+        cursor.execute(query, values or None)
         names = [column.name for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

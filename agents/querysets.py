@@ -26,17 +26,24 @@ def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
     Raises:
         RunNotFoundError: There is none, or the beginning fits several.
     """
-    digits = str(run_id).strip().lower().replace("-", "")
+    span = id_range(str(run_id))
     found: list[Run] = []
-    if SHORTEST_PREFIX <= len(digits) <= 32 and set(digits) <= set(hexdigits):
-        first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-        found = list(Run.objects.filter(workspace=workspace, pk__range=(first, last))[:2])
+    if span is not None:
+        found = list(Run.objects.filter(workspace=workspace, pk__range=span)[:2])
     if len(found) != 1:
         problem = "several runs begin" if found else "no run begins"
         raise RunNotFoundError(
             f"In {workspace.slug} {problem} with {run_id!s}: `heartbit status` lists the last ones."
         )
     return found[0]
+
+
+def id_range(beginning: str) -> tuple[UUID, UUID] | None:
+    """The first and the last id that begin so; None: too short, or no beginning of an id."""
+    digits = beginning.strip().lower().replace("-", "")
+    if not (SHORTEST_PREFIX <= len(digits) <= 32 and set(digits) <= set(hexdigits)):
+        return None
+    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
 
 
 def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:

@@ -54,6 +54,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: dict[str, Any]) ->
         retry=RetryPolicy(**retry),
         tools=tuple(map(_tool, snapshot["tools"])),
         approval=snapshot.get("approval", "never"),
+        approval_seconds=snapshot.get("approval_seconds"),
         context=strategy.parse(snapshot.get("context_strategy", {"type": "unlimited"})),
         response_schema=snapshot.get("response_schema"),
         team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
@@ -78,4 +79,7 @@ def _tool(tool: dict[str, Any]) -> BoundTool:
         approval=tool.get("approval", ""),
         approval_when=tool.get("approval_when"),
         defaults=tool.get("defaults", {}),
+        approval_seconds=tool.get("approval_seconds"),
+        approvals=tool.get("approvals", 1),
+        approvers=tool.get("approvers", ""),
     )

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
+from agents.actions.announce_calls import announce_calls as announce
 from agents.runtime import worker
 from heartbit_site.base import aio, queues
 
@@ -15,3 +16,9 @@ from heartbit_site.base import aio, queues
 def execute_run(self: Any, run_id: str) -> str:
     """Serve a nudge: one slice of this run, or of the next eligible one."""
     return aio.run(worker.host().process.execute(UUID(run_id), self.request.id))
+
+
+@shared_task(name=queues.ANNOUNCE_CALLS)
+def announce_calls(run_id: str) -> int:
+    """Write to the people who may decide what waits in a run."""
+    return announce(UUID(run_id))

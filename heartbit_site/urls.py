@@ -8,6 +8,7 @@ from django.urls import include, path
 
 from heartbit_site.api import mount
 from heartbit_site.web import login
+from heartbit_site.web.approve_link import approve_link
 
 admin.autodiscover()
 
@@ -15,6 +16,7 @@ urlpatterns = [
     path("", login.home, name="home"),
     path("login/", login.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
+    path("approve/<str:token>/", approve_link, name="approve-link"),
     path("w/<slug:workspace>/", include("heartbit_site.web.urls")),
     path("admin/", admin.site.urls),
     *mount.urlpatterns,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from django.db import connection
+from django.db import connection, transaction
 
+from agents.models import WorkerHeartbeat
+from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
 
 WorkerRequest = Literal["stop", "restart"]
 
@@ -15,7 +20,8 @@ class WorkerNotFoundError(NotFoundError):
     """There is no worker with that id (any more)."""
 
 
-def ask_worker(worker_id: int, wanted: WorkerRequest) -> None:
+@transaction.atomic
+def ask_worker(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> None:
     """Tell it: it hands its runs back and leaves, and comes back when it was to restart.
 
     It hears of it at once, and reads it again at each heartbeat until it has left.
@@ -30,3 +36,11 @@ def ask_worker(worker_id: int, wanted: WorkerRequest) -> None:
         raise WorkerNotFoundError(
             f"There is no worker {worker_id} (any more): `heartbit fleet` lists them."
         )
+    names = WorkerHeartbeat.objects.filter(pk=worker_id).values_list("name", flat=True)
+    record(
+        by,
+        f"worker.{wanted}",
+        workspace=None,
+        target=f"worker:{worker_id}",
+        label=names.first() or "",
+    )

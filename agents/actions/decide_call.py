@@ -20,6 +20,8 @@ from agents.models import Grant
 from agents.querysets import calls_waiting, shown_tool
 from agents.runs.refusals import ask
 from agents.runtime.toolbox import offer_of
+from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import clean_text
 from tools import pipeline
 from tools.approval import digest as digest_of
@@ -32,13 +34,15 @@ if TYPE_CHECKING:
     from agents.models import Run, ToolCall
     from agents.runtime.toolbox import Offer
 
+_ACTIONS = {Verdict.APPROVED: "approve", Verdict.EDITED: "edit", Verdict.DENIED: "deny"}
+
 
 @dataclass(frozen=True, slots=True)
 class Decider:
     """Who decides, and where."""
 
     name: str
-    via: Literal["terminal", "inline", "api", "admin", "grant"]
+    via: Literal["terminal", "inline", "api", "web", "admin", "email", "grant"]
     user_id: int | None = None
 
 
@@ -194,4 +198,19 @@ def _decide(
         by.via,
         grant.pk if grant is not None else None,
     )
-    ring_run(ask("SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters))
+    ring = ask("SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters)
+    audit.record(
+        Actor(by.name, by.via, by.user_id),
+        f"approval.{_ACTIONS[verdict]}",
+        workspace=call.run.workspace,
+        target=f"run:{call.run_id}",
+        label=shown_tool(call),
+        details={
+            "call": call.call_id,
+            "digest": digest,
+            **({"runs": runs_digest} if verdict is Verdict.EDITED else {}),
+            **({"reason": reason} if reason else {}),
+            **({"grant": grant.pk} if grant is not None else {}),
+        },
+    )
+    ring_run(ring)

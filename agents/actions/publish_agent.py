@@ -97,6 +97,8 @@ def _if_set(agent: Agent) -> dict[str, Any]:
         content["strong_model"] = agent.strong_model
     if agent.uncertain_calls != UncertainCalls.ASK:
         content["uncertain_calls"] = agent.uncertain_calls
+    if agent.approval_seconds is not None:
+        content["approval_seconds"] = agent.approval_seconds
     return content
 
 
@@ -108,7 +110,20 @@ def _binding(binding: ToolBinding) -> dict[str, Any]:
         "approval": binding.approval,
         "approval_when": binding.approval_when,
         "defaults": binding.defaults,
+        **_decided_by(binding),
     }
+
+
+def _decided_by(binding: ToolBinding) -> dict[str, Any]:
+    """Who decides a tool's calls and until when, where that says anything, likewise."""
+    content: dict[str, Any] = {}
+    if binding.approval_seconds is not None:
+        content["approval_seconds"] = binding.approval_seconds
+    if binding.approvals != 1:
+        content["approvals"] = binding.approvals
+    if binding.approvers:
+        content["approvers"] = binding.approvers
+    return content
 
 
 def _tool(agent: Agent, name: str) -> ToolSpec:

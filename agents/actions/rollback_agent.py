@@ -40,7 +40,10 @@ _RETRY = {
 
 
 # Publishing leaves these out where they say nothing.
-_OPTIONAL = ("strong_model", "uncertain_calls", "max_run_tokens", "max_run_cost_usd")
+_OPTIONAL = (
+    *("strong_model", "uncertain_calls", "max_run_tokens", "max_run_cost_usd"),
+    "approval_seconds",
+)
 
 
 class RollbackRefusedError(ConflictError):
@@ -146,6 +149,9 @@ def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
                     "approval": tool.get("approval", ""),
                     "approval_when": tool.get("approval_when"),
                     "defaults": tool.get("defaults", {}),
+                    "approval_seconds": tool.get("approval_seconds"),
+                    "approvals": tool.get("approvals", 1),
+                    "approvers": tool.get("approvers", ""),
                 },
             )
         else:

@@ -8,7 +8,10 @@ from django.db import transaction
 
 from agents.actions.ring_run import ring_run
 from agents.choices import Outcome
+from agents.querysets import shown_tool
 from agents.runs.refusals import ask
+from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -35,4 +38,13 @@ def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = 
         *(call.run_id, call.call_id, outcome.value, text or None),
         *(by.user_id, by.name, by.via),
     )
-    ring_run(ask("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters))
+    ring = ask("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters)
+    audit.record(
+        Actor(by.name, by.via, by.user_id),
+        "approval.settle",
+        workspace=call.run.workspace,
+        target=f"run:{call.run_id}",
+        label=shown_tool(call),
+        details={"call": call.call_id, "outcome": outcome.value},
+    )
+    ring_run(ring)

@@ -11,6 +11,7 @@ from agents.actions.ring_run import ring_queue
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.models import Agent
+from agents.pauses import refuse_if_halted
 from agents.payload import render
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
@@ -57,6 +58,7 @@ def start_run(
     Raises:
         EmptyTaskError: ``task`` is blank.
         AgentNotFoundError: No published agent has that name.
+        HaltedError: The workspace, or everything, is stopped.
     """
     run_id = new_id()
     parameters = (
@@ -104,11 +106,13 @@ def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
 
     Raises:
         AgentNotFoundError: There is none, and the sentence names those there are; or it is stopped.
+        HaltedError: The workspace, or everything, is.
     """
     agents = Agent.objects.filter(workspace=workspace, origin=origin, current_version__isnull=False)
     row = agents.filter(name=name).first()
     if row is not None and not row.enabled:
         raise AgentNotFoundError(f"The agent {name} is stopped: `heartbit agents start {name}`.")
+    refuse_if_halted(workspace)
     if row is None:
         names = list(agents.values_list("name", flat=True))
         near = closest(name, names)

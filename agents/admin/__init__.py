@@ -11,6 +11,7 @@ from agents.admin import (
     grant,
     provider_account,
     run,
+    usage,
     version,
     worker,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "grant",
     "provider_account",
     "run",
+    "usage",
     "version",
     "worker",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db.models import Count
@@ -13,10 +13,9 @@ from django.utils.html import format_html
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.actions.switch_agent import switch_agent
 from agents.admin import queries, strategy_form, words
 from agents.admin.bindings import ToolBindingInline
-from agents.admin.forms import AgentForm, StartRunForm, default_workspace
+from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.switches import AgentSwitches
 from agents.choices import RunStatus
 from agents.models import Agent, AgentVersion
@@ -94,6 +93,14 @@ class PublishRefusedError(Exception):
 class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
     """What people edit. Saving publishes a version; runs are pinned to versions."""
 
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {
+        "view": "agents:read",
+        "add": "agents:write",
+        "change": "agents:write",
+        "switch": "agents:write",
+        "start": "runs:write",
+    }
     form = AgentForm
     list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
     list_display_links = ("who",)
@@ -207,11 +214,6 @@ class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
         """An agent stays in its workspace: its runs and its team are there."""
         return ("workspace", "now") if obj else ("now",)
 
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The first workspace; the last is seldom the one meant."""
-        workspace = default_workspace()
-        return {"workspace": workspace.pk if workspace else None}
-
     def formfield_for_manytomany(
         self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.ModelMultipleChoiceField[Any] | None:
@@ -288,13 +290,13 @@ class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         """They take runs again, and what they had goes on."""
-        count = sum(switch_agent(agent, "start") for agent in agents)
+        count = self._switch_all(request, agents, "start")
         messages.success(request, f"{words.counted(count, 'agent')} started.")
 
     @admin.action(description="Stop", permissions=["change"])
     def stop(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         """They take no runs; what is at work is handed back, and goes on when they are started."""
-        count = sum(switch_agent(agent, "stop") for agent in agents)
+        count = self._switch_all(request, agents, "stop")
         messages.success(
             request,
             f"{words.counted(count, 'agent')} stopped. Live runs are kept, and go on at its start.",
@@ -308,7 +310,7 @@ class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
 
     def has_start_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Starting a run adds one."""
-        return request.user.has_perm("agents.add_run")
+        return self.may(request, "start", object_id)
 
     @dialog(
         StartRunForm,

@@ -12,16 +12,14 @@ from agents.actions.check_agent import check_binding
 from agents.admin.json_fields import JSONObjectText, JSONText, json_widget
 from agents.choices import BindingApproval
 from agents.models import Agent, ToolBinding
+from heartbit_site.base.admin.themed import StackedInline
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect
 from tools.registry import registry
 
 if TYPE_CHECKING:
-    from django.contrib.admin import StackedInline
     from django.db.models.fields import Field
     from django.http import HttpRequest
-else:
-    from unfold.admin import StackedInline
 
 EFFECTS = {
     Effect.PURE: "Pure: may run again",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -10,7 +10,6 @@ from django.db.models import Func
 from django.utils.html import format_html
 
 from agents.actions.save_budget import save_budget
-from agents.admin.forms import default_workspace
 from agents.models import Agent, Budget
 from heartbit_site.base.admin.themed import ModelAdmin, pill
 
@@ -54,6 +53,13 @@ class BudgetForm(forms.ModelForm[Budget]):
 class BudgetAdmin(ModelAdmin[Budget]):
     """Limits that calls are checked against before they are made."""
 
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {
+        "view": "runs:read",
+        "add": "agents:write",
+        "change": "agents:write",
+        "delete": "agents:write",
+    }
     form = BudgetForm
     list_display = ("whose", "workspace", "every", "tokens", "money", "state")
     list_display_links = ("whose",)
@@ -87,11 +93,6 @@ class BudgetAdmin(ModelAdmin[Budget]):
         """What was counted so far was counted for these."""
         fixed = ("workspace", "agent", "period") if obj else ()
         return (*self.readonly_fields, *fixed)
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The first workspace; the last is seldom the one meant."""
-        workspace = default_workspace()
-        return {"workspace": workspace.pk if workspace else None}
 
     def formfield_for_foreignkey(
         self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
 from django.urls import reverse
@@ -65,6 +65,9 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     """Threads with agents."""
+
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 
     list_display = ("what", "messages", "second_message", "begun")
     list_filter = ("workspace", "agent")

@@ -1,4 +1,4 @@
-"""The admin's first page: what runs, who works, what it costs today."""
+"""The admin's first page: what runs, what failed, what waits, what it costs, who works."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.utils import timezone
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from agents.admin import queries, words
+from agents.admin import charts, figures, words
+from agents.admin.queries import Spent
 from agents.choices import RunStatus
 from agents.fleet import Fleet, QueueNow, WorkerNow, read_fleet
+from heartbit_site.base.admin.reach import reach_of
 from heartbit_site.base.admin.themed import Tone, pill
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
@@ -26,12 +30,31 @@ WORKER_TONES: dict[str, Tone] = {"alive": "success", "leaving": "warning", "stal
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One of the last runs."""
+    """One of the last runs.
+
+    Attributes:
+        said: All of it in words, for the tracker.
+        live_page: The page of its workspace where it is watched.
+    """
 
     run: Run
+    tone: str
     pill: SafeString
     lasted: str
     accepted: str
+    said: str
+    live_page: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An agent in a list of the first ones; ``percent`` of the first one's figure."""
+
+    name: str
+    figure: str
+    note: str
+    percent: str
+    link: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,59 +71,150 @@ class Dashboard:
     """What the page shows.
 
     Attributes:
-        statuses: Today's runs: status, its pill and how many.
+        today: The figures of today; ``statuses`` its runs: pill, how many, and their list.
         waiting: Tool calls that wait for a person.
         quarantined: Runs that killed their workers, for a person to settle.
         problems: What is wrong with the fleet.
-        fleet: None: the reader may not see workers.
+        fleet: None: the reader does not operate the installation.
+        tracker: The last runs, the oldest first; ``rows`` the newest of them, that first.
     """
 
-    waiting: int
-    today: int
-    statuses: list[tuple[str, SafeString, int]]
-    live: list[tuple[SafeString, int]]
+    today: figures.Day
+    statuses: list[tuple[SafeString, int, str]]
+    live: list[tuple[SafeString, int, str]]
     live_total: int
+    queued: int
+    waiting: int
+    quarantined: int
     tokens: str
     cost: str
-    calls: int
-    quarantined: int
+    cost_before: str
+    activity: charts.Chart
+    legend: list[tuple[str, str, int, str]]
+    total: int
+    spend: charts.Chart
+    spent: str
+    latency: charts.Chart
+    most_runs: list[Ranked]
+    most_cost: list[Ranked]
+    links: dict[str, str]
     problems: list[SafeString]
     fleet: FleetTable | None
+    tracker: list[Row]
     rows: list[Row]
 
 
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Unfold's callback: add the dashboard for those who may see runs."""
-    if request.user.has_perm("agents.view_run"):
-        sees_fleet = request.user.has_perm("agents.view_workerheartbeat")
-        context["dashboard"] = read(sees_fleet=sees_fleet)
+    reach = reach_of(request)
+    if reach.allows("runs:read"):
+        context["dashboard"] = read(request.user, sees_fleet=reach.everywhere)
     return context
 
 
-def read(*, sees_fleet: bool) -> Dashboard:
-    """Read the page: ten queries."""
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    statuses = queries.statuses_since(midnight)
-    live = queries.live_statuses()
-    spent = queries.spent_since(midnight)
+def read(user: Any, *, sees_fleet: bool) -> Dashboard:
+    """Read the page: nine queries, and those of the fleet."""
+    found = figures.read(user)
     fleet = _table(read_fleet()) if sees_fleet else None
+    today = found.days[-1]
+    rows = [_row(run) for run in found.last]
+    statuses = [s for s in RunStatus.values if s in today.runs]
     return Dashboard(
-        waiting=queries.waiting_calls().count(),
-        today=sum(statuses.values()),
-        statuses=[(s, words.run_pill(s), statuses[s]) for s in RunStatus.values if s in statuses],
-        live=[(words.run_pill(s), live[s]) for s in RunStatus.values if s in live],
-        live_total=sum(live.values()),
-        tokens=words.tokens(spent.input_tokens, spent.output_tokens),
-        cost=words.cost(spent),
-        calls=spent.calls,
-        quarantined=queries.quarantined().count(),
+        today=today,
+        statuses=[
+            (words.run_pill(s), today.runs[s], charts.runs_link(today, status__exact=s))
+            for s in statuses
+        ],
+        live=[
+            (words.run_pill(s), found.live[s], charts.runs_link(status__exact=s, runs="all"))
+            for s in RunStatus.values
+            if s in found.live
+        ],
+        live_total=sum(found.live.values()),
+        queued=found.live.get(RunStatus.QUEUED, 0),
+        waiting=found.waiting,
+        quarantined=found.quarantined,
+        tokens=words.tokens(today.input_tokens, today.output_tokens),
+        cost=_cost([today]),
+        cost_before=_cost([found.days[-2]]),
+        activity=charts.activity(found.days),
+        legend=charts.legend(found.days),
+        total=sum(day.total for day in found.days),
+        spend=charts.spend(found.days),
+        spent=_cost(found.days),
+        latency=charts.latency(found.days),
+        most_runs=_by_runs(found.most_runs),
+        most_cost=_by_cost(found.most_cost),
+        links={
+            "today": charts.runs_link(today),
+            "failed": charts.runs_link(today, status__in="failed,quarantined"),
+            "live": charts.runs_link(status__in="queued,running,waiting", runs="all"),
+            "queued": charts.runs_link(status__exact="queued", runs="all"),
+            "quarantined": charts.runs_link(status__exact="quarantined", runs="all"),
+            "waiting": reverse("admin:agents_toolcall_changelist"),
+            "calls": charts.usage_link(today),
+            "unpriced": charts.usage_link(today, price="unknown"),
+            "fleet": reverse("admin:agents_workerheartbeat_changelist"),
+        },
         problems=[_with_code(one) for one in fleet.now.problems] if fleet is not None else [],
         fleet=fleet,
-        rows=[
-            Row(run, words.run_pill(run.status), words.lasted(run), words.clock(run.created_at))
-            for run in queries.last_runs(LAST_RUNS)
-        ],
+        tracker=rows[::-1],
+        rows=rows[:LAST_RUNS],
     )
+
+
+def _row(run: Run) -> Row:
+    status, lasted = RunStatus(run.status), words.lasted(run)
+    return Row(
+        run=run,
+        tone=words.RUN_TONES[status] or "none",
+        pill=words.run_pill(status),
+        lasted=lasted,
+        accepted=words.clock(run.created_at),
+        said=f"{run.agent}: {status.label.lower()}, {lasted}, {words.clock(run.created_at)}",
+        live_page=reverse("web:run", args=[run.workspace.slug, run.pk]),
+    )
+
+
+def _cost(days: Iterable[figures.Day]) -> str:
+    found = list(days)
+    return words.cost(
+        Spent(
+            calls=sum(day.calls for day in found),
+            input_tokens=0,
+            output_tokens=0,
+            cost_usd=sum((day.cost for day in found), start=type(found[0].cost)(0)),
+            unpriced=sum(day.unpriced for day in found),
+        )
+    )
+
+
+def _by_runs(agents: list[figures.TopAgent]) -> list[Ranked]:
+    most = max((agent.runs for agent in agents), default=1)
+    return [
+        Ranked(
+            name=agent.name,
+            figure=words.counted(agent.runs, "run"),
+            note=f"{agent.failed} failed" if agent.failed else "",
+            percent=f"{100 * agent.runs / most:.0f}",
+            link=charts.runs_link(agent=agent.name, runs="all"),
+        )
+        for agent in agents
+    ]
+
+
+def _by_cost(agents: list[figures.TopAgent]) -> list[Ranked]:
+    most = max((agent.cost for agent in agents), default=None) or 1
+    return [
+        Ranked(
+            name=agent.name,
+            figure=words.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
+            note=f"{words.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
+            percent=f"{100 * agent.cost / most:.0f}",
+            link=charts.runs_link(agent=agent.name, runs="all"),
+        )
+        for agent in agents
+    ]
 
 
 def _with_code(sentence: str) -> SafeString:

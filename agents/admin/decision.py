@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
 from django.urls import reverse
@@ -35,6 +35,9 @@ TONES: dict[str, Tone] = {
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin[Decision]):
     """Who decided what, and for exactly what."""
+
+    workspace_path = "run__workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 
     list_display = ("what", "said", "decided_by", "via", "right", "when")
     list_select_related = ("run", "grant")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget
@@ -14,7 +14,9 @@ from agents.llm.references import check_reference
 from agents.models import Agent
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
 
 FIELDS = (
     *("workspace", "name", "description", "system_prompt", "enabled"),
@@ -192,8 +194,3 @@ class StartRunForm(DialogForm):
     def clean_model(self) -> str:
         """See ``check_model``."""
         return check_model(self.cleaned_data["model"])
-
-
-def default_workspace() -> Workspace | None:
-    """The workspace a new agent is offered first."""
-    return Workspace.objects.order_by("pk").first()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin, messages
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -38,9 +40,12 @@ REVOKE = dialog(
 class GrantAdmin(ReadOnlyAdmin[Grant]):
     """What needs no question, for whom and until when."""
 
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "runs:read", "revoke": "approvals:decide"}
+
     list_display = ("what", "state", "scope", "granted_by", "until", "since")
     list_select_related = ("agent", "root")
-    list_filter = ("agent__name", "tool")
+    list_filter = (("agent", RelatedOnlyFieldListFilter), "tool")
     search_fields = ("tool", "agent__name", "granted_by")
     ordering = (F("revoked_at").desc(nulls_first=True), "-id")
     actions = ("revoke_chosen",)  # type: ignore[assignment]  # the base has none
@@ -94,12 +99,16 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
 
     def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may change permissions, if the admin let anybody change them by hand."""
-        return request.user.has_perm("agents.change_grant")
+        return self.may(request, "revoke", object_id)
 
     @admin.action(description="Revoke", permissions=["revoke"])
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
         """End the chosen ones."""
-        count = grants.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
+        ended = list(grants.filter(revoked_at__isnull=True))
+        held = Grant.objects.filter(pk__in=[one.pk for one in ended], revoked_at__isnull=True)
+        count = held.update(revoked_at=timezone.now())
+        for grant in ended:
+            self.note(request, "revoke", grant)
         messages.success(request, f"{words.counted(count, 'grant')} revoked.")
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
@@ -112,9 +121,12 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     @REVOKE
     def revoke(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """End it, and show it again."""
+        grant = self.get_object(request, object_id)
         grants = Grant.objects.filter(pk=object_id, revoked_at__isnull=True)
-        if grants.update(revoked_at=timezone.now()):
-            messages.success(request, "The grant was revoked.")
+        with transaction.atomic():
+            if grant is not None and grants.update(revoked_at=timezone.now()):
+                self.note(request, "revoke", grant)
+                messages.success(request, "The grant was revoked.")
         return HttpResponse(headers={"HX-Refresh": "true"})
 
 

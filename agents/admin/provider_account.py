@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.conf import settings
@@ -16,7 +16,6 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
 from agents.actions.check_account import check_account
 from agents.admin import queries, words
-from agents.admin.forms import default_workspace
 from agents.llm.providers import PROVIDERS
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
@@ -135,6 +134,16 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
 class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     """Whose key pays for a workspace's model calls, and whether it works."""
 
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {
+        "view": "runs:read",
+        "add": "workspace:manage",
+        "change": "workspace:manage",
+        "delete": "workspace:manage",
+        "check": "workspace:manage",
+    }
+    audit_name = "provider_account"
+    unsaid = frozenset({"key"})
     form = ProviderAccountForm
     list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
     list_display_links = ("who",)
@@ -166,11 +175,6 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     ) -> tuple[str, ...]:
         """Where an account belongs is settled: its key is bound to the place."""
         return (*self.readonly_fields, "workspace", "provider") if obj else self.readonly_fields
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The first workspace; the last is seldom the one meant."""
-        workspace = default_workspace()
-        return {"workspace": workspace.pk if workspace else None}
 
     def save_model(
         self,
@@ -277,7 +281,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
 
     def has_check_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may change accounts."""
-        return request.user.has_perm("base.change_provideraccount")
+        return self.may(request, "check", object_id)
 
     @CHECK
     def check_now(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
@@ -304,6 +308,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         if account is not None:
             try:
                 close_circuit(settings.REDIS_URL, account_name(account.pk))
+                self.note(request, "call_again", account)
                 messages.success(request, f"{account}: workers call it again.")
             except RedisError as error:
                 messages.error(request, f"{account}: Valkey is away ({error}); try again.")

@@ -29,7 +29,8 @@ class QuarantineActions:
 
     def has_settle_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may cancel runs."""
-        return request.user.has_perm("agents.change_run")
+        this: Any = self
+        return bool(this.may(request, "settle", object_id))
 
     def offered_settling(self, run: Run | None) -> set[str]:
         """Those that do something now."""

@@ -122,11 +122,6 @@ def spent_by(run_ids: Iterable[UUID]) -> Spent:
     return _spent(UsageEntry.objects.filter(run_id__in=list(run_ids)))
 
 
-def spent_since(moment: datetime) -> Spent:
-    """What everybody used since then."""
-    return _spent(UsageEntry.objects.filter(at__gte=moment))
-
-
 def spent_with(workspace_id: int, provider: str, *, since: datetime) -> Spent:
     """What a workspace used of one provider since then."""
     entries = UsageEntry.objects.filter(workspace=workspace_id, at__gte=since)
@@ -142,29 +137,6 @@ def _spent(entries: QuerySet[UsageEntry]) -> Spent:
         cost_usd=Sum("cost_usd", default=Decimal(0)),
     )
     return Spent(**sums)
-
-
-def statuses_since(moment: datetime) -> dict[str, int]:
-    """How many runs people started since then, by status; sub-agents do not count."""
-    runs = Run.objects.filter(created_at__gte=moment, parent__isnull=True)
-    return dict(runs.order_by().values_list("status").annotate(Count("pk")))
-
-
-def live_statuses() -> dict[str, int]:
-    """How many runs are live now, sub-agents included, by status."""
-    runs = Run.objects.filter(status__in=LIVE)
-    return dict(runs.order_by().values_list("status").annotate(Count("pk")))
-
-
-def quarantined() -> QuerySet[Run]:
-    """Runs that killed their workers, which a person has to settle."""
-    return Run.objects.filter(status=RunStatus.QUARANTINED)
-
-
-def last_runs(limit: int) -> list[Run]:
-    """The newest runs that people started."""
-    runs = Run.objects.filter(parent__isnull=True).defer("output", "error")
-    return list(runs.order_by("-id")[:limit])  # the ids are time-ordered, and the key is an index
 
 
 def with_held(workers: QuerySet[WorkerHeartbeat]) -> QuerySet[WorkerHeartbeat]:

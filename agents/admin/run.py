@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -17,13 +17,12 @@ from unfold.paginator import InfinitePaginator
 from agents.actions.cancel_run import cancel_run
 from agents.admin import deciding, run_page, words
 from agents.admin.approval_card import Refused
-from agents.admin.deciding import PERMISSION
 from agents.admin.quarantine import QuarantineActions
 from agents.admin.travel import TravelPages
-from agents.admin.turns import FORK_PERMISSION
 from agents.choices import LIVE
 from agents.errors import NoLongerOpenError
 from agents.models import Agent, Run, ToolCall
+from heartbit_site.base.access import visible_to
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog
 from heartbit_site.base.errors import HeartbitError
 
@@ -61,7 +60,8 @@ class AgentFilter(RadioFilter):  # type: ignore[misc]
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         """The names of all agents."""
-        names = Agent.objects.order_by("name").values_list("name", flat=True).distinct()
+        agents = visible_to(Agent.objects.all(), request.user)
+        names = agents.order_by("name").values_list("name", flat=True).distinct()
         return [(name, name) for name in names]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
@@ -73,6 +73,14 @@ class AgentFilter(RadioFilter):  # type: ignore[misc]
 class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
     """What happened, and what is happening."""
 
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {
+        "view": "runs:read",
+        "cancel": "runs:write",
+        "settle": "runs:write",
+        "fork": "runs:write",
+        "decide": "approvals:decide",
+    }
     list_display = ("what", "state", "amount", "lasted", "accepted", "home")
     list_display_links = ("what",)
     list_filter = (
@@ -131,7 +139,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
 
     def has_cancel_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may change runs, if the admin let anybody change them by hand, may cancel them."""
-        return request.user.has_perm("agents.change_run")
+        return self.may(request, "cancel", object_id)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """Cancel is offered while there is something to cancel, the others when it has ended."""
@@ -172,7 +180,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
     def decide(self, request: HttpRequest, object_id: str, call_pk: int) -> HttpResponse:
         """Take a decision and show the run again, or show what is wrong with the decision."""
         run = self.get_object(request, object_id)
-        if not (self.has_view_permission(request, run) and request.user.has_perm(PERMISSION)):
+        if not (self.has_view_permission(request, run) and self.may(request, "decide", run)):
             raise PermissionDenied
         if run is None:
             raise Http404
@@ -225,8 +233,8 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
             context |= {
                 "page": run_page.read(obj, after=after, refused=context.get("refused")),
                 "title": f"{obj.agent} · {words.short(obj.pk)}",
-                "may_decide": request.user.has_perm(PERMISSION),
-                "may_fork": request.user.has_perm(FORK_PERMISSION),
+                "may_decide": self.may(request, "decide", obj),
+                "may_fork": self.may(request, "fork", obj),
                 "zone": timezone.get_current_timezone_name(),
             }
         response = super().render_change_form(request, context, add, change, form_url, obj)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -15,6 +16,8 @@ from agents.agent_status import AgentStatus, statuses
 from heartbit_site.base.admin.themed import DialogForm, dialog
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.utils.safestring import SafeString
 
     from agents.models import Agent
@@ -37,7 +40,8 @@ class AgentSwitches:
 
     def has_switch_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may change agents."""
-        return request.user.has_perm("agents.change_agent")
+        this: Any = self
+        return bool(this.may(request, "switch", object_id))
 
     def offered_switches(self, agent: Agent | None) -> set[str]:
         """Those that do something now."""
@@ -85,11 +89,21 @@ class AgentSwitches:
         """Stop it, and show its page again."""
         return self._switch(request, object_id, "stop")
 
+    def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
+        """Of how many agents that changed something."""
+        this: Any = self
+        done = [agent for agent in agents if switch_agent(agent, to)]
+        for agent in done:
+            this.note(request, to, agent)
+        return len(done)
+
     def _switch(self, request: HttpRequest, object_id: str, to: Switch) -> HttpResponse:
         this: Any = self
         agent: Agent | None = this.get_object(request, object_id)
         if agent is not None:
-            switch_agent(agent, to)
+            with transaction.atomic():
+                switch_agent(agent, to)
+                this.note(request, to, agent)
             messages.success(request, DONE[to].format(agent.name))
         return HttpResponse(
             headers={"HX-Redirect": reverse("admin:agents_agent_change", args=[object_id])}

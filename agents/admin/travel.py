@@ -12,12 +12,15 @@ from django.urls import path
 
 from agents.actions.fork_run import fork_run
 from agents.admin import words
-from agents.admin.turns import FORK_PERMISSION, ForkForm, TurnPage, read
+from agents.admin.turns import ForkForm, TurnPage, read
 from agents.loop.past import TurnNotFoundError
 from agents.models import Run
+from heartbit_site.base.access import visible_to
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.contrib.admin import AdminSite
     from django.urls import URLPattern
 
@@ -26,6 +29,7 @@ class TravelPages:
     """A part of the run's admin class."""
 
     admin_site: AdminSite
+    may: Callable[..., bool]  # ``Scoped``'s
 
     def get_urls(self) -> list[URLPattern]:
         """The addresses of turns and forks beside the class's own."""
@@ -47,14 +51,14 @@ class TravelPages:
             "short": words.short(run.pk),
             "before": number - 1,
             "after": number + 1 if number < page.turn["turns"] else 0,
-            "may_fork": request.user.has_perm(FORK_PERMISSION),
+            "may_fork": self.may(request, "fork", run),
         }
         return render(request, "admin/agents/run/turn.html", context)
 
     def fork(self, request: HttpRequest, run_pk: Any, number: int) -> HttpResponse:
         """Ask what is different, then fork and show the new run; turn 0 is the task alone."""
         run = self._run(request, run_pk)
-        if not request.user.has_perm(FORK_PERMISSION):
+        if not self.may(request, "fork", run):
             raise PermissionDenied
         page = _page(run, number) if number else None
         form = ForkForm(run, page, request.POST if request.method == "POST" else None)
@@ -86,10 +90,10 @@ class TravelPages:
         return render(request, "admin/agents/run/fork.html", context)
 
     def _run(self, request: HttpRequest, run_pk: Any) -> Run:
-        runs = Run.objects.select_related("version__agent", "workspace")
-        run = runs.filter(pk=run_pk).first()
-        if not request.user.has_perm("agents.view_run"):
+        if not self.may(request, "view"):
             raise PermissionDenied
+        runs = Run.objects.select_related("version__agent", "workspace")
+        run = visible_to(runs, request.user).filter(pk=run_pk).first()
         if run is None:
             raise Http404
         return run

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from agents.models import Run
 
-FORK_PERMISSION = "agents.add_run"
-
 
 @dataclass(frozen=True, slots=True)
 class Spoken:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
@@ -33,6 +34,9 @@ SHORT = 60  # characters of JSON that stand on one line
 @admin.register(AgentVersion)
 class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
     """What runs are pinned to."""
+
+    workspace_path = "agent__workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "agents:read", "rollback": "agents:write"}
 
     list_display = ("__str__", "short_hash", "created_at")
     list_select_related = ("agent",)
@@ -74,10 +78,10 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             raise PermissionDenied
         problem = ""
         if request.method == "POST":
-            if not request.user.has_perm("agents.change_agent"):
+            if not self.may(request, "rollback", version):
                 raise PermissionDenied
             try:
-                return _rolled_back(request, version)
+                return _rolled_back(self, request, version)
             except HeartbitError as error:
                 problem = str(error)
         return self._compared(request, version, problem)
@@ -100,21 +104,25 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             "versions": [each for each, _ in versions_of(agent)],
             "diff": _shown(difference(with_version, version)),
             "is_current": is_current,
-            "may_roll_back": request.user.has_perm("agents.change_agent") and not is_current,
+            "may_roll_back": self.may(request, "rollback", version) and not is_current,
             "problem": problem,
         }
         return render(request, "admin/agents/agentversion/compare.html", context)
 
 
-def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
+def _rolled_back(
+    page: AgentVersionAdmin, request: HttpRequest, version: AgentVersion
+) -> HttpResponse:
     """Bring the version back and show the agent's form, which says the same now."""
-    done = rollback_agent(
-        version.agent,
-        version.number,
-        by=request.user.get_username(),
-        user_id=request.user.pk,
-        anyway="anyway" in request.POST,
-    )
+    with transaction.atomic():
+        done = rollback_agent(
+            version.agent,
+            version.number,
+            by=request.user.get_username(),
+            user_id=request.user.pk,
+            anyway="anyway" in request.POST,
+        )
+        page.note(request, "rollback", version, {"to": version.number, "made": done.version.number})
     messages.success(request, f"Rolled back: runs from now on use v{done.version.number}.")
     if done.differs:
         messages.warning(request, f"Not as in v{done.wanted}: {done.differs}.")

@@ -15,6 +15,7 @@ from agents.admin import queries, words
 from agents.choices import Home
 from agents.models import WorkerHeartbeat
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
+from heartbit_site.base.audit import Actor
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -80,7 +81,9 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
 
     def _ask(self, request: HttpRequest, object_id: str, wanted: WorkerRequest) -> HttpResponse:
         try:
-            ask_worker(int(object_id), wanted)
+            user = request.user
+            by = Actor(user.get_username(), "admin", user.pk)
+            ask_worker(int(object_id), wanted, by=by)
         except WorkerNotFoundError as gone:
             messages.warning(request, str(gone))
         else:

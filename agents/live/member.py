@@ -27,11 +27,23 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
     """A socket of a member; subclasses say which scope it takes and what is told."""
 
     scope_needed: ClassVar[str] = "runs:read"
+    check_seconds: ClassVar[float] = CHECK_SECONDS
     access: Access
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one socket."""
+
+        async def told(message: Any) -> None:
+            # A page that has gone is no failure: the server says so here, and tells it next.
+            with contextlib.suppress(OSError):
+                await send(message)
+
+        await super().__call__(scope, receive, told)
 
     async def connect(self) -> None:
         """Let a member in; everybody else is told why not, by the code."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_in = False
         await self.accept()
         refused = await orm.in_thread(self._admitted)
         if refused is None:
@@ -39,7 +51,19 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         if refused is not None:
             await self.close(refused)
             return
+        self._is_in = True
         self.alongside(self._stay())
+
+    async def receive(
+        self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
+    ) -> None:
+        """Hand on what a member sent; what others send before they are gone is nothing."""
+        if not self._is_in:
+            return
+        if text_data is None:
+            await self.close(MALFORMED)
+            return
+        await super().receive(text_data=text_data, **kwargs)
 
     async def admitted(self) -> int | None:
         """Prepare; the code to close with, or None."""
@@ -78,7 +102,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
     async def _stay(self) -> None:
         while True:
-            await asyncio.sleep(CHECK_SECONDS)
+            await asyncio.sleep(self.check_seconds)
             code = await orm.in_thread(self._still)
             if code is not None:
                 await self.close(code)

@@ -25,6 +25,9 @@ class BoundTool:
         approval: Whether its calls wait for a person; empty: as the agent says.
         approval_when: For ``when``: the JSON Schema of the arguments that are asked for.
         defaults: Arguments used where the model gives none.
+        approval_seconds: When a call that waits is refused; None: as the agent says.
+        approvals: How many people have to approve a call.
+        approvers: The group whose members may decide; empty: whoever may decide at all.
     """
 
     name: str
@@ -32,6 +35,9 @@ class BoundTool:
     approval: Approval = ""
     approval_when: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    approval_seconds: int | None = None
+    approvals: int = 1
+    approvers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class AgentDefinition:
         retry: How a failed model call is repeated.
         tools: The tools it was given.
         approval: Which of their calls wait for a person.
+        approval_seconds: When a call that waits is refused; None: never.
         team: Name and description of each agent it may delegate to.
         uncertain_calls: What follows when a worker died while an at-most-once call ran.
         context: What of a long conversation is sent.
@@ -86,6 +93,7 @@ class AgentDefinition:
     fallback_models: tuple[str, ...] = ()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     approval: Approval = "never"
+    approval_seconds: int | None = None
     uncertain_calls: Literal["ask", "tell", "retry"] = "ask"
     context: Strategy = field(default_factory=Unlimited)
     response_schema: Mapping[str, Any] | None = None

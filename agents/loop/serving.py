@@ -221,7 +221,7 @@ def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
         reason = decision.value.get("reason") or "no reason given"
         text = f"A person denied this call ({reason}). It was not run; do not repeat it unchanged."
     else:
-        text = "Nobody approved this call in time. It was not run."
+        text = "Nobody decided in time. The call was not run."
     effect = call.asked.effect if call.asked is not None else ""
     return ToolFinished(call.call_id, "refused", text, effect)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from agents.models.agent import Agent, ToolBinding
-from agents.models.approval import Decision, Grant
+from agents.models.approval import Decision, Grant, Vote
 from agents.models.budget import Budget
 from agents.models.checkpoint import Checkpoint
 from agents.models.conversation import Conversation
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
+from agents.models.pause import Pause
 from agents.models.run import Run
 from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
@@ -21,10 +22,12 @@ __all__ = [
     "Conversation",
     "Decision",
     "Grant",
+    "Pause",
     "Run",
     "RunEvent",
     "ToolBinding",
     "ToolCall",
+    "Vote",
     "Wait",
     "WorkerHeartbeat",
 ]

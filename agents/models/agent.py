@@ -138,6 +138,15 @@ class Agent(models.Model):
         db_default=AgentApproval.NEVER,
         help_text="Which of its tool calls wait for a person; a tool's own setting wins.",
     )
+    approval_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=(
+            "A call that nobody decides for so long is refused; a tool's own time wins. Empty: it "
+            "waits for as long as it takes."
+        ),
+    )
     uncertain_calls = models.CharField(
         max_length=8,
         choices=UncertainCalls.choices,
@@ -237,6 +246,25 @@ class ToolBinding(models.Model):
         null=True,
         blank=True,
         help_text="For 'when': a JSON Schema; calls whose arguments fit it wait for a person.",
+    )
+    approval_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="A call that nobody decides for so long is refused. Empty: as the agent says.",
+    )
+    approvals = models.PositiveSmallIntegerField(
+        default=1,
+        db_default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(20)],
+        help_text="How many people have to approve a call; one who denies it denies it.",
+    )
+    approvers = models.CharField(
+        max_length=150,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Only members of this Django group may decide. Empty: whoever may decide at all.",
     )
     defaults = models.JSONField(
         default=dict,

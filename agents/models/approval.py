@@ -52,6 +52,34 @@ class Grant(models.Model):
         return f"{self.agent.name}: {self.tool}"
 
 
+class Vote(models.Model):
+    """One of the approvals that a call needs several of; the last one decides it.
+
+    Attributes:
+        voter: Who, as no two people are told by the same: their account, else their name.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="votes")
+    wait_key = models.CharField(max_length=80)
+    digest = models.CharField(max_length=64)
+    voter = models.CharField(max_length=220)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    by = models.CharField(max_length=200)
+    via = models.CharField(max_length=16)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["at"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "wait_key", "voter"], name="one_vote_each")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.by}: {self.wait_key}"
+
+
 class Decision(models.Model):
     """What was decided about one tool call, by whom, and for exactly what.
 

@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2ce724d08934cd3d97caae95a1ea77e1b0282ef34abcf5c17d6990171762c317"
+FINGERPRINT = "413de2750fca19132cc5577bb1fea3b250575c935d83fa791af660a92f6ef1dd"
 
 
 def statements() -> str:

@@ -252,7 +252,8 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
     for asked in pending:
         match asked:
             case PendingApproval(event):
-                waits.append({"kind": "approval", "key": event.key, "call_id": event.call_id})
+                wait = {"kind": "approval", "key": event.key, "call_id": event.call_id}
+                waits.append({**wait, "timeout_seconds": event.timeout_seconds})
                 events.append(event)
             case PendingOutcome(doubt):
                 waits.append({"kind": "outcome", "key": doubt.key, "call_id": doubt.call_id})

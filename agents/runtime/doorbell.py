@@ -8,6 +8,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
+from django.conf import settings
+
 from agents import dispatch
 
 if TYPE_CHECKING:
@@ -28,6 +30,10 @@ class Doorbell(Protocol):
 
     def fan_out(self, children: Sequence[Child], parent: Child) -> None:
         """These may start, and the parent when all have ended."""
+        ...
+
+    def suspended(self, run: Child) -> None:
+        """One run waits, maybe for people who want to hear of it."""
         ...
 
 
@@ -53,6 +59,11 @@ class FleetDoorbell:
         """Publish a chord."""
         header = [(child.id, child.queue) for child in children]
         self._submit(lambda: dispatch.fan_out(header, (parent.id, parent.queue)))
+
+    def suspended(self, run: Child) -> None:
+        """Have mails written, if the installation wants any."""
+        if settings.HEARTBIT_APPROVAL_MAIL:
+            self._submit(lambda: dispatch.announce(run.id))
 
     def _submit(self, publish: Callable[[], None]) -> None:
         if not self._room.acquire(blocking=False):
@@ -91,6 +102,9 @@ class LocalDoorbell:
         """Start the children; the parent is rung by the last of them to end."""
         for child in children:
             self.ring(child)
+
+    def suspended(self, run: Child) -> None:
+        """Write to nobody: whoever started it is here."""
 
     async def _serve(self, run_id: UUID) -> None:
         if self._execute is None:

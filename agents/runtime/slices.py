@@ -83,6 +83,7 @@ class Slices:
         if outcome == "yielded":
             return await self._hand_over(held, held.standing.yields)
         if outcome == "suspended":
+            self._outside.doorbell.suspended(Child(held.claimed.id, held.claimed.queue))
             await self._checkpoint(held)
         return outcome
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from agents import delegation
 from agents.events import ApprovalRequested, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
+from agents.loop.definition import BoundTool
 from agents.loop.ports import Approved, Ready
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
 
 logger = logging.getLogger(__name__)
+
+_UNBOUND = BoundTool("", "")  # delegating: nobody says anything special about it
 
 # The standing permission for a tool by its name and pinned hash, if there is one.
 Granted = Callable[[str, str], Awaitable[int | None]]
@@ -123,6 +126,7 @@ class RunToolbox:
         self._specs = offer.specs
         self._hashes = offer.hashes
         self._definition = definition
+        self._bound = {tool.name: tool for tool in definition.tools}
         self._policy = approval_policy(definition, offer, approve=approve)
         self._context = context
         self._executor = executor
@@ -157,8 +161,11 @@ class RunToolbox:
         found = self._prepare(call, call.arguments, context, self._policy)
         if not isinstance(found, Held):
             return Ready(found) if isinstance(found, Prepared) else found
+        bound = self._bound.get(found.spec.name, _UNBOUND)
+        # What several people have to approve, the standing word of one does not allow.
+        alone = bound.approvals == 1 and not bound.approvers
         pinned = self._hashes[found.spec.name]
-        grant = await self._granted(found.spec.name, pinned)
+        grant = await self._granted(found.spec.name, pinned) if alone else None
         if grant is not None:
             allowed = self._prepare(call, call.arguments, context, None)
             return Ready(allowed, grant) if isinstance(allowed, Prepared) else _answered(allowed)
@@ -169,6 +176,9 @@ class RunToolbox:
             effect=found.spec.effect.value,
             digest=self._digest(context, found.spec, found.arguments),
             reason=found.reason,
+            timeout_seconds=bound.approval_seconds or self._definition.approval_seconds,
+            needed=bound.approvals,
+            group=bound.approvers,
         )
 
     def _decided(self, call: ToolCall, context: ToolContext, approved: Approved) -> Ready | Done:

@@ -54,6 +54,35 @@ class ScopeAuth(AuthBase):
         return access
 
 
+class MemberAuth(ScopeAuth):
+    """The same without a scope: whatever their role or key."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    async def __call__(self, request: HttpRequest) -> Access:
+        """Who asks.
+
+        Raises:
+            UnauthorizedError: As for ``ScopeAuth``.
+            ForbiddenError: A session sent no CSRF token, or named no workspace.
+            NoWorkspaceError: As for ``ScopeAuth``.
+        """
+        return await orm.in_thread(lambda: _access(request))
+
+
+class PersonAuth(MemberAuth):
+    """Somebody, in no workspace yet: whose they are is what they ask."""
+
+    async def __call__(self, request: HttpRequest) -> Any:
+        """The ``Access`` of a key, or the user of a session.
+
+        Raises:
+            UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
+        """
+        return await orm.in_thread(lambda: _key(request) or _user(request))
+
+
 class OperatorAuth(ScopeAuth):
     """The same, for what concerns the installation and not one workspace."""
 
@@ -74,16 +103,29 @@ class OperatorAuth(ScopeAuth):
         return access
 
 
-def _access(request: HttpRequest) -> Access:
+def _key(request: HttpRequest) -> Access | None:
+    """What the key opens; None: there is none."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == SCHEME and text.strip():
-        key = authenticate_api_key(text)
-        if key is None:
-            raise UnauthorizedError("The API key is unknown, expired or revoked.")
-        return access_of_key(key)
+    if scheme.lower() != SCHEME or not text.strip():
+        return None
+    key = authenticate_api_key(text)
+    if key is None:
+        raise UnauthorizedError("The API key is unknown, expired or revoked.")
+    return access_of_key(key)
+
+
+def _user(request: HttpRequest) -> Any:
     user = get_user(request)
     if "Authorization" in request.headers or not user.is_authenticated:
         raise UnauthorizedError("Send an API key: Authorization: Bearer hb_...")
+    return user
+
+
+def _access(request: HttpRequest) -> Access:
+    found = _key(request)
+    if found is not None:
+        return found
+    user = _user(request)
     if request.method not in _READS and check_csrf(request) is not None:
         raise ForbiddenError("The CSRF token is missing or old: load the page again.")
     slug = request.headers.get(WORKSPACE_HEADER) or request.GET.get("workspace")
@@ -99,6 +141,8 @@ READ_AGENTS = ScopeAuth("agents:read")
 WRITE_AGENTS = ScopeAuth("agents:write")
 MANAGE = ScopeAuth("workspace:manage")
 READ_AUDIT = ScopeAuth("audit:read")
+MEMBER = MemberAuth()
+PERSON = PersonAuth()
 OPERATE = OperatorAuth(OPERATORS_SCOPE)
 
 

@@ -1,7 +1,10 @@
-"""One form for everything that goes wrong: ``{"error": {"type": "...", "message": "..."}}``.
+"""One form for everything that goes wrong: problem details (RFC 9457).
 
-The status follows the exception tree; ``type`` is the exception's name (``agent_not_found``) and
-``message`` one sentence for a person.
+    {"type": "urn:heartbit:problem:agent_not_found", "title": "Agent not found", "status": 404,
+     "detail": "There is no agent named 'x': GET /agents lists them.", "code": "agent_not_found"}
+
+The status follows the exception tree; ``code`` is the exception's name, for programs, and
+``detail`` one sentence for a person.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ logger = logging.getLogger("django.request")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PLACES = {"body", "query", "path", "header", "cookie"}
 _SHOWN_CHARACTERS = 80
+PROBLEM = "application/problem+json"
+_URN = "urn:heartbit:problem:"
 TOO_LARGE = "The body is too large: at most 1 MB is accepted."
 
 
@@ -71,9 +76,22 @@ def install(api: NinjaAPI) -> None:
     api.add_exception_handler(Exception, _of_defect)
 
 
-def answer(status: int, kind: str, message: str) -> JsonResponse:
+def problem(status: int, code: str, detail: str) -> dict[str, Any]:
+    """The JSON of the one form."""
+    title = code.replace("_", " ").capitalize()
+    return {
+        "type": f"{_URN}{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+
+
+def answer(status: int, code: str, detail: str) -> JsonResponse:
     """A response in the one form."""
-    response = JsonResponse({"error": {"type": kind, "message": message}}, status=status)
+    body = problem(status, code, detail)
+    response = JsonResponse(body, status=status, content_type=PROBLEM)
     if status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="heartbit"'
     return response

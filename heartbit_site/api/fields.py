@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
 from agents.llm.references import check_reference
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import clean_text
 
 MAX_TASK_CHARACTERS = 400_000
+
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _written_out(value: Any) -> Any:
+    # pydantic would take a bare number too, as seconds or as milliseconds, by its size.
+    if value is not None and not (isinstance(value, str) and _DATE.match(value)):
+        raise ValueError("write it as ISO 8601 with a time zone, such as 2026-11-22T09:00:00Z")
+    return value
 
 
 def _storable(text: str) -> str:
@@ -38,3 +49,4 @@ Reference = Annotated[
     AfterValidator(_reference),
 ]
 Priority = Annotated[int, Field(ge=-1000, le=1000, description="Higher goes first.")]
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]

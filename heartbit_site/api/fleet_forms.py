@@ -10,6 +10,7 @@ from heartbit_site.api.forms import agent_metrics, time
 if TYPE_CHECKING:
     from agents.agent_status import AgentStatus
     from agents.fleet import Fleet, QueueNow, WorkerNow
+    from agents.pauses import Held
 
 
 def fleet(found: Fleet) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def fleet(found: Fleet) -> dict[str, Any]:
             "used": found.used,
             "queued": found.queued,
         },
+        "pauses": [{**asdict(row), "at": time(row.at)} for row in found.pauses],
         "problems": list(found.problems),
     }
 
@@ -34,11 +36,20 @@ def worker(row: WorkerNow) -> dict[str, Any]:
         "queues": list(row.queues),
         "uptime_seconds": round(row.uptime_seconds, 3),
         "beat_seconds": round(row.beat_seconds, 3),
+        "runs": [
+            {"run": str(run.id), "agent": run.agent, "workspace": run.workspace} for run in row.runs
+        ],
     }
 
 
 def _queue(row: QueueNow) -> dict[str, Any]:
     return {**asdict(row), "oldest_seconds": round(row.oldest_seconds, 3)}
+
+
+def held(what: Held, *, now: bool, changed: bool) -> dict[str, Any]:
+    """What became of something that can be held back."""
+    name = what.workspace.slug if what.workspace is not None else what.queue
+    return {"kind": what.kind.value, "name": name, "held": now, "changed": changed}
 
 
 def agent_status(found: AgentStatus) -> dict[str, Any]:

@@ -10,6 +10,14 @@ from pydantic import Field
 from heartbit_site.api.outputs import AgentMetricsOut  # noqa: TC001  pydantic evaluates it
 
 
+class FleetRunOut(Schema):
+    """A run that a worker holds."""
+
+    run: str
+    agent: str
+    workspace: str = Field(description="Its slug.")
+
+
 class WorkerOut(Schema):
     """A worker process that has not left."""
 
@@ -26,6 +34,7 @@ class WorkerOut(Schema):
     queues: list[str] = Field(
         description="What it serves; none: it tries one suspicious run alone, and leaves."
     )
+    runs: list[FleetRunOut] = Field(description="The first twenty of those it holds.")
 
 
 class QueueOut(Schema):
@@ -33,10 +42,31 @@ class QueueOut(Schema):
 
     name: str
     depth: int = Field(description="Runs that could start now.")
-    parked: int = Field(description="Runs whose agent is stopped.")
+    parked: int = Field(description="Runs held back: a stop, or the pause.")
     running: int
     oldest_seconds: float = Field(description="How long the first of them has waited.")
     served: bool = Field(description="Whether a living worker serves it.")
+    workers: int = Field(description="How many living workers serve it.")
+    paused: bool = Field(description="Nothing is claimed from it.")
+
+
+class PauseOut(Schema):
+    """Something that an operator holds back."""
+
+    kind: Literal["queue", "workspace", "all"]
+    name: str = Field(description="The queue's, or the workspace's slug; empty: everything.")
+    reason: str
+    by: str
+    at: str
+
+
+class HeldOut(Schema):
+    """What was held back, or goes on."""
+
+    kind: Literal["queue", "workspace", "all"]
+    name: str
+    held: bool = Field(description="Whether it is held back now.")
+    changed: bool = Field(description="Whether the request changed that.")
 
 
 class FleetTotalsOut(Schema):
@@ -54,6 +84,7 @@ class FleetOut(Schema):
     workers: list[WorkerOut]
     queues: list[QueueOut]
     totals: FleetTotalsOut
+    pauses: list[PauseOut] = Field(description="What is held back, the first first.")
     problems: list[str] = Field(description="One sentence for each thing to look at.")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Q, Sum
 
 from agents.querysets import shown_tool
+from heartbit_site.api.asked_view import view
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
     from agents.doubts import Doubt
     from agents.metrics import AgentMetrics, AgentOverview
-    from agents.models import AgentVersion, Conversation, Run, ToolCall
+    from agents.models import AgentVersion, Conversation, Run, ToolCall, Wait
+    from heartbit_site.api.asked_view import Offers
     from heartbit_site.base.toolspec import ToolSpec
+
+_DOUBT = "The worker died while the call ran: it may have taken effect, or not."
 
 #: What the model calls of each run cost; None where a price is unknown.
 Costs = dict["UUID", Decimal | None]
@@ -78,14 +82,21 @@ def run_tree(run: Run, runs: list[Run], costs: Mapping[UUID, Decimal | None]) ->
     return {**run_row(run, costs), "children": children}
 
 
-def approval(call: ToolCall, since: datetime | None) -> dict[str, Any]:
-    """A call that waits for a person, as it is shown."""
+def approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]) -> dict[str, Any]:
+    """A call that waits for a person, as it is shown; ``votes``: who has approved it so far."""
     shown = call.shown or {}
+    arguments, reason = shown.get("arguments", {}), shown.get("reason", "")
     return {
-        **_asked(call, since),
-        "reason": shown.get("reason", ""),
-        "arguments": shown.get("arguments", {}),
+        **_asked(call, wait.created_at if wait is not None else None),
+        "reason": reason,
+        "arguments": arguments,
         "digest": call.digest,
+        "expires_at": time(wait.expires_at) if wait is not None else None,
+        "needed": shown.get("needed", 1),
+        "approved_by": votes,
+        "group": shown.get("group", ""),
+        "parameters": offers.parameters(call.run, shown_tool(call)),
+        "view": view(call, arguments, reason),
     }
 
 
@@ -95,6 +106,7 @@ def doubt(found: Doubt) -> dict[str, Any]:
         **_asked(found.call, found.since),
         "arguments": found.arguments,
         "question": found.question,
+        "view": view(found.call, found.arguments, _DOUBT),
     }
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.choices import SecondMessage
 from heartbit_site.api.fields import (  # noqa: TC001  pydantic evaluates the annotations
+    Moment,
     Name,
     Priority,
     Reference,
@@ -60,7 +61,7 @@ class AlwaysIn(Body):
     scope: Literal["run", "agent"] = Field(
         description="run: this run and its sub-agents; agent: every run of the agent."
     )
-    until: Annotated[AwareDatetime, Field(strict=False)] | None = Field(
+    until: Moment | None = Field(
         None, description="When it ends; null: with the run, or when it is revoked."
     )
 

@@ -6,18 +6,22 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.urls import URLPattern, include, path, re_path
-from ninja import NinjaAPI
 
 from heartbit_site.api import errors
 from heartbit_site.api.bodies import UntrustedParser
+from heartbit_site.api.description import DescribedAPI
 from heartbit_site.api.routes import (
     approvals,
+    audit,
     catalog,
     conversations,
     doubts,
     events,
     fleet,
     health,
+    identity,
+    keys,
+    members,
     quarantine,
     runs,
     turns,
@@ -42,13 +46,17 @@ ROUTERS = (
     quarantine.router,
     turns.router,
     versions.router,
+    identity.router,
+    members.router,
+    keys.router,
+    audit.router,
     health.router,
 )
 
-api = NinjaAPI(
+api = DescribedAPI(
     title="Heartbit",
     version="1",
-    description="Durable runs of AI agents. Every request needs `Authorization: Bearer hb_...`.",
+    description="Durable runs of AI agents. A request needs `Authorization: Bearer hb_...`.",
     urls_namespace=NAMESPACE,
     parser=UntrustedParser(),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from heartbit_site.api.outputs import ErrorOut
+from heartbit_site.api.outputs import ProblemOut
 
-_ALWAYS = (401, 403, 422)
+_ALWAYS = (401, 403, 404, 422, 503)
 _OF_BODIES = (400, 413)
 
 
@@ -20,7 +20,7 @@ def answers(form: Any, *others: int, status: int = 200, body: bool = False) -> d
         body: Whether it takes a JSON body.
     """
     errors = (*_ALWAYS, *others, *(_OF_BODIES if body else ()))
-    return {status: form, **dict.fromkeys(sorted(errors), ErrorOut)}
+    return {status: form, **dict.fromkeys(sorted(errors), ProblemOut)}
 
 
 STREAM: dict[str, Any] = {

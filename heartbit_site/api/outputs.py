@@ -13,17 +13,14 @@ from pydantic import Field, JsonValue
 Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
 
 
-class ErrorDetail(Schema):
-    """What was wrong."""
+class ProblemOut(Schema):
+    """Something went wrong (RFC 9457)."""
 
-    type: str = Field(description="A word for programs, such as agent_not_found.")
-    message: str = Field(description="One sentence for people.")
-
-
-class ErrorOut(Schema):
-    """Something went wrong."""
-
-    error: ErrorDetail
+    type: str = Field(description="A URI of the kind of problem: urn:heartbit:problem:CODE.")
+    title: str = Field(description="The kind in a few words.")
+    status: int = Field(description="The response's status.")
+    detail: str = Field(description="One sentence for people: what was wrong, how to mend it.")
+    code: str = Field(description="A word for programs, such as agent_not_found.")
 
 
 class UsageOut(Schema):
@@ -129,6 +126,42 @@ class RunStateOut(Schema):
     status: Status
 
 
+class PieceOut(Schema):
+    """A piece of a text; an escaped one stands for a character that cannot be seen."""
+
+    text: str
+    escaped: bool
+
+
+class ShownArgumentOut(Schema):
+    """One argument; a value that is no text is JSON."""
+
+    name: list[PieceOut]
+    kind: str
+    value: list[PieceOut]
+
+
+class HostOut(Schema):
+    """Where an address among the arguments leads, as the network spells it (punycode)."""
+
+    argument: str
+    host: str
+
+
+class AskedViewOut(Schema):
+    """A call as a person should see it, with nothing hidden."""
+
+    tool: list[PieceOut]
+    asked_as: list[PieceOut] = Field(description="What the model called it, if that differs.")
+    reason: list[PieceOut]
+    effect: str
+    arguments: list[ShownArgumentOut]
+    hosts: list[HostOut]
+    hidden: int = Field(description="How many characters of the arguments are shown as escapes.")
+    editable: str = Field(description="The arguments as JSON that means exactly what is shown.")
+    exact: bool = Field(description="Whether JavaScript's numbers can hold its numbers.")
+
+
 class AskedCallOut(Schema):
     """A tool call that a person is asked about."""
 
@@ -139,10 +172,11 @@ class AskedCallOut(Schema):
     tool: str
     effect: str
     arguments: dict[str, JsonValue]
-    since: str | None
+    since: str | None = Field(description="When it began to wait.")
     task: str
     home: str
     queue: str
+    view: AskedViewOut
 
 
 class ApprovalOut(AskedCallOut):
@@ -150,6 +184,13 @@ class ApprovalOut(AskedCallOut):
 
     reason: str
     digest: str = Field(description="A decision names it: what runs is what was shown.")
+    expires_at: str | None = Field(description="When it is refused unless somebody decides.")
+    needed: int = Field(description="How many people have to approve it.")
+    approved_by: list[str] = Field(description="Who has, so far.")
+    group: str = Field(description="Only its members may decide; empty: whoever may at all.")
+    parameters: dict[str, JsonValue] | None = Field(
+        description="The JSON Schema of the tool's arguments; null: the tool has changed."
+    )
 
 
 class ApprovalsOut(Schema):
@@ -186,6 +227,7 @@ class DecidedOut(Schema):
     call: str
     verdict: Literal["approved", "edited", "denied"]
     decided_by: str
+    missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
 
 
 class ConversationOut(Schema):

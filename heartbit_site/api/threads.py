@@ -1,23 +1,46 @@
-"""Find a conversation of a workspace."""
+"""Find, list, change and delete the conversations of a workspace."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from agents.models import Conversation
-from heartbit_site.base.errors import NotFoundError
+from django.db import transaction
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Left
+
+from agents.models import Conversation, Run
+from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.errors import ConflictError, NotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from heartbit_site.base.models import Workspace
+
+_HEADING = 80  # characters
+_READ = 400  # characters of the first message that are looked at for one
+_ATTACHED = re.compile(r'\s*<attachment id="[0-9a-f]+" name="([^"\n]*)"')
 
 
 class ConversationNotFoundError(NotFoundError):
     """There is no conversation with that id in the workspace."""
 
 
-def find_conversation(workspace: Workspace, conversation_id: str) -> Conversation:
+class ConversationLiveError(ConflictError):
+    """An agent still works on the conversation."""
+
+
+def find_conversation(
+    workspace: Workspace, conversation_id: str, *, lock: bool = False
+) -> Conversation:
     """The workspace's conversation with that id.
+
+    Args:
+        workspace: Where.
+        conversation_id: Its whole id.
+        lock: Keep it from being deleted until the caller's transaction ends.
 
     Raises:
         ConversationNotFoundError: There is none.
@@ -28,7 +51,8 @@ def find_conversation(workspace: Workspace, conversation_id: str) -> Conversatio
     except ValueError:
         pass
     else:
-        found = Conversation.objects.filter(workspace=workspace, pk=wanted).first()
+        rows = Conversation.objects.filter(workspace=workspace, pk=wanted)
+        found = (rows.select_for_update(no_key=True) if lock else rows).first()
     if found is None:
         raise ConversationNotFoundError(
             f"In {workspace.slug} there is no conversation {conversation_id[:60]}: "
@@ -36,3 +60,78 @@ def find_conversation(workspace: Workspace, conversation_id: str) -> Conversatio
         )
     found.workspace = workspace
     return found
+
+
+def with_activity(conversations: QuerySet[Conversation]) -> QuerySet[Any]:
+    """Conversations with when they were last used: ``active``, ``active_at``, ``last_status``.
+
+    ``active`` is the id of the last run, or their own: both rise with time. ``first_task`` is the
+    beginning of what was said first.
+    """
+    runs = Run.objects.filter(conversation=OuterRef("pk"), parent__isnull=True)
+    newest, oldest = runs.order_by("-created_at"), runs.order_by("created_at")
+    return conversations.annotate(
+        active=Coalesce(Subquery(newest.values("pk")[:1]), "pk"),
+        active_at=Coalesce(Subquery(newest.values("created_at")[:1]), "created_at"),
+        last_status=Subquery(newest.values("status")[:1]),
+        first_task=Subquery(oldest.values(beginning=Left("task", _READ))[:1]),
+    )
+
+
+def page_of(
+    workspace: Workspace, *, agent: str, cursor: UUID | None, limit: int
+) -> tuple[list[Any], UUID | None]:
+    """Conversations, the one last used first, and the cursor of the next page if there is one.
+
+    Args:
+        workspace: Whose.
+        agent: Only those with this agent; empty: all.
+        cursor: From the page before.
+        limit: How many.
+    """
+    # Those that came with a configuration file are its command's: their agents are not people's.
+    rows = with_activity(Conversation.objects.filter(workspace=workspace, origin=""))
+    rows = rows.filter(agent=agent) if agent else rows
+    rows = rows.filter(active__lt=cursor) if cursor is not None else rows
+    found = list(rows.order_by("-active")[: limit + 1])
+    more, found = len(found) > limit, found[:limit]
+    return found, found[-1].active if more else None
+
+
+def heading_of(title: str, first_task: str | None) -> str:
+    """What a conversation is called: its title, or the beginning of what was said first."""
+    if title:
+        return title
+    text = first_task or ""
+    attached = _ATTACHED.search(text)
+    said = text[: attached.start()] if attached else text
+    words = " ".join(said.split()) or (attached[1] if attached else "")
+    return words if len(words) <= _HEADING else words[: _HEADING - 1].rstrip() + "…"
+
+
+def change_conversation(conversation: Conversation, changes: Mapping[str, str]) -> None:
+    """Give it another title, or another policy for second messages."""
+    for name, value in changes.items():
+        setattr(conversation, name, value)
+    conversation.save(update_fields=list(changes))
+
+
+def delete_conversation(workspace: Workspace, conversation_id: str, *, by: Actor) -> None:
+    """Delete the thread; its runs stay in the list of runs, with what they cost.
+
+    Raises:
+        ConversationNotFoundError: There is none.
+        ConversationLiveError: A run of it is live.
+    """
+    with transaction.atomic():
+        found = find_conversation(workspace, conversation_id, lock=True)
+        live = Run.objects.filter(conversation=found, finished_at__isnull=True)
+        run_id = live.order_by("created_at").values_list("pk", flat=True).first()
+        if run_id is not None:
+            raise ConversationLiveError(
+                f"Run {run_id} still works on the conversation: wait for its end, or cancel it."
+            )
+        label = found.title or f"with {found.agent}"
+        found.delete()
+        target = f"conversation:{conversation_id}"
+        record(by, "conversation.delete", workspace=workspace, target=target, label=label)

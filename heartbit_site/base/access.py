@@ -66,16 +66,27 @@ class Access:
 
 
 def access_of_key(key: ApiKey) -> Access:
-    """What a key opens."""
+    """What a key opens: never more than whoever made it may do by now."""
     person = f" of {key.user.get_username()}" if key.user is not None else ""
     return Access(
         workspace=key.workspace,
         name=f"API key {key.name}{person}"[:200],
         via="api",
-        scopes=frozenset(key.scopes),
+        scopes=frozenset(key.scopes) & _most(key),
         user_id=key.user_id,
         key_id=key.pk,
     )
+
+
+def _most(key: ApiKey) -> frozenset[str]:
+    if key.user is None or key.user.is_superuser:
+        return frozenset(SCOPES)
+    return _of_member(key.workspace, key.user) or frozenset()
+
+
+def _of_member(workspace: Workspace, user: Any) -> frozenset[str] | None:
+    member = Membership.objects.filter(workspace=workspace, user_id=user.pk).first()
+    return ROLE_SCOPES[member.role] if member is not None else None
 
 
 def access_of_user(user: Any, slug: str) -> Access:
@@ -93,8 +104,7 @@ def access_of_user(user: Any, slug: str) -> Access:
     if workspace is not None and user.is_superuser:
         scopes = frozenset(SCOPES)
     elif workspace is not None:
-        member = Membership.objects.filter(workspace=workspace, user_id=user.pk).first()
-        scopes = ROLE_SCOPES[member.role] if member is not None else None
+        scopes = _of_member(workspace, user)
     if workspace is None or scopes is None:
         raise NoWorkspaceError(f"There is no workspace {slug[:50]} that you belong to.")
     return Access(workspace, user.get_username(), "web", scopes, user.pk)
@@ -125,6 +135,12 @@ def operates(access: Access) -> bool:
         return True
     users = get_user_model().objects.filter(pk=access.user_id, is_active=True)
     return users.filter(is_superuser=True).exists()
+
+
+def username_of(access: Access) -> str | None:
+    """The person's name; None: a key that a command made."""
+    people = get_user_model().objects.filter(pk=access.user_id)
+    return people.values_list("username", flat=True).first() if access.user_id else None
 
 
 def workspaces_of(user: Any) -> QuerySet[Workspace]:

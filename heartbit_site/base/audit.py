@@ -93,12 +93,43 @@ class Break:
     problem: str
 
 
-def verify() -> list[Break]:
-    """Check every chain; empty: nothing was changed, moved or taken out.
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """How a chain ends.
+
+    Attributes:
+        workspace_id: Whose chain; 0: the installation's.
+        number: Of its last entry, which is also how many it has.
+        hash: Of its last entry; it covers the whole chain.
+    """
+
+    workspace_id: int
+    number: int
+    hash: str
+
+
+def verify(workspace: Workspace | None = None) -> list[Break]:
+    """Check the chains; empty: nothing was changed, moved or taken out.
 
     Entries cut off at a chain's end leave a shorter chain that holds: whoever wants to notice that
-    keeps the last number elsewhere (``heartbit audit verify`` prints it).
+    keeps the last number and hash elsewhere (``heartbit audit verify`` prints them).
+
+    Args:
+        workspace: This one's alone; None: all.
     """
+    where, values = ("", []) if workspace is None else (" WHERE chain = %s", [workspace.pk])
     with connection.cursor() as cursor:
-        cursor.execute("SELECT chain, number, problem FROM audit_broken()")
+        cursor.execute(f"SELECT chain, number, problem FROM audit_broken(){where}", values)  # noqa: S608
         return [Break(*row) for row in cursor.fetchall()]
+
+
+def tips(workspace: Workspace | None = None) -> list[Tip]:
+    """The last entry of each chain.
+
+    Args:
+        workspace: This one's alone; None: all.
+    """
+    entries = AuditEntry.objects.order_by("chain", "-number").distinct("chain")
+    if workspace is not None:
+        entries = entries.filter(chain=workspace.pk)
+    return [Tip(*row) for row in entries.values_list("chain", "number", "hash")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXECUTE_RUN = "agents.execute_run"
+ANNOUNCE_CALLS = "agents.announce_calls"
 HOUSEKEEPING = "scheduling.housekeeping"
 CHECK_ACCOUNTS = "scheduling.check_accounts"
 

@@ -39,7 +39,7 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     """What is started, in the order in which it is ended."""
     web = ["heartbit_site.asgi:application", "--host", bind, "--port", str(port)]
     web += ["--lifespan", "off", "--log-level", "warning", "--no-access-log"]
-    web += ["--timeout-graceful-shutdown", str(GRACEFUL_SECONDS)]
+    web += ["--timeout-graceful-shutdown", str(GRACEFUL_SECONDS), "--ws-max-size", "65536"]
     beat = ["--quiet", "-A", "heartbit_site.celery", "beat", "--loglevel", "warning", "--pidfile="]
     return [
         Part("web", "blue", "uvicorn", web),

@@ -15,11 +15,17 @@ from heartbit_site.cli.table import print_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.operation import Asked, Operation
+    from heartbit_site.cli.operation import Asked, Holdable, Operation
 
-STYLES: Final = {"alive": "green", "stale": "red", "leaving": "yellow", "nobody": "red"}
+STYLES: Final = {
+    "alive": "green",
+    "stale": "red",
+    "leaving": "yellow",
+    "paused": "yellow",
+    "nobody": "red",
+}
 WORKERS: Final = ("ID", "WORKER", "STATE", "UPTIME", "HOLDS", "LAST BEAT", "QUEUES")
-QUEUES: Final = ("QUEUE", "QUEUED", "RUNNING", "OLDEST", "STOPPED", "SERVED BY")
+QUEUES: Final = ("QUEUE", "QUEUED", "RUNNING", "OLDEST", "HELD BACK", "SERVED BY")
 
 
 def show(operation: Operation, *, as_json: bool) -> int:
@@ -38,7 +44,7 @@ def show(operation: Operation, *, as_json: bool) -> int:
         print_table(WORKERS, [_worker(row) for row in fleet["workers"]], styles=STYLES)
     if fleet["queues"]:
         write("")
-        rows = [_queue(row, fleet) for row in fleet["queues"]]
+        rows = [_queue(row) for row in fleet["queues"]]
         print_table(QUEUES, rows, styles=STYLES)
     console = Console(highlight=False)
     for sentence in fleet["problems"]:
@@ -62,6 +68,33 @@ def act(
     return OK
 
 
+def hold(operation: Operation, what: Holdable, name: str, *, reason: str, as_json: bool) -> int:
+    """Hold back a queue, a workspace or everything."""
+    done = operation.hold(what, name, reason)
+    if as_json:
+        write_json(done)
+        return OK
+    verb = "paused" if what == "queue" else "stopped"
+    write(f"{_subject(what, name)} {'is' if done['changed'] else 'was already'} {verb}.")
+    return OK
+
+
+def free(operation: Operation, what: Holdable, name: str, *, as_json: bool) -> int:
+    """Let it go on."""
+    done = operation.free(what, name)
+    if as_json:
+        write_json(done)
+        return OK
+    verb = "paused" if what == "queue" else "stopped"
+    subject = _subject(what, name)
+    write(f"{subject} goes on." if done["changed"] else f"{subject} was not {verb}.")
+    return OK
+
+
+def _subject(what: Holdable, name: str) -> str:
+    return "Everything" if what == "all" else f"The {what} {one_line(name)}"
+
+
 def _worker(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         str(row["id"]),
@@ -74,18 +107,15 @@ def _worker(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _queue(row: Mapping[str, Any], fleet: Mapping[str, Any]) -> tuple[str, ...]:
-    serving = sum(
-        worker["state"] == "alive" and row["name"] in worker["queues"]
-        for worker in fleet["workers"]
-    )
+def _queue(row: Mapping[str, Any]) -> tuple[str, ...]:
+    serving = row["workers"]
     return (
         one_line(row["name"]),
         str(row["depth"]),
         str(row["running"]),
         seconds(row["oldest_seconds"]) if row["depth"] else "-",
         str(row["parked"] or "-"),
-        _counted(serving, "worker") if serving else "nobody",
+        "paused" if row["paused"] else _counted(serving, "worker") if serving else "nobody",
     )
 
 

@@ -20,6 +20,7 @@ import typer.main
 from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.agents import agents
 from heartbit_site.cli.commands.approve import approve
+from heartbit_site.cli.commands.audit import audit
 from heartbit_site.cli.commands.cancel import cancel
 from heartbit_site.cli.commands.completion import completion, prepare
 from heartbit_site.cli.commands.config import config
@@ -40,7 +41,7 @@ from heartbit_site.cli.commands.up import up
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
-    *(runs, agents, tools, config, keys),
+    *(runs, agents, tools, config, keys, audit),
     *(serve, fleet, up, down, doctor, completion),
 )
 NAMES: Final = tuple(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 Asked = Literal["stop", "restart"]
 Switch = Literal["start", "stop", "restart"]
+Holdable = Literal["queue", "workspace", "all"]
 Settling = Literal["retry", "resume", "discard"]
 
 
@@ -23,6 +24,14 @@ class Operation(Protocol):
 
     def ask(self, worker_id: int, wanted: Asked) -> None:
         """Ask a worker to leave."""
+        ...
+
+    def hold(self, what: Holdable, name: str, reason: str) -> dict[str, Any]:
+        """Hold back a queue, a workspace or everything; whether that changed anything."""
+        ...
+
+    def free(self, what: Holdable, name: str) -> dict[str, Any]:
+        """Let it go on; whether that changed anything."""
         ...
 
     def agents(self) -> list[dict[str, Any]]:

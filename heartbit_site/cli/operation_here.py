@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.db import transaction
+
+from agents import pauses
 from agents.actions.ask_worker import ask_worker
 from agents.actions.discard_run import discard_run
+from agents.actions.pause_work import pause_work
+from agents.actions.resume_work import resume_work
 from agents.actions.retry_run import retry_run
 from agents.actions.revive_run import revive_run
 from agents.actions.switch_agent import switch_agent
@@ -16,13 +21,16 @@ from agents.models import Run
 from agents.querysets import find_run
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
+from heartbit_site.base.access import NoWorkspaceError
+from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.models import Workspace
 from heartbit_site.cli.deciding import author
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.operation import Asked, Settling, Switch
+    from heartbit_site.cli.operation import Asked, Holdable, Settling, Switch
 
 
 class Here:
@@ -34,7 +42,18 @@ class Here:
 
     def ask(self, worker_id: int, wanted: Asked) -> None:
         """Ask a worker to leave."""
-        ask_worker(worker_id, wanted)
+        ask_worker(worker_id, wanted, by=_actor())
+
+    def hold(self, what: Holdable, name: str, reason: str) -> dict[str, Any]:
+        """Hold back a queue, a workspace or everything; whether that changed anything."""
+        held = _held(what, name)
+        changed = pause_work(held, by=_actor(), reason=reason)
+        return fleet_forms.held(held, now=True, changed=changed)
+
+    def free(self, what: Holdable, name: str) -> dict[str, Any]:
+        """Let it go on; whether that changed anything."""
+        held = _held(what, name)
+        return fleet_forms.held(held, now=False, changed=resume_work(held, by=_actor()))
 
     def agents(self) -> list[dict[str, Any]]:
         """What every agent is doing."""
@@ -46,7 +65,14 @@ class Here:
 
     def switch(self, name: str, to: Switch) -> dict[str, Any]:
         """Start, stop or restart an agent; what it is doing then."""
-        switch_agent(find_editable(default_workspace(), name), to)
+        workspace = default_workspace()
+        agent = find_editable(workspace, name)
+        with transaction.atomic():
+            if switch_agent(agent, to):
+                target = f"agent:{agent.pk}"
+                record(
+                    _actor(), f"agent.{to}", workspace=workspace, target=target, label=agent.name
+                )
         return self.agent(name)
 
     def settle(self, run: str, how: Settling) -> dict[str, Any]:
@@ -61,3 +87,18 @@ class Here:
             discard_run(found, by=author())
         found.refresh_from_db(fields=["status"])
         return {"run": str(found.pk), "status": found.status, "home": found.home}
+
+
+def _actor() -> Actor:
+    return Actor(author(), "terminal")
+
+
+def _held(what: Holdable, name: str) -> pauses.Held:
+    if what == "queue":
+        return pauses.queue(name)
+    if what == "all":
+        return pauses.EVERYTHING
+    workspace = Workspace.objects.filter(slug=name).first()
+    if workspace is None:
+        raise NoWorkspaceError(f"There is no workspace {name}.")
+    return pauses.of_workspace(workspace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from heartbit_site.cli.remote_client import agent_path, get, post
 from heartbit_site.cli.remote_runs import path_of
@@ -10,7 +11,7 @@ from heartbit_site.cli.remote_runs import path_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.operation import Asked, Settling, Switch
+    from heartbit_site.cli.operation import Asked, Holdable, Settling, Switch
     from heartbit_site.cli.remote import Server
 
 
@@ -27,6 +28,15 @@ class There:
     def ask(self, worker_id: int, wanted: Asked) -> None:
         """Ask a worker to leave."""
         self._post(f"/fleet/workers/{worker_id}/{wanted}")
+
+    def hold(self, what: Holdable, name: str, reason: str) -> dict[str, Any]:
+        """Hold back a queue, a workspace or everything; whether that changed anything."""
+        verb = "pause" if what == "queue" else "halt"
+        return self._post(f"{_place(what, name)}/{verb}", {"reason": reason})
+
+    def free(self, what: Holdable, name: str) -> dict[str, Any]:
+        """Let it go on; whether that changed anything."""
+        return self._post(f"{_place(what, name)}/{'resume' if what == 'queue' else 'continue'}")
 
     def agents(self) -> list[dict[str, Any]]:
         """What every published agent is doing."""
@@ -49,6 +59,10 @@ class There:
         found: dict[str, Any] = get(self._server, path)
         return found
 
-    def _post(self, path: str) -> dict[str, Any]:
-        found: dict[str, Any] = post(self._server, path)
+    def _post(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        found: dict[str, Any] = post(self._server, path, body)
         return found
+
+
+def _place(what: Holdable, name: str) -> str:
+    return "/fleet" if what == "all" else f"/fleet/{what}s/{quote(name, safe='')}"

@@ -118,8 +118,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
     """Raise what the status of a response that was read means."""
     status = response.status_code
     found = _json(response)
-    error = found.get("error") if isinstance(found, dict) else None
-    message = error.get("message") if isinstance(error, dict) else None
+    message = found.get("detail") if isinstance(found, dict) else None
     if not isinstance(message, str):
         if status >= 500:
             raise CommandError(f"The server {server.url} failed ({status}).", CANNOT_START)

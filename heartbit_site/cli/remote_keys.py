@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.create_api_key import USUAL_LIFE, create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES
+from heartbit_site.cli.deciding import author
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.table import print_table
@@ -29,17 +31,30 @@ class KeyNotFoundError(NotFoundError):
     """There is no API key that begins like this."""
 
 
-def create(name: str, scopes: Sequence[str], *, expires: datetime | None, as_json: bool) -> int:
+def create(
+    name: str,
+    scopes: Sequence[str],
+    *,
+    expires: datetime | None,
+    forever: bool = False,
+    as_json: bool,
+) -> int:
     """Make a key; it goes to stdout and nowhere else."""
     label = one_line(name)
     if not label or len(label) > NAME_CHARACTERS:
         raise CommandError(f"A key's name has 1 to {NAME_CHARACTERS} characters.", USAGE)
+    if forever and expires is not None:
+        raise CommandError("--expires and --no-expiry contradict each other: give one.", USAGE)
     until = expires.astimezone() if expires is not None else None
     if until is not None and until <= timezone.now():
         raise CommandError("--expires is in the past: the key would open nothing.", USAGE)
     try:
         row, key = create_api_key(
-            default_workspace(), label, scopes=scopes or USUAL, expires_at=until
+            default_workspace(),
+            label,
+            scopes=scopes or USUAL,
+            expires_at=until or (None if forever else usual_expiry()),
+            by=_me(),
         )
     except ConfigurationError as error:
         raise CommandError(str(error), USAGE) from error
@@ -48,6 +63,8 @@ def create(name: str, scopes: Sequence[str], *, expires: datetime | None, as_jso
         return OK
     write(key)
     note("The key is shown only now: put it into HEARTBIT_API_KEY where it is used.")
+    if not forever and until is None:
+        note(f"It ends in {USUAL_LIFE.days} days; --expires and --no-expiry say otherwise.")
     return OK
 
 
@@ -76,13 +93,17 @@ def revoke(prefix: str, *, as_json: bool) -> int:
     row = rows.first()
     if row is None:
         raise KeyNotFoundError("No API key begins like this: `heartbit keys list` shows them.")
-    revoke_api_keys([row.pk])
+    revoke_api_keys([row.pk], by=_me())
     row.refresh_from_db()
     if as_json:
         write_json(_described(row))
     else:
         write(f"The key hb_{row.prefix} ({one_line(row.name)}) is revoked.")
     return OK
+
+
+def _me() -> Actor:
+    return Actor(author(), "terminal")
 
 
 def _cells(row: ApiKey) -> tuple[str, ...]:

@@ -87,5 +87,8 @@ def _tool(section: ToolSection) -> ToolSetting:
         enabled=section.enabled,
         approval=section.approval,
         approval_when=section.approval_when,
+        approval_seconds=section.approval_seconds,
+        approvals=section.approvals,
+        approvers=section.approvers,
         defaults=section.defaults,
     )

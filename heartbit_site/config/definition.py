@@ -34,7 +34,15 @@ class ToolSetting:
     enabled: bool = True
     approval: str = ""
     approval_when: Mapping[str, Any] | None = None
+    approval_seconds: int | None = None
+    approvals: int = 1
+    approvers: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def decided_by(self) -> list[Any]:
+        """Who decides its calls and until when; empty, as in older digests, where that is open."""
+        said = [self.approval_seconds, self.approvals, self.approvers]
+        return [] if said == [None, 1, ""] else said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +95,11 @@ class Configuration:
                 agent.name,
                 dict(agent.columns),
                 [
-                    [tool.tool, tool.enabled, tool.approval, tool.approval_when, tool.defaults]
+                    [
+                        *(tool.tool, tool.enabled, tool.approval, tool.approval_when),
+                        tool.defaults,
+                        *tool.decided_by(),
+                    ]
                     for tool in agent.tools
                 ],
                 agent.team,

@@ -78,6 +78,12 @@ def _tool(binding: ToolBinding) -> str | dict[str, Any]:
         table["approval"] = binding.approval
     if binding.approval_when is not None:
         table["approval_when"] = binding.approval_when
+    if binding.approval_seconds is not None:
+        table["approval_seconds"] = binding.approval_seconds
+    if binding.approvals != 1:
+        table["approvals"] = binding.approvals
+    if binding.approvers:
+        table["approvers"] = binding.approvers
     if binding.defaults:
         table["defaults"] = binding.defaults
     return table if len(table) > 1 else binding.tool

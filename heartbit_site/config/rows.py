@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from heartbit_site.config.definition import AgentSetting, Configuration, ToolSetting
 
-_BINDING = ("enabled", "approval", "approval_when", "defaults")
+_BINDING = (
+    *("enabled", "approval", "approval_when", "defaults"),
+    *("approval_seconds", "approvals", "approvers"),
+)
 
 
 def write(workspace: Workspace, configuration: Configuration, *, origin: str) -> dict[str, str]:

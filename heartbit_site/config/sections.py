@@ -77,6 +77,9 @@ class ToolSection(Section):
     enabled: bool = True
     approval: Literal["", "never", "always", "when"] = ""
     approval_when: Schema | None = None
+    approval_seconds: Positive | None = None
+    approvals: Annotated[int, Field(ge=1, le=20)] = 1
+    approvers: Annotated[str, Field(max_length=150)] = ""
     defaults: Arguments = Field(default_factory=dict)
 
 
@@ -106,6 +109,7 @@ class AgentSection(Section):
     response_schema: ResponseSchema | None = None
     tools: list[Annotated[ToolSection, BeforeValidator(rules.named)]] = Field(default_factory=list)
     approval: Literal["never", "effects", "always"] = "never"
+    approval_seconds: Positive | None = None
     uncertain_calls: Literal["ask", "tell", "retry"] = "ask"
     tool_timeout_seconds: Positive = 60
     max_tool_output_bytes: Annotated[int, Field(ge=256, le=2_147_483_647)] = 32_768

@@ -18,6 +18,20 @@ from heartbit_site.settings.browser import (
     AXES_VERBOSE,
     CONTENT_SECURITY_POLICY,
 )
+from heartbit_site.settings.mail import (
+    DEFAULT_FROM_EMAIL,
+    EMAIL_BACKEND,
+    EMAIL_HOST,
+    EMAIL_HOST_PASSWORD,
+    EMAIL_HOST_USER,
+    EMAIL_PORT,
+    EMAIL_TIMEOUT,
+    EMAIL_USE_SSL,
+    EMAIL_USE_TLS,
+    HEARTBIT_APPROVAL_LINK_HOURS,
+    HEARTBIT_APPROVAL_MAIL,
+    HEARTBIT_PUBLIC_URL,
+)
 from heartbit_site.settings.theme import UNFOLD
 
 __all__ = [  # the others are defined here
@@ -28,6 +42,18 @@ __all__ = [  # the others are defined here
     "AXES_RESET_ON_SUCCESS",
     "AXES_VERBOSE",
     "CONTENT_SECURITY_POLICY",
+    "DEFAULT_FROM_EMAIL",
+    "EMAIL_BACKEND",
+    "EMAIL_HOST",
+    "EMAIL_HOST_PASSWORD",
+    "EMAIL_HOST_USER",
+    "EMAIL_PORT",
+    "EMAIL_TIMEOUT",
+    "EMAIL_USE_SSL",
+    "EMAIL_USE_TLS",
+    "HEARTBIT_APPROVAL_LINK_HOURS",
+    "HEARTBIT_APPROVAL_MAIL",
+    "HEARTBIT_PUBLIC_URL",
     "UNFOLD",
 ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.templatetags.static import static
 from django.urls import reverse_lazy
+from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-def _may(permission: str) -> Callable[[HttpRequest], bool]:
-    return lambda request: request.user.has_perm(permission)
+def _sees(model: str) -> Callable[[HttpRequest], bool]:
+    sees = "heartbit_site.base.admin.sidebar.sees"  # imported when the apps are there
+    return lambda request: bool(import_string(sees)(request, model))
 
 
 def _page(title: str, icon: str, model: str) -> dict[str, Any]:
@@ -24,7 +26,7 @@ def _page(title: str, icon: str, model: str) -> dict[str, Any]:
         "title": title,
         "icon": icon,
         "link": reverse_lazy(f"admin:{app}_{name}_changelist"),
-        "permission": _may(f"{app}.view_{name}"),
+        "permission": _sees(model),
     }
 
 
@@ -76,12 +78,9 @@ UNFOLD: dict[str, Any] = {
                 "items": [
                     _page("Runs", "play_circle", "agents.run"),
                     _page("Waiting for a person", "back_hand", "agents.toolcall")
-                    | {
-                        "badge": "agents.admin.approvals.badge",
-                        "badge_variant": "warning",
-                        "permission": _may("agents.view_run"),
-                    },
+                    | {"badge": "agents.admin.approvals.badge", "badge_variant": "warning"},
                     _page("Conversations", "forum", "agents.conversation"),
+                    _page("Model calls", "receipt_long", "base.usageentry"),
                     _page("Workers", "memory", "agents.workerheartbeat"),
                 ],
             },
@@ -110,11 +109,14 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Workspaces", "domain", "base.workspace"),
+                    _page("Members", "badge", "base.membership"),
                     _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
                     _page("Budgets", "savings", "agents.budget"),
                     _page("API keys", "key", "base.apikey"),
+                    _page("Audit", "fact_check", "base.auditentry"),
                     _page("Users", "person", "auth.user"),
                     _page("Groups", "group", "auth.group"),
+                    _page("Failed logins", "gpp_bad", "axes.accessattempt"),
                 ],
             },
         ],

@@ -6,11 +6,16 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import runs
+from heartbit_site.web import approvals, chat, fleet, runs
 
 app_name = "web"
 
 urlpatterns: list[Any] = [
+    path("chat/", chat.start, name="chat"),
+    path("chat/<slug:agent>/", chat.start, name="chat-agent"),
+    path("chat/<slug:agent>/<uuid:conversation>/", chat.conversation, name="conversation"),
+    path("fleet/", fleet.fleet, name="fleet"),
+    path("approvals/", approvals.inbox, name="approvals"),
     path("runs/", runs.listing, name="runs"),
     path("runs/<uuid:run>/", runs.detail, name="run"),
 ]

@@ -134,9 +134,9 @@ def test_given_an_outcome_that_is_none_then_nothing_is_settled(
 
 
 def test_given_no_permission_to_decide_then_it_is_shown_and_cannot_be_settled(
-    call: ToolCall,
+    call: ToolCall, workspace: Workspace
 ) -> None:
-    reader = person("view_run")
+    reader = person(workspace, "viewer")
     text = reader.get(page(call)).content.decode()
     assert "Nobody knows what became of http_request" in text
     assert 'name="outcome"' not in text

@@ -6,8 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.auth.models import Group, User
 from django.urls import resolve, reverse
 from django.utils import timezone
 from django_celery_beat.models import (
@@ -24,9 +26,10 @@ from agents.admin.decision import TONES
 from agents.admin.words import CALL_TONES, RUN_TONES
 from agents.choices import VERDICTS, CallStatus, RunStatus
 from agents.models import Budget
+from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
-from heartbit_site.base.models import ProviderAccount
+from heartbit_site.base.models import Membership, ProviderAccount
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -53,11 +56,13 @@ def full(workspace: Workspace) -> None:
     SolarSchedule.objects.create(event="sunrise", latitude=52, longitude=13)
     ClockedSchedule.objects.create(clocked_time=timezone.now())
     PeriodicTask.objects.create(name="one", task="agents.execute_run", interval=every)
-    from django.contrib.auth.models import Group  # noqa: PLC0415  beside its one use
-
     Group.objects.create(name="readers")
     create_api_key(workspace, "import", scopes=["runs:read"])
     ProviderAccount.objects.create(workspace=workspace, provider="openai")
+    AccessAttempt.objects.create(username="nobody", failures_since_start=1)
+    member = User.objects.create(username="member-of-tests")
+    Membership.objects.create(workspace=workspace, user=member)
+    audit.record(audit.SYSTEM, "test.made", workspace=workspace, label=rows.HOSTILE)
     Budget.objects.create(workspace=workspace, period="day", max_tokens=1000)
 
 
@@ -125,8 +130,8 @@ def test_the_dashboard_counts_today(browser: Client, workspace: Workspace) -> No
     root, child = rows.tree(workspace)
     response = browser.get(reverse("admin:index"))
     after = response.context["dashboard"]
-    assert after.today == before.today + 1  # the sub-agent's run does not count
-    assert after.calls == before.calls + 4
+    assert after.today.total == before.today.total + 1  # the sub-agent's run does not count
+    assert after.today.calls == before.today.calls + 4
     assert "1 call without a price" in after.cost
     assert after.rows[0].run.pk == root.pk
     assert child.pk not in {row.run.pk for row in after.rows}

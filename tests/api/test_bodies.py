@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.api.test_matrix import ROUTES
+from tests.web.matrix_table import ROUTES
 
 if TYPE_CHECKING:
     import httpx
@@ -42,8 +43,7 @@ WRITING = [route for route in ROUTES if route.body is not None]
 
 
 def is_sentence(response: httpx.Response) -> bool:
-    error = response.json()["error"]
-    message = error["message"]
+    message = response.json()["detail"]
     return bool(message) and message.endswith((".", "?")) and "\n" not in message
 
 
@@ -51,11 +51,12 @@ def is_sentence(response: httpx.Response) -> bool:
 def test_a_hostile_body_is_refused_by_every_route(caller: Caller, name: str) -> None:
     body, status = BODIES[name]
     run_id = caller.submit("x", agent="writer")["run"]
-    values = {"run_id": run_id, "call_id": "1.0", "conversation_id": run_id, "name": "x"}
-    values |= {"number": "1", "worker_id": "1"}
+    values = defaultdict(lambda: "x") | {"run_id": run_id, "call_id": "1.0", "conversation_id": run_id, "name": "x"}
+    values |= {"number": "1", "worker_id": "1", "username": "nobody"}
     for route in WRITING:
-        response = caller.http.post(
-            route.path.format(**values),
+        response = caller.http.request(
+            route.method,
+            route.path.format_map(values),
             content=body,
             headers={"Content-Type": "application/json"},
         )
@@ -98,5 +99,5 @@ def test_another_method_is_refused_in_the_same_form(caller: Caller) -> None:
     response = caller.http.delete("/runs")
     assert response.status_code == 405
     assert response.headers["allow"]
-    assert response.json()["error"]["type"] == "method"
+    assert response.json()["code"] == "method"
     assert is_sentence(response)

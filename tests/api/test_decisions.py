@@ -60,7 +60,7 @@ def test_of_many_decisions_one_wins_and_the_others_hear_who(
     statuses = sorted(response.status_code for response in responses)
     assert statuses == [200] + [409] * 11
     late = next(response for response in responses if response.status_code == 409)
-    assert "API key test" in late.json()["error"]["message"]
+    assert "API key test" in late.json()["detail"]
     assert caller.ended(call["run"])["status"] == "succeeded"
     assert len(results(call)) == 1
 
@@ -69,7 +69,7 @@ def test_an_edited_call_runs_as_it_was_edited(caller: Caller, call: dict[str, An
     wrong = {"digest": call["digest"], "verdict": "edit", "arguments": {"formula": "6*8"}}
     refused = caller.post(address(call), wrong)
     assert refused.status_code == 422
-    assert refused.json()["error"]["type"] == "invalid_edit"
+    assert refused.json()["code"] == "invalid_edit"
     right = {**wrong, "arguments": {"expression": "6*8"}}
     assert caller.post(address(call), right).json()["verdict"] == "edited"
     caller.ended(call["run"])
@@ -79,7 +79,7 @@ def test_an_edited_call_runs_as_it_was_edited(caller: Caller, call: dict[str, An
 def test_what_was_not_shown_is_not_approved(caller: Caller, call: dict[str, Any]) -> None:
     other = caller.post(address(call), {"digest": "0" * 64, "verdict": "approve"})
     assert other.status_code == 409
-    assert "not the one that was shown" in other.json()["error"]["message"]
+    assert "not the one that was shown" in other.json()["detail"]
     nowhere = f"/runs/{call['run']}/calls/99.9/decision"
     absent = caller.post(nowhere, {"digest": call["digest"], "verdict": "approve"})
     assert absent.status_code == 404
@@ -122,4 +122,4 @@ def test_a_decision_that_makes_no_sense_is_refused(
     run_id = caller.submit("x", agent="writer")["run"]
     response = caller.post(f"/runs/{run_id}/calls/1.0/decision", {"digest": "0" * 64, **body})
     assert response.status_code == 422
-    assert words in response.json()["error"]["message"]
+    assert words in response.json()["detail"]

@@ -44,7 +44,7 @@ def test_whoever_is_late_hears_who_was_quicker(caller: Caller, workspace: Worksp
     assert caller.post(address(call), {"outcome": "skipped"}).status_code == 200
     late = caller.post(address(call), {"outcome": "retried"})
     assert late.status_code == 409
-    assert "already skipped by API key test" in late.json()["error"]["message"]
+    assert "already skipped by API key test" in late.json()["detail"]
 
 
 def test_a_call_that_is_not_in_doubt_cannot_be_settled(
@@ -72,4 +72,4 @@ def test_a_word_that_makes_no_sense_is_refused(
     run_id = caller.submit("x", agent="writer")["run"]
     response = caller.post(f"/runs/{run_id}/calls/1.0/outcome", body)
     assert response.status_code == 422
-    assert words in response.json()["error"]["message"]
+    assert words in response.json()["detail"]

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from heartbit_site.api.errors import STATUSES, name_of
-from tests.api.test_matrix import ROUTES
+from tests.web.matrix_table import ROUTES
 
 if TYPE_CHECKING:
     from tests.api.server import WebServer
@@ -36,23 +36,28 @@ def test_a_route_says_what_can_go_wrong(described: Any, route: Any) -> None:
     operation = described["paths"][f"/api/v1{route.path}"][route.method.lower()]
     expected = {str(route.right)}
     if route.scope is not None:
-        expected |= {"401", "403", "422"}
-        assert operation["security"], "it needs a key"
-    if "{" in route.path:
-        expected.add("404")
+        expected |= {"401", "403", "404", "422", "503"}
+        assert operation["security"] == [{"key": []}, {"session": []}]
+        assert operation.get("x-scope", "") == route.scope
     if route.body is not None:
         expected |= {"400", "413"}
     assert expected <= set(operation["responses"])
     for status, answer in operation["responses"].items():
         if int(status) >= 400:
-            schema = answer["content"]["application/json"]["schema"]
-            assert schema == {"$ref": "#/components/schemas/ErrorOut"}
+            form = {"schema": {"$ref": "#/components/schemas/ProblemOut"}}
+            assert answer["content"] == {"application/problem+json": form}
 
 
 def test_the_stream_is_described_as_one(described: Any) -> None:
     answers = described["paths"]["/api/v1/runs/{run_id}/events"]["get"]["responses"]
     assert "text/event-stream" in answers["200"]["content"]
     assert "404" in answers
+
+
+def test_keys_and_sessions_are_both_described(described: Any) -> None:
+    schemes = described["components"]["securitySchemes"]
+    assert (schemes["key"]["type"], schemes["key"]["scheme"]) == ("http", "bearer")
+    assert (schemes["session"]["in"], schemes["session"]["name"]) == ("cookie", "sessionid")
 
 
 def test_every_reference_leads_somewhere(described: Any) -> None:

@@ -99,7 +99,7 @@ def test_a_payload_is_the_task_in_its_long_form(caller: Caller, parked: str) -> 
     assert "# Task: review" in run["task"]
     bad = caller.post("/runs", {"payload": {"action": "Review!", "spec": "x"}, "agent": parked})
     assert bad.status_code == 422
-    assert "one verb in lower case" in bad.json()["error"]["message"]
+    assert "one verb in lower case" in bad.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_wrong_request_is_one_sentence(
 ) -> None:
     response = caller.post("/runs", body)
     assert response.status_code == status
-    message = response.json()["error"]["message"]
+    message = response.json()["detail"]
     assert words in message
     assert "\n" not in message
 
@@ -154,7 +154,7 @@ def test_cancel_ends_and_a_second_one_changes_nothing(caller: Caller, parked: st
     assert ended["result"]["status"] == "failure"
     late = caller.post(f"/runs/{run_id}/messages", {"text": "hurry"})
     assert late.status_code == 409
-    assert late.json()["error"]["type"] == "no_longer_open"
+    assert late.json()["code"] == "no_longer_open"
 
 
 def test_a_run_is_steered(caller: Caller, worker: Worker) -> None:
@@ -171,7 +171,7 @@ def test_a_conversation_goes_on(caller: Caller, worker: Worker) -> None:
     first = caller.post(address, {"text": "Hello. [[text: Hi.]] [[latency: 600]]"}).json()
     busy = caller.post(address, {"text": "And?"})
     assert busy.status_code == 409
-    assert busy.json()["error"]["type"] == "conversation_busy"
+    assert busy.json()["code"] == "conversation_busy"
     caller.ended(first["run"])
     again = {"task": "More. [[text: More.]]", "conversation_id": thread.json()["conversation"]}
     second = caller.post("/runs", again)
@@ -190,7 +190,7 @@ def test_agents_and_tools_are_listed(caller: Caller, parked: str) -> None:
     assert busy["metrics"]["runs"] == 1
     missing = caller.get("/agents/writr")
     assert missing.status_code == 404
-    assert "did you mean writer?" in missing.json()["error"]["message"]
+    assert "did you mean writer?" in missing.json()["detail"]
     tools = {tool["name"]: tool for tool in caller.get("/tools").json()["tools"]}
     assert tools["calculate"]["effect"] == "pure"
     assert tools["calculate"]["parameters"]["type"] == "object"

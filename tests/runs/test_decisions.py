@@ -115,7 +115,7 @@ async def test_a_decision_or_a_cancel_but_never_a_decision_after_the_cancel(
     assert taken > 0, "the race was one"
 
 
-async def test_an_expiry_and_a_decision_resolve_the_wait_once(
+async def test_a_decision_after_the_expiry_is_refused_whoever_comes_first(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
     for _ in range(ROUNDS // 2):
@@ -125,12 +125,14 @@ async def test_an_expiry_and_a_decision_resolve_the_wait_once(
             partial(execute, "SELECT * FROM heartbit_expire_waits(%s)", 100),
             partial(approve_call, call, digest=DIGEST, by=ANN),
         )
+        await orm.in_thread(partial(execute, "SELECT * FROM heartbit_expire_waits(%s)", 100))
         wait = await orm.in_thread(partial(Wait.objects.get, run_id=call.run_id))
         run = await fetch(call.run_id)
         assert run.status == RunStatus.QUEUED
         assert wait.value is not None
-        expected = "approved" if await decided(run.pk) else "expired"
-        assert wait.value["status"] == expected
+        assert wait.value["status"] == "expired", "no decision is taken once its time is over"
+        decision = await orm.in_thread(partial(Decision.objects.get, run_id=run.pk))
+        assert (decision.verdict, decision.decided_by) == ("denied", "expiry")
         events = await kinds(run.pk)
         assert events.count("wait.resolved") == 1
 

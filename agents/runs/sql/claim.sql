@@ -29,6 +29,9 @@ RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, 
 DECLARE
     r agents_run;
     c agents_checkpoint;
+    v_all boolean;
+    v_paused text[];
+    v_halted bigint[];
 BEGIN
     -- Declared dead, it does not know yet: what it took now would be taken from it again.
     PERFORM 1 FROM agents_workerheartbeat w WHERE w.id = p_worker AND w.gone_at IS NOT NULL;
@@ -43,10 +46,16 @@ BEGIN
         RETURN;
     ELSIF NOT FOUND THEN
         IF p_home <> 'fleet' OR p_alone THEN RETURN; END IF;
+        -- Read once, not for each run that is looked at: there are few, usually none.
+        SELECT coalesce(bool_or(p.kind = 'all'), false), coalesce(array_agg(p.queue), '{}'),
+               coalesce(array_agg(p.workspace_id) FILTER (WHERE p.workspace_id IS NOT NULL), '{}')
+        INTO v_all, v_paused, v_halted FROM agents_pause p;
+        IF v_all THEN RETURN; END IF;
         SELECT * INTO r FROM agents_run t
         WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = ANY (p_queues)
               AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
               AND t.version_id <> ALL ((SELECT heartbit_stopped())::bigint[])
+              AND t.queue <> ALL (v_paused) AND t.workspace_id <> ALL (v_halted)
               AND (p_alone IS NULL OR t.attempts < heartbit_suspicious())
         ORDER BY t.priority DESC, t.available_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN RETURN; END IF;

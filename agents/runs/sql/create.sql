@@ -38,7 +38,7 @@ BEGIN
     RETURN v_id;
 END $$;
 
--- Accept a root run of a published agent. No row: the workspace has no such agent.
+-- Accept a root run of a published agent. No row: the workspace has no such agent, or is stopped.
 -- is_new is false when the idempotency key had been used: then run_id is the earlier run's.
 CREATE OR REPLACE FUNCTION heartbit_submit(
     p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
@@ -49,7 +49,9 @@ DECLARE a agents_agent;
 BEGIN
     SELECT t.* INTO a FROM agents_agent t
     WHERE t.workspace_id = p_workspace AND t.origin = p_origin AND t.name = p_agent
-          AND t.enabled AND t.current_version_id IS NOT NULL;
+          AND t.enabled AND t.current_version_id IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM agents_pause p
+                          WHERE p.kind = 'all' OR p.workspace_id = p_workspace);
     IF NOT FOUND THEN RETURN; END IF;
     run_id := heartbit_create_run(
         p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,

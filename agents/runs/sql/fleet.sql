@@ -1,4 +1,5 @@
--- Agents that are stopped, started again, restarted; and what workers are asked to do.
+-- Agents that are stopped, started again, restarted; queues, workspaces and everything held back; and
+-- what workers are asked to do.
 
 -- The versions whose agent is stopped: their runs are not claimed. Ask once a statement, as
 -- `version_id <> ALL ((SELECT heartbit_stopped())::bigint[])`.
@@ -8,28 +9,89 @@ RETURNS bigint[] LANGUAGE sql STABLE AS $$
     JOIN agents_agentversion v ON v.agent_id = a.id WHERE NOT a.enabled
 $$;
 
--- Whether a run's agent is stopped; a row of nulls (an outer join's) has none.
+-- The queues from which nothing is claimed. Ask once a statement, as above.
+CREATE OR REPLACE FUNCTION heartbit_paused()
+RETURNS text[] LANGUAGE sql STABLE AS $$
+    SELECT coalesce(array_agg(p.queue), '{}') FROM agents_pause p WHERE p.kind = 'queue'
+$$;
+
+-- The workspaces that are stopped; a null among them: all of them are. Ask once a statement.
+CREATE OR REPLACE FUNCTION heartbit_halted()
+RETURNS bigint[] LANGUAGE sql STABLE AS $$
+    SELECT coalesce(array_agg(p.workspace_id), '{}') FROM agents_pause p WHERE p.kind <> 'queue'
+$$;
+
+-- Whether a workspace is among those of heartbit_halted.
+CREATE OR REPLACE FUNCTION heartbit_halts(p_workspace bigint, p_halted bigint[])
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(p_workspace = ANY (p_halted), true)
+$$;
+
+-- Whether a run may not be claimed: its agent or its workspace is stopped, everything is, or its
+-- queue is paused. A row of nulls (an outer join's) is not held back.
 CREATE OR REPLACE FUNCTION heartbit_is_stopped(r agents_run)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN EXISTS (SELECT 1 FROM agents_agentversion v JOIN agents_agent a ON a.id = v.agent_id
-                   WHERE v.id = r.version_id AND NOT a.enabled);
+    RETURN r.id IS NOT NULL AND (
+        EXISTS (SELECT 1 FROM agents_agentversion v JOIN agents_agent a ON a.id = v.agent_id
+                WHERE v.id = r.version_id AND NOT a.enabled)
+        OR EXISTS (SELECT 1 FROM agents_pause p
+                   WHERE p.kind = 'all' OR p.workspace_id = r.workspace_id
+                         -- What is at work goes on.
+                         OR p.queue = r.queue AND r.home = 'fleet' AND r.status <> 'running'));
 END $$;
 
--- What a worker holds and should hand over: the agent was stopped, or restarted since the claim. A
--- worker that misses a restart for ten minutes keeps its slices.
+-- What a worker holds and should hand over: the agent, its workspace or everything was stopped, or
+-- the agent restarted since the claim. A worker that misses a restart for ten minutes keeps its
+-- slices.
 CREATE OR REPLACE FUNCTION heartbit_unwanted(p_worker bigint)
 RETURNS TABLE (run_id uuid, lease_token bigint, reason text) LANGUAGE sql STABLE AS $$
-    SELECT r.id, r.lease_token, CASE WHEN a.enabled THEN 'agent restarted' ELSE 'agent stopped' END
+    SELECT r.id, r.lease_token,
+           CASE h.kind WHEN 'all' THEN 'everything stopped' WHEN 'workspace' THEN 'workspace stopped'
+                ELSE CASE WHEN a.enabled THEN 'agent restarted' ELSE 'agent stopped' END END
     FROM agents_run r JOIN agents_agentversion v ON v.id = r.version_id
     JOIN agents_agent a ON a.id = v.agent_id
+    LEFT JOIN LATERAL (SELECT p.kind FROM agents_pause p
+                       WHERE p.kind = 'all' OR p.workspace_id = r.workspace_id
+                       ORDER BY p.kind LIMIT 1) h ON true
     WHERE r.worker_id = p_worker AND r.status = 'running' AND (
-        NOT a.enabled
+        h.kind IS NOT NULL OR NOT a.enabled
         OR a.enabled_at > clock_timestamp() - interval '10 minutes' AND r.started_at < a.enabled_at
            AND a.enabled_at > (
                SELECT e.at FROM agents_runevent e WHERE e.run_id = r.id AND e.type = 'run.started'
                ORDER BY e.seq DESC LIMIT 1))
 $$;
+
+-- Tell the workers that something is held back, or is not any more: each reads what it holds anew.
+CREATE OR REPLACE FUNCTION heartbit_tell_of_pauses()
+RETURNS void LANGUAGE sql AS $$ SELECT pg_notify('heartbit', 'agent:0') $$;
+
+-- What follows when a pause has been lifted: of a queue, a workspace (the other is null), or
+-- everything (both are). Returns the first p_limit runs that may start, to ring; the sweepers ring
+-- the others.
+CREATE OR REPLACE FUNCTION heartbit_go_on(p_queue text, p_workspace bigint, p_limit int)
+RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM heartbit_tell_of_pauses();
+    -- Whoever waited for what was held back begins to be patient anew.
+    UPDATE agents_wait SET expires_at = clock_timestamp() + (expires_at - created_at)
+    WHERE id IN (SELECT w.id FROM agents_wait w
+                 JOIN agents_run c ON c.id = split_part(w.key, ':', 2)::uuid
+                 WHERE w.kind = 'child' AND w.resolved_at IS NULL AND w.expires_at IS NOT NULL
+                       AND c.finished_at IS NULL AND (p_queue IS NULL OR c.queue = p_queue)
+                       AND (p_workspace IS NULL OR c.workspace_id = p_workspace)
+                 FOR NO KEY UPDATE OF w SKIP LOCKED);
+    RETURN QUERY UPDATE agents_run t SET rung_at = clock_timestamp()
+        WHERE t.id IN (SELECT q.id FROM agents_run q
+                       WHERE q.status = 'queued' AND q.home = 'fleet'
+                             AND q.available_at <= clock_timestamp()
+                             AND (p_queue IS NULL OR q.queue = p_queue)
+                             AND (p_workspace IS NULL OR q.workspace_id = p_workspace)
+                             AND NOT heartbit_is_stopped(q)
+                       ORDER BY q.priority DESC, q.available_at LIMIT p_limit
+                       FOR NO KEY UPDATE OF q SKIP LOCKED)
+        RETURNING t.id, t.queue::text;
+END $$;
 
 -- Stop an agent: no new runs, no claims, and what is held is handed over. False: it was stopped.
 CREATE OR REPLACE FUNCTION heartbit_stop_agent(p_agent bigint)

@@ -57,6 +57,9 @@ BEGIN
             SET status = 'waiting', effect = p ->> 'effect', digest = p ->> 'digest',
                 shown = jsonb_build_object(
                     'tool', p -> 'tool', 'arguments', p -> 'arguments', 'reason', p -> 'reason')
+                    || CASE WHEN (p ->> 'needed')::int > 1 OR p ->> 'group' <> ''
+                            THEN jsonb_build_object('needed', p -> 'needed', 'group', p -> 'group')
+                            ELSE '{}' END
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'outcome.asked' THEN
             UPDATE agents_toolcall SET status = 'uncertain'

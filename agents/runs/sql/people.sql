@@ -23,6 +23,7 @@ RETURNS agents_run LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
     d agents_decision;
+    w agents_wait;
     v_parent uuid;
 BEGIN
     SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
@@ -31,16 +32,21 @@ BEGIN
     END IF;
     SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
     SELECT * INTO d FROM agents_decision WHERE run_id = p_run AND wait_key = p_key;
-    IF FOUND THEN
+    IF d.via = 'expiry' THEN
+        RAISE EXCEPTION 'Nobody decided in time: the call is refused.' USING ERRCODE = 'HB005';
+    ELSIF d.id IS NOT NULL THEN
         RAISE EXCEPTION 'The call was already % by %.', d.verdict, d.decided_by USING ERRCODE = 'HB005';
     END IF;
     IF r.finished_at IS NOT NULL THEN
         RAISE EXCEPTION 'The run has % meanwhile: nothing of it can be decided.', r.status
             USING ERRCODE = 'HB005';
     END IF;
-    PERFORM 1 FROM agents_wait WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
+    SELECT * INTO w FROM agents_wait WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'The call does not wait for a decision (any more).' USING ERRCODE = 'HB005';
+    ELSIF w.expires_at <= clock_timestamp() THEN
+        -- No sweeper has come by yet.
+        RAISE EXCEPTION 'Nobody decided in time: the call is refused.' USING ERRCODE = 'HB005';
     END IF;
     RETURN r;
 END $$;
@@ -56,8 +62,38 @@ RETURNS void LANGUAGE sql AS $$
                           AND o.kind IN ('approval', 'outcome') AND o.resolved_at IS NULL)
 $$;
 
+-- Whether a call that needs several people has its last approval now; the caller has the run's lock.
+CREATE OR REPLACE FUNCTION heartbit_vote(
+    c agents_toolcall, p_key text, p_verdict text, p_user bigint, p_by text, p_via text, p_grant bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_needed int := coalesce((c.shown ->> 'needed')::int, 1);
+    v_group text := coalesce(c.shown ->> 'group', '');
+    v_voter text := coalesce('user:' || p_user, 'name:' || p_by);
+BEGIN
+    IF v_group <> '' AND NOT EXISTS (
+            SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+            WHERE m.user_id = p_user AND g.name = v_group) THEN
+        RAISE EXCEPTION 'Only members of the group % may decide this call.', v_group USING ERRCODE = 'HB005';
+    END IF;
+    IF v_needed <= 1 OR p_verdict = 'denied' THEN RETURN true; END IF;
+    IF p_verdict <> 'approved' OR p_grant IS NOT NULL THEN
+        RAISE EXCEPTION 'The call needs % people who approve it as it is: it is neither edited nor always allowed.',
+            v_needed USING ERRCODE = 'HB005';
+    END IF;
+    INSERT INTO agents_vote (run_id, wait_key, digest, voter, user_id, by, via, at)
+    VALUES (c.run_id, p_key, c.digest, v_voter, p_user, p_by, p_via, clock_timestamp())
+    ON CONFLICT (run_id, wait_key, voter) DO NOTHING;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'You have approved the call already: it needs somebody else too.' USING ERRCODE = 'HB005';
+    END IF;
+    RETURN (SELECT count(*) >= v_needed FROM agents_vote v
+            WHERE v.run_id = c.run_id AND v.wait_key = p_key AND v.digest = c.digest);
+END $$;
+
 -- Decide a call that waits for approval. One decision wins: the run's row lock puts decisions,
--- cancels and expiries in an order, and the losers are told. Returns the run to ring, or null.
+-- cancels and expiries in an order, and the losers are told. An approval that is not the last one
+-- needed is kept, and decides nothing yet. Returns the run to ring, or null.
 CREATE OR REPLACE FUNCTION heartbit_decide(
     p_run uuid, p_call text, p_digest text, p_verdict text, p_arguments text, p_runs_digest text,
     p_reason text, p_user bigint, p_by text, p_via text, p_grant bigint)
@@ -72,6 +108,7 @@ BEGIN
     IF c.digest <> p_digest THEN
         RAISE EXCEPTION 'The call is not the one that was shown: look at it again.' USING ERRCODE = 'HB005';
     END IF;
+    IF NOT heartbit_vote(c, v_key, p_verdict, p_user, p_by, p_via, p_grant) THEN RETURN NULL; END IF;
     INSERT INTO agents_decision
         (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, user_id,
          decided_by, via, grant_id, at)
@@ -81,6 +118,40 @@ BEGIN
     RETURN heartbit_resolve_wait(p_run, v_key, jsonb_build_object(
         'subject', c.tool, 'status', p_verdict, 'digest', p_runs_digest, 'arguments', p_arguments,
         'reason', p_reason, 'by', p_by));
+END $$;
+
+-- Refuse a call that nobody decided in time. Returns whether this was done, and the run to ring, or
+-- null. A run that somebody else has locked is left for the next sweep: a sweep that waits could meet
+-- them the other way round.
+CREATE OR REPLACE FUNCTION heartbit_expire_approval(p_run uuid, p_key text, OUT done boolean, OUT ring uuid)
+LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    c agents_toolcall;
+    v_parent uuid;
+BEGIN
+    done := false;
+    SELECT t.parent_id INTO v_parent FROM agents_run t WHERE t.id = p_run;
+    IF v_parent IS NOT NULL THEN
+        PERFORM 1 FROM agents_run t WHERE t.id = v_parent FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN RETURN; END IF;
+    END IF;
+    SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND OR r.finished_at IS NOT NULL THEN RETURN; END IF;
+    SELECT t.* INTO c FROM agents_wait w JOIN agents_toolcall t
+        ON t.run_id = w.run_id AND t.call_id = w.call_id
+    WHERE w.run_id = p_run AND w.key = p_key AND w.resolved_at IS NULL
+          AND w.expires_at <= clock_timestamp();
+    IF NOT FOUND THEN RETURN; END IF; -- somebody decided meanwhile
+    INSERT INTO agents_decision
+        (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, decided_by, via, at)
+    VALUES (p_run, c.call_id, p_key, c.digest, '', 'denied', NULL, 'Nobody decided in time.', 'expiry',
+            'expiry', clock_timestamp());
+    PERFORM heartbit_give_back_patience(r, p_key);
+    done := true;
+    ring := heartbit_resolve_wait(p_run, p_key, jsonb_build_object(
+        'subject', c.tool, 'status', 'expired', 'digest', '', 'arguments', NULL,
+        'reason', 'Nobody decided in time.', 'by', 'expiry'));
 END $$;
 
 -- Say what became of a call whose worker died: make it again, it took effect (p_result is what the

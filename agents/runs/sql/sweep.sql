@@ -70,8 +70,10 @@ RETURNS TABLE (ring uuid) LANGUAGE plpgsql AS $$
 DECLARE
     w record;
     v_ring uuid;
+    v_done boolean;
+    v_expired bigint[] := '{}';
 BEGIN
-    FOR w IN SELECT t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
+    FOR w IN SELECT t.id, t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
              LEFT JOIN agents_run c
                  ON c.id = CASE WHEN t.kind = 'child' THEN split_part(t.key, ':', 2)::uuid END
              -- Stable within the statement, so that the index over the times can be used.
@@ -80,7 +82,14 @@ BEGIN
                    AND NOT EXISTS (SELECT 1 FROM agents_wait a WHERE a.run_id = c.id
                                    AND a.kind IN ('approval', 'outcome') AND a.resolved_at IS NULL)
                    AND NOT heartbit_is_stopped(c)
-             ORDER BY t.run_id, t.id LIMIT p_limit LOOP
+             -- Approvals last: they lock nothing that they would have to wait for.
+             ORDER BY t.kind = 'approval', t.run_id, t.id LIMIT p_limit LOOP
+        IF w.kind = 'approval' THEN
+            SELECT x.done, x.ring INTO v_done, v_ring FROM heartbit_expire_approval(w.run_id, w.key) x;
+            IF v_done THEN v_expired := v_expired || w.id; END IF;
+            IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
+            CONTINUE;
+        END IF;
         v_ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
             'subject', coalesce(w.agent, w.key), 'run', w.child, 'status', 'expired'));
         IF w.child IS NOT NULL THEN
@@ -88,6 +97,14 @@ BEGIN
         END IF;
         IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
     END LOOP;
+    -- At the end and in the order of the workspaces: each entry locks its chain until the commit.
+    INSERT INTO base_auditentry (workspace_id, actor, via, action, target, label, details)
+    SELECT r.workspace_id, 'expiry', 'system', 'approval.expire', 'run:' || r.id, left(c.tool, 200),
+           jsonb_build_object('call', c.call_id, 'verdict', 'denied', 'digest', c.digest)
+    FROM agents_wait t JOIN agents_run r ON r.id = t.run_id
+         JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
+    WHERE t.id = ANY (v_expired)
+    ORDER BY r.workspace_id, t.id;
 END $$;
 
 -- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,
@@ -100,6 +117,8 @@ RETURNS TABLE (ring uuid) LANGUAGE sql AS $$
         WHERE status = 'queued' AND home = 'fleet' AND queue = ANY (p_queues)
               AND available_at <= clock_timestamp()
               AND version_id <> ALL ((SELECT heartbit_stopped())::bigint[])
+              AND queue <> ALL ((SELECT heartbit_paused())::text[])
+              AND NOT heartbit_halts(workspace_id, (SELECT heartbit_halted())::bigint[])
               AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => p_older_seconds))
         ORDER BY priority DESC, available_at LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
@@ -10,10 +11,11 @@ from ninja import Router
 
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
 from agents.choices import Verdict
-from agents.models import ToolCall, Wait
+from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import calls_waiting, find_run
 from heartbit_site.api import forms
-from heartbit_site.api.auth import DECIDE, access_of, author_of, workspace_of
+from heartbit_site.api.asked_view import Offers
+from heartbit_site.api.auth import DECIDE, access_of, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
@@ -22,6 +24,8 @@ from heartbit_site.base import orm
 from heartbit_site.base.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from heartbit_site.base.models import Workspace
 
 router = Router(tags=["approvals"])
@@ -44,9 +48,15 @@ async def waiting(request: HttpRequest) -> Any:
 def _waiting(workspace: Workspace) -> list[dict[str, Any]]:
     calls = list(calls_waiting(workspace)[:MAX_LISTED])
     waits = Wait.objects.filter(run__in={call.run_id for call in calls}, resolved_at__isnull=True)
-    since = {(wait.run_id, wait.key): wait.created_at for wait in waits}
+    open_waits = {(wait.run_id, wait.key): wait for wait in waits}
+    votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
+    for vote in Vote.objects.filter(run__in={call.run_id for call in calls}):
+        votes[vote.run_id, vote.wait_key].append(vote.by)
+    offers = Offers()
+    keys = [(call.run_id, f"approval:{call.call_id}") for call in calls]
     return [
-        forms.approval(call, since.get((call.run_id, f"approval:{call.call_id}"))) for call in calls
+        forms.approval(call, open_waits.get(key), offers, votes.get(key, []))
+        for call, key in zip(calls, keys, strict=True)
     ]
 
 
@@ -59,7 +69,7 @@ def _waiting(workspace: Workspace) -> list[dict[str, Any]]:
 async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: DecisionIn) -> Any:
     """Approve, edit or deny a call. One decision wins; 409 says who was quicker."""
     workspace = workspace_of(request)
-    by = Decider(author_of(request), "api", access_of(request).user_id)
+    by = decider_of(request)
 
     def take() -> dict[str, Any]:
         call = find_call(workspace, run_id, call_id)
@@ -69,9 +79,25 @@ async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: Decisi
             "call": call.call_id,
             "verdict": _VERDICTS[body.verdict].value,
             "decided_by": by.name,
+            "missing": _missing(call),
         }
 
     return await orm.in_thread(take)
+
+
+def _missing(call: ToolCall) -> int:
+    """How many people more have to approve a call on which somebody has just said their word."""
+    key = f"approval:{call.call_id}"
+    if Decision.objects.filter(run=call.run, wait_key=key).exists():
+        return 0
+    given = Vote.objects.filter(run=call.run, wait_key=key).count()
+    return max(0, int((call.shown or {}).get("needed", 1)) - given)
+
+
+def decider_of(request: HttpRequest) -> Decider:
+    """Whoever asks, as decisions name them."""
+    access = access_of(request)
+    return Decider(access.name, access.via, access.user_id)
 
 
 def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:

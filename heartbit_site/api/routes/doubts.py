@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Router
 
-from agents.actions.decide_call import Decider
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
 from agents.doubts import doubts
 from heartbit_site.api import forms
-from heartbit_site.api.auth import DECIDE, access_of, author_of, workspace_of
+from heartbit_site.api.auth import DECIDE, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import OutcomeIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import DoubtsOut, SettledOut
-from heartbit_site.api.routes.approvals import MAX_LISTED, find_call
+from heartbit_site.api.routes.approvals import MAX_LISTED, decider_of, find_call
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def _in_doubt(workspace: Workspace) -> list[dict[str, Any]]:
 async def settle(request: HttpRequest, run_id: Word, call_id: Word, body: OutcomeIn) -> Any:
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
     workspace = workspace_of(request)
-    by = Decider(author_of(request), "api", access_of(request).user_id)
+    by = decider_of(request)
 
     def take() -> dict[str, Any]:
         call = find_call(workspace, run_id, call_id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from django.db import transaction
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Path, Router
 
@@ -13,16 +14,16 @@ from agents.agent_status import status_of
 from agents.fleet import read_fleet
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
-from heartbit_site.api.auth import OPERATE, READ_AGENTS, WRITE_AGENTS, workspace_of
+from heartbit_site.api.auth import OPERATE, READ_AGENTS, WRITE_AGENTS, access_of, workspace_of
 from heartbit_site.api.fields import Name  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.fleet_outputs import AgentStatusOut, FleetOut, WorkerAskedOut
 from heartbit_site.api.openapi import answers
+from heartbit_site.api.routes import pauses
 from heartbit_site.base import orm
-
-if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
+from heartbit_site.base.audit import actor_of, record
 
 router = Router(tags=["operation"])
+router.add_router("", pauses.router)
 
 WorkerId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 
@@ -41,7 +42,7 @@ async def fleet(request: HttpRequest) -> Any:
 )
 async def stop_worker(request: HttpRequest, worker_id: WorkerId) -> Any:
     """It is told at once, hands its runs back and leaves; GET /fleet shows it until then."""
-    return await _ask(worker_id, "stop")
+    return await _ask(request, worker_id, "stop")
 
 
 @router.post(
@@ -52,7 +53,7 @@ async def stop_worker(request: HttpRequest, worker_id: WorkerId) -> Any:
 )
 async def restart_worker(request: HttpRequest, worker_id: WorkerId) -> Any:
     """The same, and then it starts itself anew: with the same name and another id."""
-    return await _ask(worker_id, "restart")
+    return await _ask(request, worker_id, "restart")
 
 
 @router.get(
@@ -75,7 +76,7 @@ async def agent_status(request: HttpRequest, name: Name) -> Any:
 )
 async def start_agent(request: HttpRequest, name: Name) -> Any:
     """It takes runs again, and what it had goes on."""
-    return await _switch(workspace_of(request), name, "start")
+    return await _switch(request, name, "start")
 
 
 @router.post(
@@ -86,7 +87,7 @@ async def start_agent(request: HttpRequest, name: Name) -> Any:
 )
 async def stop_agent(request: HttpRequest, name: Name) -> Any:
     """It takes no runs and what is at work is handed back; nothing is lost."""
-    return await _switch(workspace_of(request), name, "stop")
+    return await _switch(request, name, "stop")
 
 
 @router.post(
@@ -97,17 +98,29 @@ async def stop_agent(request: HttpRequest, name: Name) -> Any:
 )
 async def restart_agent(request: HttpRequest, name: Name) -> Any:
     """What is at work is handed over and taken up anew; a stopped agent is started."""
-    return await _switch(workspace_of(request), name, "restart")
+    return await _switch(request, name, "restart")
 
 
-async def _ask(worker_id: int, wanted: WorkerRequest) -> dict[str, Any]:
-    await orm.in_thread(lambda: ask_worker(worker_id, wanted))
+async def _ask(request: HttpRequest, worker_id: int, wanted: WorkerRequest) -> dict[str, Any]:
+    by = actor_of(access_of(request))
+    await orm.in_thread(lambda: ask_worker(worker_id, wanted, by=by))
     return {"id": worker_id, "wanted": wanted}
 
 
-async def _switch(workspace: Workspace, name: str, to: Switch) -> dict[str, Any]:
+async def _switch(request: HttpRequest, name: str, to: Switch) -> dict[str, Any]:
+    access = access_of(request)
+
+    @transaction.atomic
     def act() -> dict[str, Any]:
-        switch_agent(find_editable(workspace, name), to)
-        return fleet_forms.agent_status(status_of(workspace, name))
+        agent = find_editable(access.workspace, name)
+        if switch_agent(agent, to):
+            record(
+                actor_of(access),
+                f"agent.{to}",
+                workspace=access.workspace,
+                target=f"agent:{agent.pk}",
+                label=agent.name,
+            )
+        return fleet_forms.agent_status(status_of(access.workspace, name))
 
     return await orm.in_thread(act)

@@ -8,9 +8,9 @@ from typing import Any
 from django.db import connection
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Router
-from ninja.responses import Status as Answer
 
-from heartbit_site.api.outputs import ErrorOut, HealthOut
+from heartbit_site.api.errors import answer
+from heartbit_site.api.outputs import HealthOut, ProblemOut
 from heartbit_site.base import orm
 
 router = Router(tags=["health"])
@@ -18,7 +18,7 @@ router = Router(tags=["health"])
 PATIENCE_SECONDS = 3.0
 
 
-@router.get("/health", auth=None, response={200: HealthOut, 503: ErrorOut}, summary="Health")
+@router.get("/health", auth=None, response={200: HealthOut, 503: ProblemOut}, summary="Health")
 async def health(request: HttpRequest) -> Any:
     """No key needed. 200 when the database answers."""
     try:
@@ -26,7 +26,7 @@ async def health(request: HttpRequest) -> Any:
             await orm.in_thread(_ask)
     except TimeoutError:
         message = f"The database did not answer within {PATIENCE_SECONDS:g} seconds."
-        return Answer(503, {"error": {"type": "unavailable", "message": message}})
+        return answer(503, "unavailable", message)
     return {"status": "ok"}
 
 

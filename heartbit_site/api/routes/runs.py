@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from django.utils import timezone
 from ninja import Header, Query, Router
@@ -23,7 +24,7 @@ from agents.live.follow import wait_for_end
 from agents.live.valkey import ValkeySource, connect
 from agents.models import Run, WorkerHeartbeat
 from agents.payload import parse
-from agents.querysets import find_run, tree
+from agents.querysets import find_run, id_range, tree
 from heartbit_site.api import forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, author_of, workspace_of
 from heartbit_site.api.fields import Name, Word
@@ -121,12 +122,20 @@ async def list_runs(
     cursor: Annotated[Word | None, Query(description="`next` of the page before.")] = None,
     agent: Name | None = None,
     status: Status | None = None,
+    text: Annotated[
+        Word | None, Query(description="In the task or the agent's name, or how the id begins.")
+    ] = None,
+    children: Annotated[bool, Query(description="Also the runs of sub-agents.")] = False,
 ) -> Any:
-    """The newest first; sub-agents are not listed, they are in the tree of their run."""
+    """The newest first; sub-agents are in the tree of their run, and listed if asked for."""
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:
-        runs = Run.objects.filter(workspace=workspace, parent__isnull=True)
+        runs = Run.objects.filter(workspace=workspace)
+        if not children:
+            runs = runs.filter(parent__isnull=True)
+        if text:
+            runs = runs.filter(_says(text))
         if agent is not None:
             runs = runs.filter(agent=agent)
         if status is not None:
@@ -140,6 +149,13 @@ async def list_runs(
         return {"runs": rows, "next": str(page[-1].pk) if more else None}
 
     return await orm.in_thread(read)
+
+
+def _says(text: str) -> Q:
+    """Runs that a person would find by these words."""
+    found = Q(task__icontains=text) | Q(agent__icontains=text)
+    span = id_range(text)
+    return found if span is None else found | Q(pk__range=span)
 
 
 @router.get("/runs/{run_id}", auth=READ_RUNS, response=answers(RunDetailOut, 404), summary="A run")

@@ -8,9 +8,11 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.models.api_key import SCOPES
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 SECRET_BYTES = 32
 PREFIX_BYTES = 5
+#: How long a key lasts when nobody says otherwise.
+USUAL_LIFE = timedelta(days=90)
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -35,6 +39,7 @@ def create_api_key(
     scopes: Iterable[str],
     user: User | None = None,
     expires_at: datetime | None = None,
+    by: Actor | None = None,
 ) -> tuple[ApiKey, str]:
     """Make a key.
 
@@ -43,7 +48,9 @@ def create_api_key(
         name: What it is for.
         scopes: Names of ``SCOPES``, at least one.
         user: Who makes it; the key ends with the person's account.
-        expires_at: From then on it is refused.
+        expires_at: From then on it is refused; None: never. Where nobody says, surfaces take
+            ``usual_expiry()``.
+        by: Who makes it, for the audit; None: ``user`` in the admin, or Heartbit by itself.
 
     Returns:
         The row, and the key in plain text: show it now, it cannot be read again.
@@ -57,16 +64,35 @@ def create_api_key(
         asked = f"{', '.join(unknown)} is no scope" if unknown else "an API key needs a scope"
         raise ConfigurationError(f"Of an API key: {asked}; choose from {', '.join(SCOPES)}.")
     prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)
-    row = ApiKey.objects.create(
-        workspace=workspace,
-        user=user,
-        name=name,
-        prefix=prefix,
-        hash=_digest(secret),
-        scopes=wanted,
-        expires_at=expires_at,
-    )
+    with transaction.atomic():
+        row = ApiKey.objects.create(
+            workspace=workspace,
+            user=user,
+            name=name,
+            prefix=prefix,
+            hash=_digest(secret),
+            scopes=wanted,
+            expires_at=expires_at,
+        )
+        ends = expires_at.isoformat() if expires_at is not None else None
+        record(
+            by or _maker(user),
+            "api_key.create",
+            workspace=workspace,
+            target=f"api_key:{row.pk}",
+            label=str(row),
+            details={"scopes": wanted, "expires_at": ends},
+        )
     return row, f"hb_{prefix}_{secret}"
+
+
+def usual_expiry() -> datetime:
+    """When a key ends that is made now, if nobody says otherwise."""
+    return timezone.now() + USUAL_LIFE
+
+
+def _maker(user: User | None) -> Actor:
+    return SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
 
 
 def authenticate_api_key(text: str) -> ApiKey | None:

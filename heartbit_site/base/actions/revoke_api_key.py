@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db import transaction
 from django.utils import timezone
 
+from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.models import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def revoke_api_keys(ids: Iterable[int]) -> int:
-    """Refuse these keys from the next request on; return how many were not revoked before."""
-    alive = ApiKey.objects.filter(pk__in=list(ids), revoked_at__isnull=True)
-    return alive.update(revoked_at=timezone.now())
+def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
+    """Refuse these keys from the next request on; return how many were not revoked before.
+
+    Args:
+        ids: Of the keys.
+        by: Who does it, for the audit.
+    """
+    with transaction.atomic():
+        alive = ApiKey.objects.filter(pk__in=list(ids), revoked_at__isnull=True)
+        keys = list(
+            alive.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
+        )
+        ApiKey.objects.filter(pk__in=[key.pk for key in keys]).update(revoked_at=timezone.now())
+        for key in keys:
+            target = f"api_key:{key.pk}"
+            record(by, "api_key.revoke", workspace=key.workspace, target=target, label=str(key))
+    return len(keys)

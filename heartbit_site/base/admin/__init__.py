@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from heartbit_site.base.admin import accounts, api_key, beat, workspace
+from heartbit_site.base.admin import accounts, api_key, audit_entry, beat, member, workspace
 
-__all__ = ["accounts", "api_key", "beat", "workspace"]
+__all__ = ["accounts", "api_key", "audit_entry", "beat", "member", "workspace"]

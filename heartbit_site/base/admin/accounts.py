@@ -1,7 +1,11 @@
-"""Django's own users and groups, in the theme."""
+"""Users, groups and failed logins, in the theme. They are the installation's: superusers' alone."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import axes.admin  # noqa: F401  registers what is unregistered below
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
@@ -9,14 +13,18 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from heartbit_site.base.admin.themed import ModelAdmin
 
-admin.site.unregister(User)
-admin.site.unregister(Group)
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+for model in (User, Group, AccessAttempt, AccessLog, AccessFailureLog):
+    admin.site.unregister(model)
 
 
 @admin.register(User)
 class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
     """People who may use the admin."""
 
+    workspace_path = None  # superusers' alone
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -24,4 +32,25 @@ class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
 
 @admin.register(Group)
 class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
-    """Named sets of permissions."""
+    """Named sets of permissions; of Heartbit's own rights, roles decide."""
+
+    workspace_path = None  # superusers' alone
+
+
+@admin.register(AccessAttempt)
+class AttemptAdmin(ModelAdmin[AccessAttempt]):
+    """Who failed to log in, and how often; deleting a row ends the pause of that name."""
+
+    workspace_path = None
+    list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "path_info")
+    search_fields = ("username", "ip_address")
+    ordering = ("-attempt_time",)
+    fields = (
+        *("username", "ip_address", "failures_since_start", "attempt_time"),
+        *("path_info", "user_agent"),
+    )
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Never: django-axes counts."""
+        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -11,11 +11,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.admin.reach import reach_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
-from heartbit_site.base.models import ApiKey, Workspace
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.admin.trail import actor_of
+from heartbit_site.base.models import ApiKey
+from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -60,6 +62,14 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
 class ApiKeyAdmin(ModelAdmin[ApiKey]):
     """Keys of programs. A key is made and revoked, never changed or deleted."""
 
+    workspace_path = "workspace"
+    audit_name = "api_key"
+    verbs_record = frozenset({"add"})
+    needs: ClassVar[dict[str, str]] = {
+        "view": "workspace:manage",
+        "add": "workspace:manage",
+        "revoke": "workspace:manage",
+    }
     form = ApiKeyForm
     list_display = ("what", "workspace", "allowed", "state", "used", "user")
     list_display_links = ("what",)
@@ -94,12 +104,19 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
 
     def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may change keys, if they could be changed, may revoke them."""
-        return request.user.has_perm("base.change_apikey")
+        return self.may(request, "revoke", object_id)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The first workspace; the last is seldom the one meant."""
-        workspace = Workspace.objects.order_by("pk").first()
-        return {"workspace": workspace.pk if workspace else None}
+        """A key that nobody thinks of any more ends by itself."""
+        return {"expires_at": usual_expiry(), **super().get_changeform_initial_data(request)}
+
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """The operators' scope is offered to them alone."""
+        form: Any = super().get_form(request, *args, **kwargs)
+        field = form.base_fields.get("scopes")
+        if field is not None and not reach_of(request).everywhere:
+            field.choices = [one for one in field.choices if one[0] != OPERATORS_SCOPE]
+        return form
 
     @admin.display(description="key")
     def what(self, key: ApiKey) -> SafeString:
@@ -148,6 +165,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
             scopes=obj.scopes,
             user=cast("User", request.user),
             expires_at=obj.expires_at,
+            by=actor_of(request),
         )
         obj.pk, obj.prefix = row.pk, row.prefix
         messages.warning(
@@ -165,6 +183,6 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     def revoke(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """End the key, and show the same page again."""
         key = self.get_object(request, object_id)
-        if key is not None and revoke_api_keys([key.pk]):
+        if key is not None and revoke_api_keys([key.pk], by=actor_of(request)):
             messages.success(request, f"{key} is revoked.")
         return HttpResponse(headers={"HX-Refresh": "true"})

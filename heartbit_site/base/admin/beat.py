@@ -39,6 +39,7 @@ class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
 class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """What beat sends, and when."""
 
+    workspace_path = None  # superusers' alone, as all of beat's
     form = PeriodicTaskForm
 
 
@@ -50,6 +51,7 @@ class TasksInline(beat.PeriodicTaskInline, TabularInline[Any, Any]):  # type: ig
 class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Every so often."""
 
+    workspace_path = None
     inlines = (TasksInline,)
 
 
@@ -57,6 +59,7 @@ class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin[Any]):  # typ
 class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """At these minutes and hours."""
 
+    workspace_path = None
     inlines = (TasksInline,)
 
 
@@ -64,6 +67,7 @@ class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin[Any]):  # type:
 class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """At sunrise and the like."""
 
+    workspace_path = None
     inlines = (TasksInline,)
 
 
@@ -71,4 +75,5 @@ class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin[Any]):  # type: ign
 class ClockedScheduleAdmin(beat.ClockedScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Once, at this time."""
 
+    workspace_path = None
     inlines = (TasksInline,)

@@ -6,6 +6,8 @@ Usage::
 
     @admin.register(Thing)
     class ThingAdmin(ReadOnlyAdmin[Thing]):
+        workspace_path = "workspace"  # see ``scoped``
+        needs = {"view": "runs:read"}
         list_display = ("name", "state")
 
         @admin.display(description="state")
@@ -28,9 +30,14 @@ from unfold.decorators import action as unfold_action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from heartbit_site.base.admin.scoped import ScopedInline
+from heartbit_site.base.admin.trail import Trail
+
 if TYPE_CHECKING:
     from django import forms
-    from django.contrib.admin import ModelAdmin, TabularInline
+    from django.contrib.admin import ModelAdmin as PlainModelAdmin
+    from django.contrib.admin import StackedInline as PlainStackedInline
+    from django.contrib.admin import TabularInline as PlainTabularInline
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 
@@ -40,7 +47,9 @@ if TYPE_CHECKING:
         request: HttpRequest
         object_id: str | None
 else:
-    from unfold.admin import ModelAdmin, TabularInline
+    from unfold.admin import ModelAdmin as PlainModelAdmin
+    from unfold.admin import StackedInline as PlainStackedInline
+    from unfold.admin import TabularInline as PlainTabularInline
     from unfold.forms import BaseDialogForm as DialogForm
 
 __all__ = [
@@ -48,6 +57,7 @@ __all__ = [
     "ModelAdmin",
     "ReadOnlyAdmin",
     "ReadOnlyInline",
+    "StackedInline",
     "TabularInline",
     "Tone",
     "ask_again",
@@ -64,6 +74,18 @@ M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
 
 Tone = Literal["", "info", "success", "warning", "danger", "primary"]
+
+
+class ModelAdmin(Trail, PlainModelAdmin[M]):
+    """A page of the theme, bounded by roles, whose changes are audited."""
+
+
+class TabularInline(ScopedInline, PlainTabularInline[M, P]):
+    """Related rows in a table."""
+
+
+class StackedInline(ScopedInline, PlainStackedInline[M, P]):
+    """Related rows one below the other."""
 
 
 class _NeverWritten:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
 
-from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.admin.member import MemberInline, NewMemberForm
+from heartbit_site.base.admin.themed import ModelAdmin, ask_again, dialog
+from heartbit_site.base.admin.trail import actor_of
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from django.http import HttpRequest
 
 
 @admin.register(Workspace)
@@ -22,10 +25,40 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
     The short name is fixed: commands and URLs hold it.
     """
 
+    workspace_path = "pk"
+    needs: ClassVar[dict[str, str]] = {"view": "runs:read", "change": "workspace:manage"}
+    inlines = (MemberInline,)
     list_display = ("name", "slug", "retention_days", "created_at")
     search_fields = ("name", "slug")
     fields = ("name", "slug", "default_model", "retention_days")
     prepopulated_fields = {"slug": ("name",)}
+
+    actions_detail = ("add_member",)
+
+    def has_invite_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who manages the workspace."""
+        return self.may(request, "change", object_id)
+
+    @dialog(
+        NewMemberForm,
+        label="Add member",
+        explanation="Somebody with an account of this installation.",
+        submit="Add",
+        icon="person_add",
+        permissions=["invite"],
+    )
+    def add_member(self, request: HttpRequest, form: NewMemberForm, object_id: str) -> HttpResponse:
+        """Let them in, and show the page again."""
+        workspace = self.get_object(request, object_id)
+        if workspace is not None:
+            person, role = form.cleaned_data["person"], form.cleaned_data["role"]
+            try:
+                save_member(workspace, person, role, by=actor_of(request))
+            except HeartbitError as error:
+                form.add_error("role", str(error))
+                return ask_again(request, form, submit="Add")
+            messages.success(request, f"{person.get_username()} belongs to {workspace} now.")
+        return HttpResponse(headers={"HX-Refresh": "true"})
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: Workspace | None = None

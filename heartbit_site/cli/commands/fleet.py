@@ -1,4 +1,4 @@
-"""`heartbit fleet`: workers and queues; stop and restart of workers."""
+"""`heartbit fleet`: workers and queues; stop and restart; pauses, and the stop of everything."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ WORKER = typer.Argument(
 PATIENCE = typer.Option(
     120.0, "--timeout", metavar="SECONDS", min=1, help="How long to wait for each."
 )
+QUEUE = typer.Argument(metavar="QUEUE", help="As `heartbit fleet` shows it.")
+WORKSPACE = typer.Argument(None, metavar="[WORKSPACE]", help="Its short name; none: everything.")
+REASON = typer.Option("", "--reason", metavar="TEXT", help="For whoever wonders.")
 
 fleet = typer.Typer(
-    name="fleet", rich_markup_mode=None, help="Show the workers and queues; stop, restart workers."
+    name="fleet", rich_markup_mode=None, help="Show and steer the workers and queues."
 )
 
 
@@ -72,3 +75,55 @@ def restart(
     found = operation(url)
     report = load("fleet_report")
     raise typer.Exit(report.act(found, "restart", worker, patience=patience, as_json=as_json))
+
+
+@fleet.command()
+def pause(
+    queue: str = QUEUE,
+    *,
+    reason: str = REASON,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Start nothing more from a queue; what is at work goes on."""
+    report = load("fleet_report")
+    raise typer.Exit(report.hold(operation(url), "queue", queue, reason=reason, as_json=as_json))
+
+
+@fleet.command()
+def resume(
+    queue: str = QUEUE, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
+    """Let a paused queue go on."""
+    report = load("fleet_report")
+    raise typer.Exit(report.free(operation(url), "queue", queue, as_json=as_json))
+
+
+@fleet.command()
+def halt(
+    workspace: str | None = WORKSPACE,
+    *,
+    reason: str = REASON,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Stop everything, or one workspace: no run starts, what is at work is handed back.
+
+    Nothing is lost; `heartbit fleet continue` lets it go on.
+    """
+    what, name = ("workspace", workspace) if workspace else ("all", "")
+    report = load("fleet_report")
+    raise typer.Exit(report.hold(operation(url), what, name, reason=reason, as_json=as_json))
+
+
+@fleet.command(name="continue")
+def go_on(
+    workspace: str | None = WORKSPACE,
+    *,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """End the stop of everything, or of one workspace."""
+    what, name = ("workspace", workspace) if workspace else ("all", "")
+    report = load("fleet_report")
+    raise typer.Exit(report.free(operation(url), what, name, as_json=as_json))

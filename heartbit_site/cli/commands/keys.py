@@ -19,14 +19,15 @@ SCOPE = typer.Option(
     "-s",
     metavar="SCOPE",
     help=(
-        "runs:read, runs:write, approvals:decide, agents:read, agents:write, fleet:manage; may be "
-        "repeated; none: all but fleet:manage."
+        "runs:read, runs:write, approvals:decide, agents:read, agents:write, workspace:manage, "
+        "audit:read, fleet:manage; may be repeated; none: all but fleet:manage."
     ),
     show_default=False,
 )
 EXPIRES = typer.Option(
-    None, "--expires", metavar="DATE", help="From then on it is refused; none: never."
+    None, "--expires", metavar="DATE", help="From then on it is refused; none: in 90 days."
 )
+FOREVER = typer.Option(options.OFF, "--no-expiry", help="It lasts until it is revoked.")
 
 keys = typer.Typer(name="keys", rich_markup_mode=None, help="Make, list and revoke API keys.")
 
@@ -44,11 +45,13 @@ def create(
     *,
     scope: list[str] = SCOPE,
     expires: datetime | None = EXPIRES,
+    forever: bool = FOREVER,
     as_json: bool = options.JSON,
 ) -> None:
     """Make a key and print it, once."""
     begin("heartbit_site.cli.remote_keys")
-    raise typer.Exit(load("remote_keys").create(name, scope, expires=expires, as_json=as_json))
+    make = load("remote_keys").create
+    raise typer.Exit(make(name, scope, expires=expires, forever=forever, as_json=as_json))
 
 
 @keys.command(name="list")

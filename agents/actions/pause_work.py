@@ -1,0 +1,54 @@
+"""Hold back a queue, a workspace or everything.
+
+Nothing of it is claimed any more. A paused queue's runs that are at work go on; of a stopped
+workspace, and of everything, they are handed back when their turn is complete, and new ones are
+refused. Nothing is lost: it all goes on with ``resume_work``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import connection, transaction
+
+from agents.models.pause import Pause
+from heartbit_site.base.audit import record
+
+if TYPE_CHECKING:
+    from agents.pauses import Held
+    from heartbit_site.base.audit import Actor
+
+_REASON = 500
+
+
+def pause_work(held: Held, *, by: Actor, reason: str = "") -> bool:
+    """Do it, tell the workers at once, and write it into the audit.
+
+    Args:
+        held: What.
+        by: Who.
+        reason: For whoever wonders why nothing moves.
+
+    Returns:
+        Whether anything changed: what is held back already stays as it was.
+    """
+    with transaction.atomic():
+        _, new = Pause.objects.get_or_create(
+            kind=held.kind,
+            queue=held.queue,
+            workspace=held.workspace,
+            defaults={"by": by.name[:200], "reason": reason[:_REASON]},
+        )
+        if new:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT heartbit_tell_of_pauses()")
+            verb = "pause" if held.queue else "stop"
+            record(
+                by,
+                f"{held.action}.{verb}",
+                workspace=held.workspace,
+                target=held.target,
+                label=held.label,
+                details={"reason": reason[:_REASON]},
+            )
+    return new

@@ -1,0 +1,51 @@
+"""Let go on what ``pause_work`` held back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import connection, transaction
+
+from agents.actions.ring_run import ring_queue
+from agents.models.pause import Pause
+from heartbit_site.base.audit import record
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.pauses import Held
+    from heartbit_site.base.audit import Actor
+
+RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free
+
+
+def resume_work(held: Held, *, by: Actor) -> bool:
+    """Do it, ring the runs that may start, and write it into the audit.
+
+    What is held back for another reason as well (a stopped agent, everything) stays so.
+
+    Returns:
+        Whether anything changed: it may not have been held back.
+    """
+    with transaction.atomic():
+        pauses = Pause.objects.filter(kind=held.kind, queue=held.queue, workspace=held.workspace)
+        lifted, _ = pauses.delete()
+        if not lifted:
+            return False
+        workspace_id = held.workspace.pk if held.workspace is not None else None
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
+                [held.queue or None, workspace_id, RING],
+            )
+            runs: list[tuple[UUID, str]] = cursor.fetchall()
+        for run_id, queue in runs:
+            ring_queue(run_id, queue)
+        record(
+            by,
+            f"{held.action}.{'resume' if held.queue else 'start'}",
+            workspace=held.workspace,
+            target=held.target,
+            label=held.label,
+        )
+    return True

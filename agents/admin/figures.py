@@ -1,0 +1,221 @@
+"""The dashboard's figures: a fixed number of queries, each bounded by days or by an index.
+
+Everything is of the workspaces that the reader belongs to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import (
+    Aggregate,
+    Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    Subquery,
+    Sum,
+)
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from agents.admin import queries
+from agents.choices import LIVE, RunStatus
+from agents.models import Run
+from heartbit_site.base.access import visible_to
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+DAYS = 14
+LAST_RUNS = 60
+TOP = 6
+
+
+class Percentile(Aggregate):
+    """``percentile_cont``, of durations."""
+
+    template = "percentile_cont(%(quantile)s) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = DurationField()
+
+    def __init__(self, expression: Any, quantile: float) -> None:
+        super().__init__(expression, quantile=quantile)
+
+
+@dataclass(slots=True)
+class Day:
+    """What one day brought; days and their limits are those of the current time zone.
+
+    Attributes:
+        runs: Those that people started, by status.
+        median: How long the ended ones took from start to end; None: none ended.
+        slow: The 95th percentile of the same.
+        calls: Model calls; ``unpriced`` of them have no known price, ``cost`` is the others'.
+    """
+
+    day: date
+    runs: dict[str, int] = field(default_factory=dict)
+    median: timedelta | None = None
+    slow: timedelta | None = None
+    calls: int = 0
+    unpriced: int = 0
+    cost: Decimal = Decimal(0)
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        """All runs of the day."""
+        return sum(self.runs.values())
+
+    @property
+    def failed(self) -> int:
+        """Those that failed or killed their workers."""
+        return self.runs.get(RunStatus.FAILED, 0) + self.runs.get(RunStatus.QUARANTINED, 0)
+
+    @property
+    def begins(self) -> datetime:
+        """Its first moment."""
+        return timezone.make_aware(datetime.combine(self.day, time()))
+
+    @property
+    def ends(self) -> datetime:
+        """The next day's first moment."""
+        return timezone.make_aware(datetime.combine(self.day + timedelta(days=1), time()))
+
+
+@dataclass(frozen=True, slots=True)
+class TopAgent:
+    """An agent among those with the most runs, or with the highest cost.
+
+    Attributes:
+        unpriced: Model calls without a known price, which its cost leaves out.
+    """
+
+    name: str
+    runs: int = 0
+    failed: int = 0
+    cost: Decimal = Decimal(0)
+    unpriced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All of them.
+
+    Attributes:
+        days: The last ``DAYS``, today last.
+        live: Runs at work now, sub-agents included, by status.
+        waiting: Tool calls that wait for a person.
+        last: The newest runs that people started, the newest first.
+    """
+
+    days: list[Day]
+    live: dict[str, int]
+    waiting: int
+    quarantined: int
+    last: list[Run]
+    most_runs: list[TopAgent]
+    most_cost: list[TopAgent]
+
+
+def read(user: Any) -> Figures:
+    """Read them: nine queries."""
+    today = timezone.localdate()
+    days = {day: Day(day) for day in (today - timedelta(days=n) for n in range(DAYS - 1, -1, -1))}
+    since = next(iter(days.values())).begins
+    runs = visible_to(Run.objects.order_by(), user)
+    usage = visible_to(UsageEntry.objects.filter(at__gte=since), user)
+    recent = runs.filter(created_at__gte=since)
+    started = recent.filter(parent__isnull=True)
+    _count_runs(started, days)
+    _measure(started, days)
+    _add_up(usage, days)
+    return Figures(
+        days=list(days.values()),
+        # By finished_at, for which there is an index of the few that are live.
+        live=dict(
+            runs.filter(finished_at__isnull=True, status__in=LIVE)
+            .values_list("status")
+            .annotate(Count("pk"))
+        ),
+        waiting=visible_to(queries.waiting_calls(), user, path="run__workspace").count(),
+        quarantined=runs.filter(status=RunStatus.QUARANTINED).count(),
+        last=_last(runs, user),
+        most_runs=_most_runs(recent),
+        most_cost=_most_cost(usage),
+    )
+
+
+def _count_runs(started: QuerySet[Run], days: dict[date, Day]) -> None:
+    counted = started.values_list(TruncDate("created_at"), "status").annotate(Count("pk"))
+    for day, status, count in counted:
+        if day in days:
+            days[day].runs[status] = count
+
+
+def _measure(started: QuerySet[Run], days: dict[date, Day]) -> None:
+    took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+    ended = started.filter(finished_at__isnull=False, started_at__isnull=False)
+    measured = ended.values_list(TruncDate("created_at")).annotate(
+        median=Percentile(took, 0.5), slow=Percentile(took, 0.95)
+    )
+    for day, median, slow in measured:
+        if day in days:
+            days[day].median, days[day].slow = median, slow
+
+
+def _add_up(usage: QuerySet[UsageEntry], days: dict[date, Day]) -> None:
+    sums: Any = (
+        usage.order_by()
+        .values(day=TruncDate("at"))
+        .annotate(
+            calls=Count("pk"),
+            unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
+            cost=Sum("cost_usd", default=Decimal(0)),
+            read=Sum("input_tokens"),
+            written=Sum("output_tokens"),
+        )
+    )
+    for row in sums:
+        found = days.get(row["day"])
+        if found is not None:
+            found.calls, found.unpriced, found.cost = row["calls"], row["unpriced"], row["cost"]
+            found.input_tokens, found.output_tokens = row["read"], row["written"]
+
+
+def _last(runs: QuerySet[Run], user: Any) -> list[Run]:
+    started = runs.filter(parent__isnull=True).select_related("workspace")
+    started = started.defer("output", "error", "payload", "structured")
+    # Ids are time-ordered and the key is an index; of a few workspaces another one knows the order.
+    return list(started.order_by("-id" if user.is_superuser else "-created_at")[:LAST_RUNS])
+
+
+def _most_runs(recent: QuerySet[Run]) -> list[TopAgent]:
+    failed = Count("pk", filter=Q(status__in=[RunStatus.FAILED, RunStatus.QUARANTINED]))
+    counted = recent.values("agent").annotate(runs=Count("pk"), failed=failed)
+    rows: Any = counted.order_by("-runs", "agent")[:TOP]
+    return [TopAgent(row["agent"], runs=row["runs"], failed=row["failed"]) for row in rows]
+
+
+def _most_cost(usage: QuerySet[UsageEntry]) -> list[TopAgent]:
+    # First by run, then by agent: the ledger has no key to runs, which may be deleted by now.
+    agent = Run.objects.filter(pk=OuterRef("run_id")).values("agent")[:1]
+    rows: Any = (
+        usage.order_by()
+        .values(agent=Subquery(agent))
+        .annotate(
+            cost=Sum("cost_usd", default=Decimal(0)),
+            unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
+            calls=Count("pk"),
+        )
+        .order_by("-cost", "-calls")[: TOP + 1]
+    )
+    found = [row for row in rows if row["agent"] is not None][:TOP]
+    return [TopAgent(row["agent"], cost=row["cost"], unpriced=row["unpriced"]) for row in found]

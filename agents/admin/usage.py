@@ -1,0 +1,85 @@
+"""The ledger of model calls in the admin: what each used and cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin
+from django.contrib.admin import SimpleListFilter
+from django.urls import reverse
+from django.utils.html import format_html
+from unfold.paginator import InfinitePaginator
+
+from agents.admin import words
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+
+class PriceFilter(SimpleListFilter):
+    """Calls whose price nobody knows, and the others."""
+
+    title = "price"
+    parameter_name = "price"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The two."""
+        return [("unknown", "Unknown"), ("known", "Known")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """By whether there is a cost."""
+        if self.value() in ("unknown", "known"):
+            return queryset.filter(cost_usd__isnull=self.value() == "unknown")
+        return queryset
+
+
+@admin.register(UsageEntry)
+class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
+    """One row a model call. An unknown price is unknown, not 0."""
+
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
+    list_display = ("model", "workspace", "used", "price", "when", "run")
+    list_select_related = ("workspace",)
+    list_filter = ("workspace", PriceFilter)
+    search_fields = ("^model", "=run_id")
+    search_help_text = "The beginning of a model's name, or a run's id."
+    sortable_by = ()
+    ordering = ("-id",)
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = 50
+    list_fullwidth = True
+    fields = ("model", "workspace", "run", "turn", "used", "cached", "price", "at")
+    readonly_fields = fields
+
+    @admin.display(description="tokens")
+    def used(self, entry: UsageEntry) -> str:
+        """Read and written."""
+        return words.tokens(entry.input_tokens, entry.output_tokens)
+
+    @admin.display(description="read from a cache")
+    def cached(self, entry: UsageEntry) -> str:
+        """Of those read."""
+        return f"{entry.cached_input_tokens:,}"
+
+    @admin.display(description="cost")
+    def price(self, entry: UsageEntry) -> SafeString | str:
+        """What it cost, if that is known."""
+        return pill("unknown") if entry.cost_usd is None else words.money(entry.cost_usd)
+
+    @admin.display(description="when")
+    def when(self, entry: UsageEntry) -> str:
+        """The time."""
+        return words.clock(entry.at)
+
+    @admin.display(description="run")
+    def run(self, entry: UsageEntry) -> SafeString:
+        """Whose call it was; the ledger outlives runs."""
+        url = reverse("admin:agents_run_change", args=[entry.run_id])
+        return format_html('<a class="hb-link" href="{}">…{}</a>', url, words.short(entry.run_id))

@@ -1,0 +1,72 @@
+"""Signed links with which one person decides one call as it was shown, without logging in.
+
+A link opens while its call waits: what is decided refuses every other decision, so each link serves
+once. Whoever left the workspace since it was sent cannot use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core import signing
+
+from agents.errors import NoLongerOpenError
+from agents.models import ToolCall
+from heartbit_site.base.access import NoWorkspaceError, access_of_user
+
+if TYPE_CHECKING:
+    from heartbit_site.base.access import Access
+
+_SALT = "heartbit.approval-link.1"
+_SCOPE = "approvals:decide"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A link that is good: whose it is, and the call it is about.
+
+    Attributes:
+        digest: Of what the link was sent for; another one is refused when it is decided.
+    """
+
+    access: Access
+    call: ToolCall
+    digest: str
+
+
+def token_of(call: ToolCall, user_id: int) -> str:
+    """The link's last part, for one person."""
+    content = [str(call.run_id), call.call_id, call.digest, user_id]
+    return signing.dumps(content, salt=_SALT)
+
+
+def open_link(token: str) -> Opened:
+    """Whom and what a link is for.
+
+    Raises:
+        NoLongerOpenError: It is not one of ours, its time is over, its call is gone, or its person
+            may not decide (any more).
+    """
+    age = timedelta(hours=settings.HEARTBIT_APPROVAL_LINK_HOURS)
+    try:
+        run_id, call_id, digest, user_id = signing.loads(token, salt=_SALT, max_age=age)
+    except signing.SignatureExpired as error:
+        raise NoLongerOpenError("The link is too old: open the approvals page instead.") from error
+    except (signing.BadSignature, ValueError) as error:
+        raise NoLongerOpenError("The link is not whole: open it as it was sent.") from error
+    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
+    call = calls.filter(run_id=run_id, call_id=call_id).first()
+    user = get_user_model().objects.filter(pk=user_id).first()
+    if call is None or user is None:
+        raise NoLongerOpenError("The call of this link is gone: nothing can be decided.")
+    try:
+        access = access_of_user(user, call.run.workspace.slug)
+    except NoWorkspaceError as error:
+        raise NoLongerOpenError(str(error)) from error
+    if not access.allows(_SCOPE):
+        raise NoLongerOpenError("Your role does not have the scope approvals:decide any more.")
+    return Opened(access, call, digest)

@@ -1,0 +1,57 @@
+"""What operators hold back: a queue, a workspace, or everything."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from heartbit_site.base.models import Workspace
+
+
+class PauseKind(models.TextChoices):
+    """How much of it."""
+
+    QUEUE = "queue", "A queue"
+    WORKSPACE = "workspace", "A workspace"
+    ALL = "all", "Everything"
+
+
+class Pause(models.Model):
+    """One thing that is held back, for as long as the row is there; few at any time.
+
+    Nothing is claimed from a paused queue, and what is at work goes on. Of a stopped workspace, and
+    of everything, what is at work is handed back too, and new runs are refused (``sql/fleet.sql``).
+
+    Attributes:
+        queue: The queue's name; empty for the other kinds.
+        workspace: Which one; null for the other kinds.
+        reason: For whoever wonders why nothing moves.
+        by: Who, as people read it.
+    """
+
+    kind = models.CharField(max_length=9, choices=PauseKind.choices)
+    queue = models.CharField(max_length=64, blank=True, default="", db_default="")
+    workspace = models.ForeignKey(
+        Workspace, null=True, blank=True, on_delete=models.CASCADE, related_name="pauses"
+    )
+    reason = models.CharField(max_length=500, blank=True, default="", db_default="")
+    by = models.CharField(max_length=200)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "queue", "workspace"], name="pause_once", nulls_distinct=False
+            ),
+            models.CheckConstraint(
+                name="pause_names_what_it_is_of",
+                condition=Q(kind="queue", workspace__isnull=True) & ~Q(queue="")
+                | Q(kind="workspace", workspace__isnull=False, queue="")
+                | Q(kind="all", workspace__isnull=True, queue=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.queue or self.workspace or ''}".strip()

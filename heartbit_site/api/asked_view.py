@@ -1,0 +1,132 @@
+"""A tool call that a person is asked about, as a card shows it: all of it, with nothing hidden."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+
+from agents import snapshot
+from agents.querysets import shown_tool
+from agents.runtime.toolbox import offer_of
+from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.visible_text import pieces, readable_json, visible
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agents.models import Run, ToolCall
+    from agents.runtime.toolbox import Offer
+
+_EFFECTS: Final = {
+    Effect.PURE: "none outside",
+    Effect.IDEMPOTENT: "outside; a repetition does not double it",
+    Effect.TRANSACTIONAL: "in Heartbit's own database, exactly once",
+    Effect.AT_MOST_ONCE: "outside, and it cannot be taken back",
+}
+_KINDS: Final = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+", re.IGNORECASE)
+_MOST_HOSTS: Final = 50
+_SAFE: Final = 2**53 - 1  # a browser's numbers hold every integer up to here
+
+
+class Offers:
+    """What each version offers its runs; read once a version."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, bool], Offer] = {}
+
+    def parameters(self, run: Run, tool: str) -> dict[str, Any] | None:
+        """The JSON Schema of a tool's arguments; None: it has changed since it was published."""
+        key = (run.version_id, run.parent_id is not None)
+        if key not in self._known:
+            version = run.version
+            agent = version.agent
+            definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
+            self._known[key] = offer_of(definition, registry, is_child=key[1])
+        spec = self._known[key].specs.get(tool)
+        return dict(spec.parameters) if spec is not None else None
+
+
+def view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """What a card says of a call.
+
+    Args:
+        call: It waits for a person.
+        arguments: What it would run with, or was made with.
+        reason: Why somebody is asked.
+    """
+    tool = shown_tool(call)
+    shown = [_argument(name, value) for name, value in arguments.items()]
+    return {
+        "tool": _parts(tool),
+        "asked_as": [] if call.tool == tool else _parts(call.tool),
+        "reason": _parts(reason),
+        "effect": _EFFECTS[Effect(call.effect)] if call.effect in set(Effect) else call.effect,
+        "arguments": shown,
+        "hosts": _hosts(arguments),
+        "hidden": sum(part["escaped"] for one in shown for part in (*one["name"], *one["value"])),
+        "editable": readable_json(arguments),
+        "exact": all(abs(number) <= _SAFE for number in _integers(arguments)),
+    }
+
+
+def _argument(name: str, value: object) -> dict[str, Any]:
+    text = value if isinstance(value, str) else readable_json(value)
+    kind = "nothing" if value is None else _KINDS.get(type(value), "list")
+    return {"name": _parts(name), "kind": kind, "value": _parts(text)}
+
+
+def _parts(text: str) -> list[dict[str, Any]]:
+    found = enumerate(pieces(text))
+    return [{"text": piece, "escaped": bool(index % 2)} for index, piece in found if piece]
+
+
+def _hosts(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Where the addresses among the arguments lead, as the network spells it."""
+    found: dict[tuple[str, str], None] = {}
+    for name, value in arguments.items():
+        for text in _texts(value):
+            for address in _URL.findall(text):
+                found[visible(name), _host(address)] = None
+                if len(found) >= _MOST_HOSTS:
+                    break
+    return [{"argument": name, "host": host} for name, host in found]
+
+
+def _host(address: str) -> str:
+    try:
+        url = httpx.URL(address)
+    except httpx.InvalidURL:
+        return "no address that can be reached"
+    host = url.raw_host.decode("ascii")
+    return f"{host}:{url.port}" if url.port is not None else host
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for name, one in value.items():
+                yield name
+                yield from _texts(one)
+        case list():
+            for one in value:
+                yield from _texts(one)
+
+
+def _integers(value: object) -> Iterator[int]:
+    match value:
+        case bool():
+            return
+        case int():
+            yield value
+        case dict():
+            for one in value.values():
+                yield from _integers(one)
+        case list():
+            for one in value:
+                yield from _integers(one)

@@ -1,0 +1,81 @@
+"""The API's description of itself (OpenAPI), with what ninja does not know of it.
+
+Errors come as problem details, whoever asks comes with a key or a session, and each route takes one
+scope.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+
+from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, ScopeAuth
+from heartbit_site.api.errors import PROBLEM
+
+if TYPE_CHECKING:
+    from ninja.operation import Operation
+
+KEY, SESSION = "key", "session"
+
+
+def schemes() -> dict[str, Any]:
+    """The two ways to be let in."""
+    return {
+        KEY: {
+            "type": "http",
+            "scheme": SCHEME,
+            "description": "An API key: hb_... It names its workspace itself.",
+        },
+        SESSION: {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": settings.SESSION_COOKIE_NAME,
+            "description": (
+                f"A person's session, with the workspace's short name in {WORKSPACE_HEADER} (or "
+                "?workspace=) and, for whatever changes something, the CSRF token in X-CSRFToken."
+            ),
+        },
+    }
+
+
+class DescribedAPI(NinjaAPI):
+    """An API that describes itself fully."""
+
+    def get_openapi_schema(self, **places: Any) -> OpenAPISchema:
+        """The whole description."""
+        prefix = places.get("path_prefix")
+        if prefix is None:
+            prefix = self.get_root_path(places.get("path_params") or {})
+        return _Description(self, prefix)
+
+
+class _Description(OpenAPISchema):
+    def operation_details(self, operation: Operation) -> dict[str, Any]:
+        """One route: with the scope that it takes, in words and for programs."""
+        found: dict[str, Any] = super().operation_details(operation)
+        for auth in operation.auth_callbacks:
+            if isinstance(auth, ScopeAuth) and auth.scope:
+                found["x-scope"] = auth.scope
+                needs = f"Needs the scope `{auth.scope}`."
+                found["description"] = f"{found.get('description', '')}\n\n{needs}".strip()
+        return found
+
+    def responses(self, operation: Operation) -> dict[int, Any]:
+        """What it answers: whatever went wrong as problem details."""
+        found: dict[int, Any] = super().responses(operation)
+        for status, answer in found.items():
+            if status >= 400 and "content" in answer:
+                answer["content"] = {PROBLEM: next(iter(answer["content"].values()))}
+            elif operation.openapi_extra and "responses" in operation.openapi_extra:
+                answer.pop("content", None)  # the route says it itself
+        return found
+
+    def operation_security(self, operation: Operation) -> list[dict[str, Any]] | None:
+        """Who is let in: a key or a session."""
+        if not any(isinstance(auth, ScopeAuth) for auth in operation.auth_callbacks):
+            return None
+        self.securitySchemes = schemes()
+        return [{KEY: []}, {SESSION: []}]

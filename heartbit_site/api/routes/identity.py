@@ -1,0 +1,45 @@
+"""Who asks, and where they belong."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from ninja import Router
+
+from heartbit_site.api import identity_forms
+from heartbit_site.api.auth import MEMBER, PERSON, access_of
+from heartbit_site.api.identity_outputs import MeOut, WorkspacesOut
+from heartbit_site.api.openapi import answers
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access, access_of_user, username_of, workspaces_of
+
+router = Router(tags=["identity"])
+
+
+@router.get("/me", auth=MEMBER, response=answers(MeOut), summary="Who asks")
+async def me(request: HttpRequest) -> Any:
+    """Whoever the key or session is, and what they may do in the workspace; takes no scope."""
+    access = access_of(request)
+    return {
+        "name": access.name,
+        "username": await orm.in_thread(lambda: username_of(access)),
+        "via": access.via,
+        "workspace": identity_forms.workspace(access.workspace, access.scopes),
+    }
+
+
+@router.get("/workspaces", auth=PERSON, response=answers(WorkspacesOut), summary="Workspaces")
+async def workspaces(request: HttpRequest) -> Any:
+    """Those that a session's person belongs to, or the one of a key; names no workspace."""
+    found = cast("Any", request).auth
+    return await orm.in_thread(lambda: {"workspaces": _of(found)})
+
+
+def _of(found: Any) -> list[dict[str, Any]]:
+    if isinstance(found, Access):
+        return [identity_forms.workspace(found.workspace, found.scopes)]
+    return [
+        identity_forms.workspace(row, access_of_user(found, row.slug).scopes)
+        for row in workspaces_of(found)
+    ]

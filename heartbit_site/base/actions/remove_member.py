@@ -1,0 +1,57 @@
+"""Take somebody out of a workspace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.actions.save_member import keep_an_admin, locked_members
+from heartbit_site.base.audit import record
+from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.models import ApiKey
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+
+
+class MemberNotFoundError(NotFoundError):
+    """They do not belong to the workspace."""
+
+
+def remove_member(workspace: Workspace, user: User, *, by: Actor) -> None:
+    """End a membership, and the API keys that the person made there.
+
+    What they did stays, with their name. Their sockets and streams end within seconds.
+
+    Args:
+        workspace: Where.
+        user: Whom.
+        by: Who says so, for the audit.
+
+    Raises:
+        MemberNotFoundError: They are no member.
+        LastAdminError: They are the only admin.
+    """
+    with transaction.atomic():
+        present = locked_members(workspace).get(user.pk)
+        if present is None:
+            raise MemberNotFoundError(
+                f"{user.get_username()} is no member of {workspace.slug}: GET /members lists them."
+            )
+        keep_an_admin(workspace, present)
+        present.delete()
+        keys = ApiKey.objects.filter(workspace=workspace, user=user)
+        ended = revoke_api_keys(keys.values_list("pk", flat=True), by=by)
+        record(
+            by,
+            "member.remove",
+            workspace=workspace,
+            target=f"user:{user.pk}",
+            label=user.get_username(),
+            details={"role": present.role, "keys_revoked": ended},
+        )

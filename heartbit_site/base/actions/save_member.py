@@ -1,0 +1,76 @@
+"""Add a member to a workspace, or change what they may do there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base.audit import record
+from heartbit_site.base.errors import ConfigurationError, ConflictError
+from heartbit_site.base.models import Membership, Role, Workspace
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.audit import Actor
+
+
+class LastAdminError(ConflictError):
+    """Without this member the workspace would have no admin."""
+
+
+def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Membership:
+    """Let somebody do in a workspace what a role says; sockets and streams notice in seconds.
+
+    Args:
+        workspace: Where.
+        user: Whom; their account has to be active.
+        role: One of ``Role``.
+        by: Who says so, for the audit.
+
+    Raises:
+        ConfigurationError: There is no such role, or the account is closed.
+        LastAdminError: They are the only admin, and would be none any more.
+    """
+    if role not in Role.values:
+        raise ConfigurationError(f"There is no role {role[:40]!r}: use {', '.join(Role.values)}.")
+    if not user.is_active:
+        raise ConfigurationError(f"The account {user.get_username()} is closed: open it first.")
+    with transaction.atomic():
+        present = locked_members(workspace).get(user.pk)
+        if present is not None and present.role == role:
+            return present
+        if present is None:
+            saved = Membership.objects.create(workspace=workspace, user=user, role=role)
+            action, details = "member.add", {"role": role}
+        else:
+            keep_an_admin(workspace, present)
+            action, details = "member.change", {"role": role, "before": present.role}
+            saved, saved.role = present, role
+            saved.save(update_fields=["role"])
+        target, label = f"user:{user.pk}", user.get_username()
+        record(by, action, workspace=workspace, target=target, label=label, details=details)
+    return saved
+
+
+def locked_members(workspace: Workspace) -> dict[int, Membership]:
+    """The workspace's members by their user's id; nobody else changes them meanwhile."""
+    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+    return {row.user_id: row for row in Membership.objects.filter(workspace=workspace)}
+
+
+def keep_an_admin(workspace: Workspace, member: Membership) -> None:
+    """Refuse to lose the last admin: nobody would be left who can let others in.
+
+    Raises:
+        LastAdminError: It is them.
+    """
+    if member.role != Role.ADMIN or not member.user.is_active:
+        return
+    admins = Membership.objects.filter(workspace=workspace, role=Role.ADMIN, user__is_active=True)
+    if not admins.exclude(pk=member.pk).exists():
+        raise LastAdminError(
+            f"{member.user.get_username()} is the only admin of {workspace.slug}: make somebody "
+            "else one first."
+        )

@@ -1,0 +1,193 @@
+"""The audit in the admin: to be read, and to be checked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin import SimpleListFilter
+from django.shortcuts import redirect
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.decorators import action
+from unfold.enums import ActionVariant
+from unfold.paginator import InfinitePaginator
+
+from heartbit_site.base.admin.reach import reach_of
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
+from heartbit_site.base.audit import tips, verify
+from heartbit_site.base.models import AuditEntry, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models import QuerySet
+    from django.http import HttpRequest, HttpResponse
+    from django.utils.safestring import SafeString
+
+    from heartbit_site.base.audit import Break, Tip
+
+VIAS = ("admin", "web", "api", "terminal", "email", "system")
+SPANS = {
+    "hour": ("Last hour", timedelta(hours=1)),
+    "day": ("Last 24 hours", timedelta(days=1)),
+    "week": ("Last 7 days", timedelta(days=7)),
+    "month": ("Last 30 days", timedelta(days=30)),
+}
+
+
+class TimeFilter(SimpleListFilter):
+    """When; spans until now."""
+
+    title = "time"
+    parameter_name = "since"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The spans."""
+        return [(key, title) for key, (title, _) in SPANS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The entries of the span."""
+        chosen = SPANS.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(at__gte=timezone.now() - chosen[1])
+
+
+class KindFilter(SimpleListFilter):
+    """What it was done to: the first word of the action."""
+
+    title = "about"
+    parameter_name = "about"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The kinds that there are."""
+        actions = model_admin.get_queryset(request).order_by().values_list("action", flat=True)
+        kinds = {name.partition(".")[0] for name in actions.distinct()}
+        return [(kind, kind) for kind in sorted(kinds)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The entries of the kind."""
+        return queryset.filter(action__startswith=f"{self.value()}.") if self.value() else queryset
+
+
+class ViaFilter(SimpleListFilter):
+    """Where it was done."""
+
+    title = "via"
+    parameter_name = "via"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The surfaces."""
+        return [(via, via) for via in VIAS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """The entries of the surface."""
+        return queryset.filter(via=self.value()) if self.value() else queryset
+
+
+@admin.register(AuditEntry)
+class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
+    """Who changed and decided what. The database refuses to change or delete an entry."""
+
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "audit:read"}
+    list_display = ("when", "actor", "via", "action", "label", "place", "number")
+    list_display_links = ("when", "action")
+    list_select_related = ("workspace",)
+    list_filter = ("workspace", KindFilter, ViaFilter, TimeFilter)
+    search_fields = ("actor", "action", "=target", "label")
+    search_help_text = "An actor, an action (agent.change), a target (agent:17), or a name."
+    sortable_by = ()
+    ordering = ("-id",)
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = 50
+    list_fullwidth = True
+    actions_list = ("verify_chains",)
+    fields = (
+        *("at", "actor", "via", "action", "about", "label", "place", "what"),
+        *("chain", "number", "previous", "hash"),
+    )
+    readonly_fields = fields
+
+    @admin.display(description="when")
+    def when(self, entry: AuditEntry) -> str:
+        """To the second."""
+        return timezone.localtime(entry.at).strftime("%d %b %Y, %H:%M:%S")
+
+    @admin.display(description="workspace")
+    def place(self, entry: AuditEntry) -> str:
+        """Where; an entry outlives its workspace."""
+        if entry.workspace_id is None:
+            return "the installation"
+        try:
+            return str(entry.workspace)
+        except Workspace.DoesNotExist:
+            return f"{entry.workspace_id} (deleted)"
+
+    @admin.display(description="target")
+    def about(self, entry: AuditEntry) -> SafeString | str:
+        """What it was done to, as a link to its page where it has one."""
+        name, _, key = entry.target.partition(":")
+        for model in self.admin_site._registry:
+            if model._meta.model_name == name and key:
+                try:
+                    page = f"admin:{model._meta.app_label}_{name}_change"
+                    url = reverse(page, args=[key])
+                except NoReverseMatch:
+                    break
+                return format_html('<a class="hb-link" href="{}">{}</a>', url, entry.target)
+        return entry.target or "-"
+
+    @admin.display(description="details")
+    def what(self, entry: AuditEntry) -> SafeString | str:
+        """What changed: from what, to what."""
+        return json_block(entry.details) if entry.details else "-"
+
+    def has_verify_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Whoever may read the audit; the answer names nothing but chains."""
+        return self.may(request, "view")
+
+    @action(
+        description="Verify",
+        icon="verified",
+        permissions=["verify"],
+        variant=ActionVariant.PRIMARY,
+    )
+    def verify_chains(self, request: HttpRequest) -> HttpResponse:
+        """Check the chains that one may read, and say whether they hold."""
+        broken = list(self._broken(request))
+        for found in broken:
+            chain = f"workspace {found.workspace_id}" if found.workspace_id else "the installation"
+            messages.error(
+                request,
+                f"The chain of {chain} does not hold: entry {found.number}: {found.problem}.",
+            )
+        if not broken:
+            ends = list(self._tips(request))
+            count, chains = sum(end.number for end in ends), len(ends)
+            messages.success(
+                request,
+                f"All chains hold: {count:,} entries in {chains} "
+                f"chain{'' if chains == 1 else 's'}; none was changed, moved or taken out.",
+            )
+        return redirect("admin:base_auditentry_changelist")
+
+    def _broken(self, request: HttpRequest) -> Iterator[Break]:
+        if reach_of(request).everywhere:
+            yield from verify()
+        else:
+            for workspace in self._readable(request):
+                yield from verify(workspace)
+
+    def _tips(self, request: HttpRequest) -> Iterator[Tip]:
+        if reach_of(request).everywhere:
+            yield from tips()
+        else:
+            for workspace in self._readable(request):
+                yield from tips(workspace)
+
+    def _readable(self, request: HttpRequest) -> QuerySet[Workspace]:
+        return reach_of(request).rows(Workspace.objects.all(), "pk", self.scope_of("view"))

@@ -1,0 +1,82 @@
+"""How far somebody in the admin reaches: the workspaces they belong to, and their role in each.
+
+A superuser reaches everything. Anybody else needs a membership; Django's own permissions open
+nothing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.db.models import Model
+
+from heartbit_site.base.access import ROLE_SCOPES, visible_to
+from heartbit_site.base.models import Membership
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+
+M = TypeVar("M", bound=Model)
+
+#: What only superusers may: workers, users, and all that belongs to no workspace.
+INSTALLATION = "installation"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a signed-in person may do where.
+
+    Attributes:
+        user: Django's.
+        everywhere: A superuser.
+        scopes: By workspace id, what their role there allows.
+    """
+
+    user: Any
+    everywhere: bool
+    scopes: Mapping[int, frozenset[str]]
+
+    def allows(self, scope: str, workspace_id: int | None = None) -> bool:
+        """Whether they may do what ``scope`` names in that workspace; None: in some workspace."""
+        if self.everywhere:
+            return True
+        if workspace_id is not None:
+            return scope in self.scopes.get(workspace_id, frozenset())
+        return any(scope in scopes for scopes in self.scopes.values())
+
+    def rows(self, rows: QuerySet[M], path: str | None, scope: str) -> QuerySet[M]:
+        """The rows of the workspaces where they have a scope.
+
+        Args:
+            rows: Any.
+            path: The field that leads to the workspace; None: the rows are the installation's.
+            scope: A name of ``SCOPES``, or ``INSTALLATION``.
+        """
+        if self.everywhere:
+            return rows
+        allowed = [pk for pk, scopes in self.scopes.items() if scope in scopes]
+        if path is None or not allowed:
+            return rows.none()
+        rows = visible_to(rows, self.user, path=path)
+        return rows if len(allowed) == len(self.scopes) else rows.filter(**{f"{path}__in": allowed})
+
+
+def reach_of(request: HttpRequest) -> Reach:
+    """Read it; once a request, however many pages and rows ask."""
+    known: Reach | None = getattr(request, "heartbit_reach", None)
+    if known is None or known.user is not request.user:
+        known = _read(request.user)
+        request.heartbit_reach = known  # type: ignore[attr-defined]
+    return known
+
+
+def _read(user: Any) -> Reach:
+    if not user.is_active or user.is_superuser:
+        return Reach(user, everywhere=bool(user.is_active and user.is_superuser), scopes={})
+    roles = Membership.objects.filter(user_id=user.pk).order_by()
+    found = roles.values_list("workspace_id", "role")
+    return Reach(user, everywhere=False, scopes={pk: ROLE_SCOPES[role] for pk, role in found})

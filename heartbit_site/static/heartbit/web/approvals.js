@@ -1,0 +1,146 @@
+// The inbox: every tool call of the workspace that waits for a person, one of them chosen.
+
+import { api, Refusal } from "./api.js";
+import { el, fill, icon } from "./dom.js";
+import { onPulse } from "./pulse.js";
+import { ago } from "./words.js";
+import { card } from "./approvals/card.js";
+import { isInDoubt, keyOf } from "./approvals/decide.js";
+import { KEYS, onKey } from "./approvals/keys.js";
+import { notifyButton, tell } from "./approvals/notify.js";
+import { seen } from "./approvals/pieces.js";
+
+const list = el("ul");
+const waiting = el("nav.card.waiting", { "aria-label": "Waiting calls" }, list);
+const chosenBox = el("section", { "aria-label": "The chosen call" });
+const inbox = el("div.inbox", {}, waiting, chosenBox);
+const state = el("div", {}, el("p.empty", {}, "Loading …"));
+const keys = el("dialog", { "aria-label": "Keys" },
+  el("dl.keys", {}, KEYS.map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])),
+  el("form.inside", { method: "dialog" }, el("button.button", {}, "Close")));
+
+let calls = null;
+let chosen = new URLSearchParams(location.search).get("call");
+let loading = false;
+let again = false;
+
+fill(document.getElementById("approvals"), el("div.head", {}, el("h1", {}, "Approvals"),
+  el("div.actions", {}, notifyButton(), el("button.button.only-keys", { type: "button", onclick: () => keys.showModal() }, icon("keyboard"), "Keys"))),
+state, keys);
+
+let before = "";
+onPulse(({ waiting: count, newest_waiting: newest }) => {
+  const now = `${count}/${newest}`;
+  if (now !== before) load();
+  before = now;
+});
+load();
+setInterval(load, 30000); // what is in doubt, and times that ran out, move without a new call
+
+async function load() {
+  if (loading) {
+    again = true;
+    return;
+  }
+  loading = true;
+  try {
+    const [approvals, doubts] = await Promise.all([api("/approvals"), api("/doubts")]);
+    show([...approvals.calls, ...doubts.calls].sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (calls === null) fill(state, el("p.problem", { role: "alert" }, error.message));
+  }
+  loading = false;
+  if (again) {
+    again = false;
+    load();
+  }
+}
+
+function show(found) {
+  const known = new Set((calls ?? []).map(keyOf));
+  if (calls !== null) tell(found.filter((one) => !known.has(keyOf(one))));
+  const at = (calls ?? []).findIndex((one) => keyOf(one) === chosen);
+  calls = found;
+  rows();
+  if (found.some((one) => keyOf(one) === chosen) && chosenBox.firstChild) return;
+  // Whoever writes in a form, or reads who was quicker, keeps it until they choose something else.
+  if (chosenBox.querySelector('[aria-expanded="true"], [role="alert"]:not([hidden])')) return;
+  if (!found.length) {
+    chosen = null;
+    fill(chosenBox);
+    fill(state, empty());
+    return;
+  }
+  if (!inbox.isConnected) fill(state, inbox);
+  const linked = found.find((one) => keyOf(one) === chosen || `${one.run}/${one.call}` === chosen);
+  choose(keyOf(linked ?? found[Math.min(Math.max(at, 0), found.length - 1)]), false);
+}
+
+function rows() {
+  const focused = document.activeElement?.dataset?.key;
+  fill(list, calls.map((one) => el("li", {}, el("button.plain", {
+    type: "button", data: { key: keyOf(one) }, "aria-current": keyOf(one) === chosen ? "true" : null,
+    onclick: () => choose(keyOf(one)),
+  }, el("span.row", {}, el("span.strong.clip", {}, seen(one.tool)), el("span.quiet.number", {}, one.since ? ago(one.since) : "")),
+  el("span.quiet.clip", {}, isInDoubt(one) ? "Outcome unknown · " : "", one.agent, " · ", seen(one.task.slice(0, 120)))))));
+  if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function choose(key, byHand = true) {
+  chosen = key;
+  const found = calls.find((one) => keyOf(one) === key);
+  rows();
+  fill(chosenBox, card(found, { onDecided: (answer) => decided(key, answer) }));
+  const row = list.querySelector("[aria-current]");
+  row?.scrollIntoView({ block: "nearest" });
+  if (byHand) row?.focus({ preventScroll: true });
+}
+
+/** What is decided leaves the list; what somebody else decided stays to be read until the next choice. */
+function decided(key, answer) {
+  if (answer === null) {
+    calls = calls.filter((one) => keyOf(one) !== key);
+    rows();
+    return;
+  }
+  load();
+}
+
+function move(by) {
+  const at = calls.findIndex((one) => keyOf(one) === chosen);
+  const next = calls[Math.min(calls.length - 1, Math.max(0, at + by))];
+  if (next) choose(keyOf(next));
+}
+
+function press(name) {
+  const button = chosenBox.querySelector(`[data-act="${name}"]`);
+  button?.click();
+  return Boolean(button);
+}
+
+onKey((key) => {
+  switch (key) {
+    case "?":
+      keys.showModal();
+      return true;
+    case "j": case "k":
+      if (calls?.length) move(key === "j" ? 1 : -1);
+      return true;
+    case "a": return press("approve");
+    case "e": return press("edit");
+    case "d": return press("deny");
+    case "Escape": {
+      const open = chosenBox.querySelector('[aria-expanded="true"]');
+      open?.click();
+      open?.focus();
+      return Boolean(open);
+    }
+    default: return false;
+  }
+});
+
+function empty() {
+  return el("div.card.empty", {}, icon("task_alt"), el("h2", {}, "Nothing waits for you"),
+    el("p", {}, "When an agent asks before it uses a tool, the call appears here at once."));
+}

@@ -1,0 +1,51 @@
+// Send what a person decided; every decision names the digest of what was shown.
+
+import { api } from "../api.js";
+
+/** A name for a call that stays the same while it waits. */
+export function keyOf(asked) {
+  return `${asked.run}/${asked.call}/${asked.question ?? asked.digest}`;
+}
+
+/** Whether a call has run with an unknown outcome, instead of waiting to run. */
+export function isInDoubt(asked) {
+  return asked.question !== undefined;
+}
+
+/**
+ * Let the call run as it is shown.
+ * @param {object} asked From GET /approvals.
+ * @param {{scope: "run"|"agent", until: string|null}} [always] Also from now on.
+ * @throws {import("../api.js").Refusal} 409: somebody was quicker, and who.
+ */
+export function approve(asked, always) {
+  return decide(asked, { verdict: "approve", ...(always ? { always } : {}) });
+}
+
+/** Let the call run with other arguments. */
+export function edit(asked, args) {
+  return decide(asked, { verdict: "edit", arguments: args });
+}
+
+/** Do not let the call run; the model reads the reason. */
+export function deny(asked, reason) {
+  return decide(asked, { verdict: "deny", reason });
+}
+
+function decide({ run, call, digest }, decision) {
+  return api(`/runs/${run}/calls/${encodeURIComponent(call)}/decision`, {
+    method: "POST", body: { digest, ...decision },
+  });
+}
+
+/**
+ * Say what became of a call of unknown outcome.
+ * @param {object} asked From GET /doubts.
+ * @param {"retried"|"done"|"skipped"} outcome
+ * @param {string} [result] With done: what the model reads as the call's answer.
+ */
+export function settle({ run, call }, outcome, result = "") {
+  return api(`/runs/${run}/calls/${encodeURIComponent(call)}/outcome`, {
+    method: "POST", body: { outcome, ...(outcome === "done" && result ? { result } : {}) },
+  });
+}

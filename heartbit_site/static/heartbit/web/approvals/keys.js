@@ -1,0 +1,16 @@
+// The inbox's keys. Pure but for the document's key presses.
+
+export const KEYS = [["j", "the next call"], ["k", "the one before"], ["a", "approve it"], ["e", "edit its arguments"], ["d", "deny it"], ["Escape", "close a form"], ["?", "these keys"]];
+
+/**
+ * Call back for keys that are pressed outside of fields, without modifiers.
+ * @param {(key: string) => boolean} pressed Whether it did something with the key.
+ */
+export function onKey(pressed) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat && !"jk".includes(event.key)) return;
+    const writing = event.target.closest("input, select, textarea, dialog[open]");
+    if (writing && event.key !== "Escape") return;
+    if (pressed(event.key)) event.preventDefault();
+  });
+}

@@ -1,0 +1,39 @@
+// Notifications of the browser about what newly waits, for whoever turned them on.
+
+import { el, fill, icon } from "../dom.js";
+
+const STORED = "heartbit-notify";
+
+/** A button that turns them on and off; nothing where the browser has none. */
+export function notifyButton() {
+  if (!("Notification" in window)) return null;
+  const button = el("button.button", { type: "button", onclick: turn });
+  say();
+  return button;
+
+  async function turn() {
+    if (isOn()) localStorage.removeItem(STORED);
+    else if (await Notification.requestPermission() === "granted") localStorage.setItem(STORED, "1");
+    say();
+  }
+
+  function say() {
+    const blocked = Notification.permission === "denied";
+    button.setAttribute("aria-pressed", String(isOn()));
+    button.disabled = blocked;
+    button.title = blocked ? "The browser blocks notifications of this site" : "";
+    fill(button, icon(isOn() ? "notifications_active" : "notifications"), isOn() ? "Notifications are on" : "Notify me");
+  }
+}
+
+/** Tell about calls that began to wait while nobody looks at the page. */
+export function tell(calls) {
+  if (!calls.length || !isOn() || !document.hidden) return;
+  const [first, ...more] = calls;
+  const text = `${first.agent}: ${first.tool}${more.length ? ` and ${more.length} more` : ""}`;
+  new Notification("A tool call waits for you", { body: text, tag: "heartbit-approvals" });
+}
+
+function isOn() {
+  return "Notification" in window && Notification.permission === "granted" && localStorage.getItem(STORED) === "1";
+}

@@ -1,0 +1,39 @@
+// The small forms under a waiting call: why not, and always.
+
+import { el } from "../dom.js";
+
+/** Asks for a reason; the model reads it. */
+export function denyPanel({ send, leave }) {
+  const reason = el("textarea", { rows: 3, placeholder: "The model reads this and goes on" });
+  return form("Deny the call", () => send(reason.value), leave, "Deny", "danger",
+    el("label", {}, "Why not?", reason));
+}
+
+/** Asks how far and how long a standing permission holds. */
+export function alwaysPanel(asked, { send, leave }) {
+  const scope = el("select", {},
+    el("option", { value: "run" }, "in this run and its sub-agents"),
+    el("option", { value: "agent" }, `in every run of ${asked.agent}`));
+  const until = el("input", { type: "datetime-local" });
+  return form("Always allow the tool", () => {
+    send({ scope: scope.value, until: until.value ? new Date(until.value).toISOString() : null });
+  }, leave, "Approve and always allow", "primary",
+  el("p.hint", {}, "Calls of this tool by this agent are not asked about any more, whatever their arguments. Whatever waits for the same goes on too."),
+  el("label", {}, "Where", scope),
+  el("label", {}, el("span", {}, "Until", el("span.quiet", {}, " optional")), until));
+}
+
+/** Asks what a call of unknown outcome gave, after all. */
+export function donePanel({ send, leave }) {
+  const result = el("textarea", { rows: 3, placeholder: "The model reads this as the call's answer" });
+  return form("It took effect", () => send(result.value), leave, "It took effect", "primary",
+    el("label", {}, el("span", {}, "What did it answer?", el("span.quiet", {}, " optional")), result));
+}
+
+function form(name, send, leave, verb, tone, ...fields) {
+  return el("form.stack.inside", {
+    "aria-label": name, onsubmit: (event) => { event.preventDefault(); send(); },
+  }, fields, el("div.actions", {},
+    el(`button.button.${tone}`, {}, verb),
+    el("button.button", { type: "button", onclick: leave }, "Cancel")));
+}

@@ -1,0 +1,185 @@
+// A form built from a JSON Schema; what it cannot say in fields is a JSON text.
+
+import { el, icon } from "../dom.js";
+
+const DEEPEST = 6;
+let made = 0;
+
+/** Something in the form is no value of its kind. */
+export class FormProblem extends Error {}
+
+/**
+ * Build a form for an object.
+ * @param {object|null} schema The tool's parameters; null: one JSON text.
+ * @param {object} value What stands in it first.
+ * @returns {{element: HTMLElement, read: () => object}} `read` throws a FormProblem, and moves the
+ *   focus to the field it is about.
+ */
+export function schemaForm(schema, value) {
+  return field({ schema: schema ?? {}, root: schema ?? {}, value, label: "Arguments", required: true, depth: 0 });
+}
+
+function field(given) {
+  const { schema, nullable } = meant(given.schema, given.root);
+  const it = { ...given, schema, nullable, blank: blankOf(given, nullable) };
+  if (it.depth > DEEPEST) return jsonField(it);
+  if (Array.isArray(schema.enum) && schema.enum.every((one) => typeof one !== "object")) return choice(it);
+  if (schema.type === "object" && fitsProperties(it)) return objectFields(it);
+  if (schema.type === "array" && isSchema(schema.items) && (it.value === undefined || Array.isArray(it.value))) return listFields(it);
+  if (schema.type === "string" && isOr(it.value, "string")) return textField(it);
+  if (schema.type === "boolean" && isOr(it.value, "boolean")) return choice({ ...it, schema: { ...schema, enum: [true, false] } });
+  if ((schema.type === "number" || schema.type === "integer") && isOr(it.value, "number")) return numberField(it);
+  return jsonField(it);
+}
+
+/** The schema behind a local reference, and without its null. */
+function meant(schema, root, hops = 0) {
+  if (typeof schema?.$ref === "string" && schema.$ref.startsWith("#/") && hops < DEEPEST) {
+    const found = schema.$ref.slice(2).split("/").reduce((part, name) => part?.[name], root);
+    return meant(found ?? {}, root, hops + 1);
+  }
+  const kinds = schema?.anyOf ?? schema?.oneOf;
+  if (Array.isArray(kinds) && kinds.length === 2 && kinds.some((one) => one?.type === "null")) {
+    const inner = meant(kinds.find((one) => one?.type !== "null") ?? {}, root, hops + 1);
+    return { schema: { ...inner.schema, description: schema.description ?? inner.schema.description }, nullable: true };
+  }
+  if (Array.isArray(schema?.type) && schema.type.length === 2 && schema.type.includes("null")) {
+    return { schema: { ...schema, type: schema.type.find((one) => one !== "null") }, nullable: true };
+  }
+  return { schema: isSchema(schema) ? schema : {}, nullable: false };
+}
+
+/** What an empty field means: what was there, if that was nothing; else null, or left out. */
+function blankOf({ value, required }, nullable) {
+  if (value === undefined || value === null) return value;
+  if (nullable) return null;
+  return required ? "" : undefined;
+}
+
+function isSchema(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isOr(value, kind) {
+  return value === undefined || value === null || typeof value === kind;
+}
+
+function fitsProperties({ schema, value }) {
+  if (!isSchema(schema.properties)) return false;
+  if (value === undefined) return true;
+  return isSchema(value) && Object.keys(value).every((name) => Object.hasOwn(schema.properties, name));
+}
+
+function objectFields({ schema, root, value, label, required, depth }) {
+  const wanted = new Set(schema.required ?? []);
+  const fields = Object.entries(schema.properties).map(([name, inner]) => [name, field({
+    schema: inner, root, value: value !== undefined && Object.hasOwn(value, name) ? value[name] : undefined,
+    label: name, required: wanted.has(name), depth: depth + 1,
+  })]);
+  const element = el("fieldset.fields", {}, el("legend", { class: depth ? null : "away" }, label), fields.map(([, one]) => one.element));
+  return {
+    element,
+    read() {
+      const read = fields.map(([name, one]) => [name, one.read()]).filter(([, one]) => one !== undefined);
+      return read.length || required || value !== undefined ? Object.fromEntries(read) : undefined;
+    },
+  };
+}
+
+function listFields({ schema, root, value, label, required, depth, blank }) {
+  const rows = el("div.stack");
+  const fields = [];
+  const add = (one, isNew = false) => {
+    const inner = field({ schema: schema.items, root, value: one, label: `${label} ${fields.length + 1}`, required: true, depth: depth + 1 });
+    const row = el("div.item", {}, inner.element, el("button.iconic", {
+      type: "button", "aria-label": `Remove from ${label}`,
+      onclick: () => { fields.splice(fields.indexOf(inner), 1); row.remove(); more.focus(); },
+    }, icon("close")));
+    fields.push(inner);
+    rows.append(row);
+    if (isNew) row.querySelector("input, select, textarea")?.focus();
+  };
+  const more = el("button.button", { type: "button", onclick: () => add(undefined, true) }, icon("add"), `Add to ${label}`);
+  for (const one of value ?? []) add(one);
+  return {
+    element: el("fieldset.fields", {}, el("legend", {}, label), about(schema), rows, more),
+    read: () => (fields.length || required || Array.isArray(value) ? fields.map((one) => one.read()) : blank),
+  };
+}
+
+function textField({ schema, value, label, required, blank, nullable }) {
+  const long = (value ?? "").length > 60 || (value ?? "").includes("\n");
+  const input = el(long ? "textarea" : "input", { id: fresh(), value: value ?? "", ...(long ? { rows: 5 } : { type: "text" }), autocomplete: "off", spellcheck: "false" });
+  return labelled(input, { schema, label, required, nullable }, () => {
+    if (input.value !== "") return input.value;
+    return value === "" || (value === undefined && required) ? "" : blank;
+  });
+}
+
+function numberField({ schema, value, label, required, blank, nullable }) {
+  const input = el("input", { id: fresh(), type: "text", inputmode: "decimal", value: value ?? "", autocomplete: "off" });
+  return labelled(input, { schema, label, required, nullable }, () => {
+    const text = input.value.trim();
+    if (text === "" && blank !== "" && !(required && value === undefined)) return blank;
+    const number = Number(text);
+    const whole = schema.type === "integer";
+    if (text === "" || !Number.isFinite(number)) refuse(input, `${label} is not a number.`);
+    if (whole && !Number.isSafeInteger(number)) refuse(input, `${label} is not a whole number that a browser can hold.`);
+    return number;
+  });
+}
+
+function choice({ schema, value, label, required, blank, nullable }) {
+  const say = (one) => (one === true ? "yes" : one === false ? "no" : String(one));
+  const known = value === undefined || value === null || schema.enum.includes(value) ? schema.enum : [value, ...schema.enum];
+  const empty = value === undefined || value === null || nullable || !required;
+  const options = known.map((one, at) => el("option", { value: at, selected: Object.is(one, value) }, say(one)));
+  const select = el("select", { id: fresh() }, empty ? el("option", { value: "", selected: value === undefined || value === null }, "–") : null, options);
+  return labelled(select, { schema, label, required, nullable }, () => {
+    if (select.value !== "") return known[Number(select.value)];
+    if (value === undefined && required) refuse(select, `Choose ${label}.`);
+    return blank;
+  });
+}
+
+function jsonField({ schema, value, label, required, blank, nullable }) {
+  const text = value === undefined ? "" : JSON.stringify(value, null, 2);
+  const input = el("textarea.code", { id: fresh(), value: text, rows: Math.min(16, text.split("\n").length + 2), autocomplete: "off", spellcheck: "false" });
+  return labelled(input, { schema, label: `${label} (JSON)`, required, nullable }, () => {
+    if (input.value.trim() === "") {
+      if (required) refuse(input, `${label} is empty: write JSON.`);
+      return blank;
+    }
+    try {
+      return JSON.parse(input.value);
+    } catch (error) {
+      return refuse(input, `${label} is no JSON: ${error.message}.`);
+    }
+  });
+}
+
+function labelled(input, { schema, label, required, nullable }, read) {
+  const hint = about(schema);
+  if (hint) {
+    hint.id = `${input.id}-about`;
+    input.setAttribute("aria-describedby", hint.id);
+  }
+  input.addEventListener("input", () => input.removeAttribute("aria-invalid"));
+  const optional = required && !nullable ? null : el("span.quiet", {}, " optional");
+  return { element: el("div.field", {}, el("label", { for: input.id }, el("span", {}, label, optional)), input, hint), read };
+}
+
+function about(schema) {
+  return schema.description ? el("p.quiet", {}, schema.description) : null;
+}
+
+function refuse(input, problem) {
+  input.setAttribute("aria-invalid", "true");
+  input.focus();
+  throw new FormProblem(problem);
+}
+
+function fresh() {
+  made += 1;
+  return `field-${made}`;
+}

@@ -1,0 +1,140 @@
+// Where a message is written: Enter sends it, Shift+Enter begins a line, files can go with it.
+
+import { el, fill, icon } from "../dom.js";
+import { compose, KINDS, read, size } from "./attachments.js";
+
+const WAYS = [["steer", "tell it now"], ["queue", "answer it afterwards"], ["interrupt", "stop, and answer this instead"]];
+const TALLEST = 240; // pixels
+
+/**
+ * The composer.
+ * @param {{send: (text: string, way: string|null) => Promise<void>, stop: () => Promise<void>}} how
+ *   `send` throws with a sentence; `way` is what becomes of a message while the agent works.
+ * @returns {{node: HTMLElement, state: (now: {agent: string, works: boolean, refused: string}) => void,
+ *            focus: () => void, clear: () => void}}
+ */
+export function composer({ send, stop }) {
+  let files = [];
+  let works = false;
+  let sending = false;
+  let refused = "";
+  const field = el("textarea", { rows: "1", "aria-label": "Message", dir: "auto", oninput: grown, onkeydown: pressed, onpaste: pasted });
+  const problem = el("p.problem", { role: "alert", hidden: true });
+  const hint = el("p.hint", { hidden: true });
+  const list = el("ul.files", { hidden: true });
+  const chooser = el("input", { type: "file", multiple: true, accept: KINDS, hidden: true, onchange: chosen });
+  const clip = el("button.iconic", { type: "button", "aria-label": "Attach text files", title: "Attach text files", onclick: () => chooser.click() }, icon("attach_file"));
+  const way = el("select", { "aria-label": "While it works, a message is to" }, WAYS.map(([value, text]) => el("option", { value }, text)));
+  const ways = el("span.ways", { hidden: true }, way);
+  const keys = el("span.quiet.keys", {}, el("kbd", {}, "Enter"), " sends, ", el("kbd", {}, "Shift+Enter"), " new line");
+  const halt = el("button.button.danger", { type: "button", hidden: true, onclick: halted }, icon("stop_circle"), "Stop");
+  const go = el("button.button.primary", { type: "submit" }, icon("send"), "Send");
+  const node = el("form.composer", { onsubmit: submitted, ondragover: (event) => event.preventDefault(), ondrop: dropped },
+    problem, hint, list,
+    el("div.box", {}, field, el("div.row", {}, clip, chooser, keys, el("span.fillup"), ways, halt, go)));
+
+  function grown() {
+    field.style.height = "auto";
+    field.style.height = `${Math.min(TALLEST, field.scrollHeight + 2)}px`;
+    able();
+  }
+
+  function able() {
+    const empty = field.value.trim() === "" && files.length === 0;
+    go.disabled = sending || empty || refused !== "";
+    field.disabled = refused !== "";
+    clip.disabled = refused !== "";
+  }
+
+  function pressed(event) {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (!go.disabled) node.requestSubmit();
+  }
+
+  async function submitted(event) {
+    event.preventDefault();
+    if (go.disabled) return;
+    sending = true;
+    problem.hidden = true;
+    able();
+    try {
+      await send(compose(field.value.trim(), files), works ? way.value : null);
+      clear();
+    } catch (error) {
+      fill(problem, error.message).hidden = false;
+    } finally {
+      sending = false;
+      able();
+      field.focus();
+    }
+  }
+
+  async function halted() {
+    halt.disabled = true;
+    try {
+      await stop();
+    } catch (error) {
+      fill(problem, error.message).hidden = false;
+      halt.disabled = false;
+    }
+  }
+
+  function chosen() {
+    add(chooser.files);
+    chooser.value = ""; // so that the same file can be chosen again
+  }
+
+  async function add(list) {
+    problem.hidden = true;
+    for (const file of [...list]) { // a copy: the browser empties its own
+      try {
+        files = [...files, await read(file, files)];
+      } catch (error) {
+        fill(problem, error.message).hidden = false;
+      }
+    }
+    listed();
+  }
+
+  function listed() {
+    fill(list, files.map((file) => el("li", {}, icon("description"), el("span.clip", {}, file.name), el("span.quiet.number", {}, size(file.bytes)),
+      el("button.iconic", { type: "button", "aria-label": `Leave ${file.name} out`, onclick: () => { files = files.filter((one) => one !== file); listed(); } }, icon("close")))));
+    list.hidden = files.length === 0;
+    able();
+  }
+
+  function dropped(event) {
+    event.preventDefault();
+    if (!refused) add(event.dataTransfer.files);
+  }
+
+  function pasted(event) {
+    if (event.clipboardData.files.length) {
+      event.preventDefault();
+      add(event.clipboardData.files);
+    }
+  }
+
+  function clear() {
+    field.value = "";
+    files = [];
+    problem.hidden = true;
+    listed();
+    grown();
+  }
+
+  function state(now) {
+    field.placeholder = now.works ? `Say something to ${now.agent} while it works` : `Message ${now.agent}`;
+    if (now.works !== works) halt.disabled = false;
+    works = now.works;
+    refused = now.refused;
+    ways.hidden = halt.hidden = !works;
+    keys.hidden = works;
+    fill(hint, refused).hidden = refused === "";
+    able();
+  }
+
+  able();
+  return { node, state, clear, focus: () => field.focus() };
+}

@@ -1,0 +1,117 @@
+// Whom to talk to, and the conversations with the one that was chosen.
+
+import { api } from "../api.js";
+import { el, fill, icon, note } from "../dom.js";
+import { ago, moment } from "../words.js";
+import { chatAddress } from "./places.js";
+
+const LIVE = new Set(["queued", "running", "waiting"]);
+const TICK_MS = 20000; // how often "2 min ago" is said anew
+
+/** Agents that people can talk to: those that are not stopped. */
+export async function loadAgents() {
+  const { agents } = await api("/agents");
+  return agents;
+}
+
+/** The list of agents. */
+export function agentList(agents, chosen) {
+  const open = agents.filter(({ state }) => state !== "stopped");
+  if (!open.length) {
+    return el("p.quiet.inside", {}, "No agent is published and enabled yet: an editor makes one in the admin, under Agents.");
+  }
+  return el("ul.agents", {}, open.map(({ name, description }) => el("li", {},
+    el("a", { href: chatAddress(name), data: { go: "" }, "aria-current": name === chosen ? "true" : null, title: description },
+      el("span.strong.clip", {}, name), description && el("span.quiet.clip", {}, description)))));
+}
+
+/**
+ * The conversations with an agent, the one last used first.
+ * @returns {{node: HTMLElement, show: (agent: string, conversation: string) => Promise<void>,
+ *            drop: (conversation: string) => void, again: () => Promise<void>}}
+ */
+export function conversationList() {
+  const list = el("ul.conversations");
+  const empty = el("p.quiet.inside", { hidden: true }, "No conversation yet: say something, and one begins.");
+  const more = el("button.button", { type: "button", hidden: true, onclick: () => load(next) }, "Earlier ones");
+  const node = el("div", {}, empty, list, more);
+  let agent = "";
+  let chosen = "";
+  let next = null;
+  let rows = [];
+  let loaded = false;
+  const lines = new Map();
+  setInterval(draw, TICK_MS);
+
+  async function load(cursor) {
+    const asked = agent;
+    let page;
+    try {
+      page = await api("/conversations", { query: { agent, cursor } });
+    } catch (error) {
+      note(error.message, "danger");
+      return;
+    }
+    if (asked !== agent) return; // another agent was chosen meanwhile
+    loaded = true;
+    const fresh = new Set(page.conversations.map((row) => row.conversation));
+    const kept = rows.filter((row) => !fresh.has(row.conversation));
+    const isFirst = !cursor && kept.length === 0;
+    rows = cursor ? [...kept, ...page.conversations] : [...page.conversations, ...kept];
+    if (cursor || isFirst || next === null) next = page.next;
+    draw();
+  }
+
+  function draw() {
+    const wanted = rows.map((row) => {
+      if (!lines.has(row.conversation)) lines.set(row.conversation, line(chatAddress(agent, row.conversation)));
+      const { node: one, update } = lines.get(row.conversation);
+      update(row, row.conversation === chosen);
+      return one;
+    });
+    // Moved only when the order is another one: a moved link loses the keyboard's focus.
+    if (wanted.length !== list.children.length || wanted.some((one, index) => list.children[index] !== one)) list.replaceChildren(...wanted);
+    empty.hidden = rows.length > 0 || agent === "" || !loaded;
+    more.hidden = next === null;
+  }
+
+  async function show(nextAgent, conversation) {
+    chosen = conversation;
+    if (nextAgent === agent) draw();
+    else {
+      agent = nextAgent;
+      rows = [];
+      next = null;
+      loaded = false;
+      lines.clear();
+      list.replaceChildren();
+      empty.hidden = more.hidden = true;
+      if (agent) await load(null);
+    }
+  }
+
+  function drop(conversation) {
+    rows = rows.filter((row) => row.conversation !== conversation);
+    draw();
+  }
+  return { node, show, drop, again: () => agent ? load(null) : Promise.resolve() };
+}
+
+function line(address) {
+  const heading = el("span.clip", { dir: "auto" });
+  const when = el("span.quiet.row");
+  const link = el("a", { href: address, data: { go: "" } }, heading, when);
+  function update({ heading: text, active_at: at, status }, isChosen) {
+    fill(heading, text || "Nothing said yet");
+    fill(when, ...(LIVE.has(status) ? [el("span.icon.small.spin", { "aria-hidden": "true" }, "progress_activity"), "at work"] : [ago(at)]));
+    when.title = moment(at);
+    if (isChosen) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  return { node: el("li", {}, link), update };
+}
+
+/** The link that begins another conversation. */
+export function newLink(agent) {
+  return el("a.button", { href: `${chatAddress(agent)}#new`, data: { go: "" }, "aria-label": "New conversation" }, icon("add"), "New");
+}

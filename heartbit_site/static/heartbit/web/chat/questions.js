@@ -1,0 +1,59 @@
+// What a run asks a person: the cards of its calls that wait, in the thread.
+
+import { api, may } from "../api.js";
+import { card } from "../approvals/card.js";
+import { el, fill } from "../dom.js";
+
+/**
+ * A place for the questions of a run's tree.
+ * @param {string} root The run at its top.
+ * @returns {{node: HTMLElement, update: (asked: Set<string>) => void}} `asked` are the names
+ *   ("run/call") of calls that wait; a card stays as long as its call does.
+ */
+export function questions(root) {
+  const node = el("div.stack.questions", { hidden: true });
+  const cards = new Map();
+  let wanted = new Set();
+  let asking = false;
+
+  async function look() {
+    if (asking) return;
+    asking = true;
+    try {
+      const [approvals, doubts] = await Promise.all([api("/approvals"), api("/doubts")]);
+      for (const call of [...approvals.calls, ...doubts.calls]) show(call);
+    } catch (error) {
+      fill(node, el("p.problem", {}, error.message));
+    } finally {
+      asking = false;
+    }
+  }
+
+  function show(call) {
+    const name = nameOf(call);
+    const version = call.question ?? call.digest;
+    if (call.root !== root || !wanted.has(name) || cards.get(name)?.version === version) return;
+    cards.get(name)?.element.remove();
+    const element = card(call);
+    cards.set(name, { element, version });
+    node.append(element);
+  }
+
+  function update(asked) {
+    wanted = new Set(asked);
+    node.hidden = wanted.size === 0;
+    for (const [name, { element }] of cards) {
+      if (wanted.has(name)) continue;
+      element.remove();
+      cards.delete(name);
+    }
+    if (!may("approvals:decide")) {
+      fill(node, wanted.size ? el("p.hint", {}, "It waits until somebody decides about a tool call; your role may not.") : null);
+    } else if ([...wanted].some((name) => !cards.has(name))) look();
+  }
+  return { node, update };
+}
+
+function nameOf({ run, call }) {
+  return `${run}/${call}`;
+}

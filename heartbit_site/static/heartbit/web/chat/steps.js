@@ -1,0 +1,104 @@
+// The lines of a message: what was said, files, tool calls, sub-agents.
+
+import { USER } from "../api.js";
+import { el, fill, icon, pill } from "../dom.js";
+import { duration, moment } from "../words.js";
+import { size, split } from "./attachments.js";
+import { runAddress } from "./places.js";
+
+const CALL_ICONS = { delegate_task: "group", ok: "build", pending: "build" };
+const AT_WORK = new Set(["pending", "started"]);
+
+/** What a person said, with its files folded. */
+export function bubble(message, { by = "", at = "", note = "" } = {}) {
+  const { said, files } = split(message);
+  const who = by && by !== USER ? by : "";
+  return el("div.said", { title: at ? moment(at) : null },
+    who && el("p.quiet.who", {}, who),
+    said && el("p.text", { dir: "auto" }, said),
+    files.map(attachment),
+    note && el("p.quiet.who", {}, note));
+}
+
+function attachment({ name, text, bytes }) {
+  const content = el("pre.code", { dir: "auto", tabindex: "0", "aria-label": name });
+  const box = el("details.fold.attached", { ontoggle: () => { content.textContent ||= text; } },
+    el("summary", {}, icon("attach_file"), el("span.clip", {}, name), el("span.quiet.number", {}, size(bytes))),
+    content);
+  return box;
+}
+
+/** Markdown that the server rendered and sanitised; plain text as long as it has not. */
+export function prose(text, html) {
+  if (!html) return el("div.text", { dir: "auto" }, text);
+  const box = el("div.markdown", { dir: "auto" });
+  box.innerHTML = html; // of heartbit_site/base/markdown.py
+  for (const wide of box.querySelectorAll("pre, table")) wide.tabIndex = 0;
+  return box;
+}
+
+/** A step's node, and how it takes on what is new. */
+export function stepView(step) {
+  if (step.kind === "call") return callView();
+  if (step.kind === "steer") return still((one) => bubble(one.text, { by: one.by, at: one.at, note: "said while it worked" }));
+  return still((one) => prose(one.text, one.html));
+}
+
+function still(make) {
+  const node = el("li");
+  let last = null;
+  return {
+    node,
+    update(step) {
+      const now = JSON.stringify([step.text, step.html]);
+      if (now !== last) fill(node, make(step));
+      last = now;
+    },
+  };
+}
+
+function callView() {
+  const mark = el("span.mark");
+  const name = el("span.strong.clip");
+  const state = el("span");
+  const took = el("span.quiet.number");
+  const body = el("div.body");
+  const helpers = el("ul.helpers");
+  const box = el("details.fold.call", { ontoggle: show }, el("summary", {}, mark, name, state, took), body);
+  const node = el("li", {}, box, helpers);
+  let now;
+  function show() {
+    if (box.open && now) fill(body, part("Arguments", readable(now.arguments)), now.result !== null && part("Result", readable(now.result)));
+  }
+  function update(step) {
+    const same = now && now.result === step.result && now.arguments === step.arguments;
+    now = step;
+    fill(mark, AT_WORK.has(step.status) ? el("span.icon.spin", { "aria-hidden": "true" }, "progress_activity") : icon(CALL_ICONS[step.tool] ?? "build"));
+    fill(name, step.tool);
+    fill(state, pill(step.status === "started" ? "running" : step.status));
+    fill(took, step.duration_ms ? duration(step.duration_ms) : "");
+    fill(helpers, step.helpers.map(helperLine));
+    helpers.hidden = step.helpers.length === 0;
+    if (!same) show();
+  }
+  return { node, update };
+}
+
+function part(title, text) {
+  return [el("p.quiet", {}, title), el("pre.code", { dir: "auto", tabindex: "0", "aria-label": title }, text)];
+}
+
+function readable(text) {
+  try {
+    const value = JSON.parse(text);
+    return value !== null && typeof value === "object" ? JSON.stringify(value, null, 2) : text;
+  } catch {
+    return text;
+  }
+}
+
+function helperLine({ run, agent, task, status }) {
+  return el("li", {},
+    el("a.helper", { href: runAddress(run) },
+      icon("subdirectory_arrow_right"), el("span.strong", {}, agent), el("span.quiet.clip", {}, task.replace(/\s+/g, " ")), pill(status)));
+}

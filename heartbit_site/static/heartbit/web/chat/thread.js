@@ -1,0 +1,170 @@
+// One conversation: its messages as they are said and answered, and where the next is written.
+
+import { api, may } from "../api.js";
+import { el, fill, icon } from "../dom.js";
+import { composer } from "./composer.js";
+import { messageView } from "./message.js";
+import { chatAddress, go } from "./places.js";
+import { stick } from "./scroll.js";
+import { threadHead } from "./thread-head.js";
+
+const LIVE = new Set(["queued", "running", "waiting"]);
+const PAGE = 30;
+const MOST = 100; // messages that the API gives at once
+
+/**
+ * The thread.
+ * @param {{moved: () => void, deleted: (conversation: string) => void}} how `moved`: something was
+ *   said, renamed or answered, so lists may look again.
+ * @returns {{node: HTMLElement, show: (agent: object, conversation: string) => void, refresh: () => Promise<void>}}
+ */
+export function thread({ moved, deleted }) {
+  const head = threadHead({ changed: () => { refresh(); moved(); }, deleted });
+  const earlier = el("button.button", { type: "button", hidden: true, onclick: loadEarlier }, "Earlier messages");
+  const list = el("div.messages");
+  const empty = el("div.empty", { hidden: true });
+  const content = el("div.content", {}, earlier, empty, list);
+  const scroller = el("div.scroller", { role: "log", "aria-label": "Messages", tabindex: "0" }, content);
+  const place = stick(scroller, content);
+  const write = composer({ send, stop });
+  const node = el("section.thread", { "aria-label": "Conversation" }, head.node, el("div.middle", {}, scroller, place.button), write.node);
+  let agent = null;
+  let conversation = "";
+  let before = null;
+  let views = [];
+  let asking = null;
+
+  function show(nextAgent, nextConversation) {
+    const same = nextAgent.name === agent?.name && nextConversation === conversation;
+    agent = nextAgent;
+    if (same) {
+      state();
+      return;
+    }
+    const isMine = conversation === "" && views.length === 0 && sentTo === nextConversation;
+    conversation = nextConversation;
+    if (!isMine) write.clear();
+    for (const view of views) view.end();
+    views = [];
+    before = null;
+    earlier.hidden = true;
+    fill(list);
+    head.show(agent, null);
+    if (conversation) refresh().then(place.toEnd);
+    else begin();
+    state();
+    if (matchMedia("(min-width: 761px)").matches) write.focus();
+  }
+
+  let sentTo = "";
+
+  function begin() {
+    fill(empty, icon("forum"), el("h2", {}, `Talk to ${agent.name}`), agent.description && el("p", {}, agent.description), el("p", {}, "Say what you want below. It keeps working when you leave the page.")).hidden = false;
+  }
+
+  async function refresh() {
+    if (!conversation) return;
+    if (asking) {
+      await asking.catch(() => null);
+      if (asking) return;
+    }
+    const wanted = conversation;
+    asking = api(`/conversations/${wanted}`, { query: { limit: reach() } });
+    try {
+      const found = await asking;
+      if (wanted === conversation) take(found);
+    } catch (error) {
+      if (wanted === conversation && views.length === 0) fill(empty, el("p.problem", { role: "alert" }, error.message)).hidden = false;
+    } finally {
+      asking = null;
+    }
+  }
+
+  /** So many of the last messages that all that are not over are among them. */
+  function reach() {
+    const oldest = views.findIndex(({ message }) => LIVE.has(message.status));
+    return oldest < 0 ? PAGE : Math.min(MOST, Math.max(PAGE, views.length - oldest));
+  }
+
+  function take(found) {
+    head.show(agent, found);
+    const known = new Map(views.map((view) => [view.message.run, view]));
+    if (views.length === 0) before = found.before;
+    for (const message of found.messages) {
+      const view = known.get(message.run);
+      if (!view) add(message);
+      else if (LIVE.has(view.message.status)) view.update(message);
+    }
+    earlier.hidden = before === null;
+    empty.hidden = views.length > 0;
+    if (views.length === 0) fill(empty, icon("chat"), el("p", {}, "Nothing was said here yet.")).hidden = false;
+    state();
+  }
+
+  function add(message) {
+    const view = viewOf(message);
+    views.push(view);
+    list.append(view.node);
+  }
+
+  function viewOf(message) {
+    return messageView(message, { ended: () => { refresh(); moved(); } });
+  }
+
+  async function loadEarlier() {
+    earlier.disabled = true;
+    try {
+      const found = await api(`/conversations/${conversation}`, { query: { before } });
+      before = found.before;
+      const made = found.messages.map(viewOf);
+      views = [...made, ...views];
+      place.keepPlace(() => list.prepend(...made.map((view) => view.node)));
+    } catch (error) {
+      fill(empty, el("p.problem", {}, error.message)).hidden = false;
+    }
+    earlier.disabled = false;
+    earlier.hidden = before === null;
+  }
+
+  function working() {
+    return views.find(({ message }) => LIVE.has(message.status) && !message.held)?.message;
+  }
+
+  function state() {
+    scroller.setAttribute("aria-busy", working() ? "true" : "false");
+    write.state({ agent: agent.name, works: Boolean(working()), refused: refusal() });
+  }
+
+  function refusal() {
+    if (!may("runs:write")) return "Your role here may read conversations, but not say anything.";
+    if (agent.missing) return `${agent.name} is gone: what was said stays here to read.`;
+    if (agent.state === "stopped") return `${agent.name} is stopped: an editor can start it in the admin.`;
+    return "";
+  }
+
+  async function send(text, way) {
+    let target = conversation;
+    if (!target) {
+      target = (await api("/conversations", { method: "POST", body: { agent: agent.name } })).conversation;
+      sentTo = target;
+    }
+    const body = { text, ...(way ? { second_message: way } : {}) };
+    let posted;
+    try {
+      posted = await api(`/conversations/${target}/messages`, { method: "POST", body });
+    } finally {
+      if (target !== conversation) go(chatAddress(agent.name, target), { replace: true });
+    }
+    if (posted.outcome === "steered") views.find(({ message }) => message.run === posted.run)?.tell(text);
+    await refresh();
+    place.toEnd();
+    moved();
+  }
+
+  async function stop() {
+    const run = working()?.run;
+    if (run) await api(`/runs/${run}/cancel`, { method: "POST" });
+  }
+
+  return { node, show, refresh };
+}

@@ -1,0 +1,79 @@
+// The fleet page: workers and queues as they are, asked for every two seconds while somebody looks.
+
+import { api } from "./api.js";
+import { el, fill, note } from "./dom.js";
+import { pauses, stops } from "./fleet/stops.js";
+import { queues } from "./fleet/queues.js";
+import { workers } from "./fleet/workers.js";
+
+const EVERY_MS = 2000;
+
+const place = document.getElementById("fleet");
+const parts = {
+  figures: el("div.figures"), problems: el("div.stack"), stops: el("div.actions"),
+  workers: el("div"), queues: el("div"),
+};
+const state = el("p.quiet", { role: "status" });
+let shown = "";
+let timer;
+
+fill(place,
+  el("header.head", {}, el("h1", {}, "Fleet"), state, parts.stops),
+  el("div.stack", {}, parts.problems, parts.figures, parts.workers, parts.queues));
+
+/** Ask and show; what has not changed is left alone, so that focus and selection stay. */
+async function look() {
+  clearTimeout(timer);
+  try {
+    const fleet = await api("/fleet");
+    state.textContent = "";
+    show(fleet);
+  } catch (refusal) {
+    state.textContent = refusal.message;
+  }
+  clearTimeout(timer);
+  if (!document.hidden) timer = setTimeout(look, EVERY_MS);
+}
+
+/** Do something about it, say how it went, and look again. */
+async function act(path, body, done) {
+  try {
+    await api(path, { method: "POST", body });
+    note(done, "success");
+  } catch (refusal) {
+    note(refusal.message, "danger");
+  }
+  await look();
+}
+
+function show(fleet) {
+  const { totals } = fleet;
+  fill(parts.figures,
+    figure("Workers", totals.workers), figure("Slots in use", `${totals.used} of ${totals.slots}`),
+    figure("Runs queued", totals.queued));
+  const now = JSON.stringify(fleet.pauses.concat(fleet.problems));
+  if (now !== shown) {
+    shown = now;
+    fill(parts.problems, pauses(fleet.pauses, act), problems(fleet));
+    fill(parts.stops, stops(fleet.pauses, act));
+  }
+  workers(parts.workers, fleet.workers, act);
+  queues(parts.queues, fleet.queues, act);
+}
+
+function problems({ problems: sentences }) {
+  const others = sentences.filter((one) => !one.includes("`heartbit fleet continue"));
+  return others.map((one) => el("p.problem", {}, ...quoted(one)));
+}
+
+/** Commands stand between backquotes. */
+function quoted(sentence) {
+  return sentence.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+}
+
+function figure(name, value) {
+  return el("div.card", {}, el("div.inside", {}, el("p.quiet", {}, name), el("p.figure", {}, value)));
+}
+
+document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : look()));
+look();

@@ -1,0 +1,109 @@
+// What somebody may do with a run, as its status and their role allow.
+
+import { api, may } from "../api.js";
+import { el, fill, icon, note } from "../dom.js";
+import { ask } from "./ask.js";
+
+const LIVE = new Set(["queued", "running", "waiting"]);
+
+/** The buttons of a run. */
+export class Actions {
+  /** @param {{again: () => void}} how Called when a run that had ended goes on. */
+  constructor({ again }) {
+    this.again = again;
+    this.shown = "";
+    this.element = el("div.actions");
+  }
+
+  /** Show what is possible with a run now. */
+  draw(run) {
+    const now = `${run.id} ${run.status} ${run.turns.size}`;
+    if (now === this.shown) return;
+    this.shown = now;
+    const isLive = LIVE.has(run.status);
+    const isHeld = run.status === "quarantined";
+    fill(this.element, may("runs:write") ? [
+      isLive ? button("chat", "Tell it something", () => steer(run)) : null,
+      isHeld ? button("play_circle", "Let it go on", () => this.resume(run)) : null,
+      isHeld ? button("delete", "Give it up", () => discard(run)) : null,
+      isLive ? null : button("replay", "Retry", () => retry(run)),
+      run.events.length ? button("fork_right", "Fork", () => fork(run)) : null,
+      isLive ? button("stop_circle", "Cancel", () => cancel(run), "danger") : null,
+    ] : null);
+  }
+
+  async resume(run) {
+    ask({
+      title: "Let it go on?", label: "Let it go on",
+      body: el("p", {}, "Its workers died again and again. It goes on where it was, alone in a process."),
+      send: async () => {
+        await api(`/runs/${run.id}/resume`, { method: "POST" });
+        this.again();
+      },
+    });
+  }
+}
+
+function button(sign, label, act, tone) {
+  return el(tone ? `button.button.${tone}` : "button.button", { type: "button", onClick: act }, icon(sign), label);
+}
+
+function cancel(run) {
+  ask({
+    title: "Cancel this run?", label: "Cancel the run", danger: true,
+    body: el("p", {}, "It stops with its sub-agents. What they have produced stays here."),
+    send: () => api(`/runs/${run.id}/cancel`, { method: "POST" }),
+  });
+}
+
+function steer(run) {
+  ask({
+    title: "Tell it something", label: "Send",
+    body: el("label", {}, "Its next model call sees this", el("textarea", { name: "text", required: true, maxlength: 20000, autofocus: true })),
+    send: async (data) => {
+      await api(`/runs/${run.id}/messages`, { method: "POST", body: { text: data.get("text") } });
+      note("Sent: the run's next model call sees it.", "success");
+    },
+  });
+}
+
+function retry(run) {
+  ask({
+    title: "Do the task again?", label: "Retry",
+    body: el("p", {}, "A new run of the same task, on the same version of the agent, from the beginning.",
+      run.status === "quarantined" ? " This one is given up." : ""),
+    send: async () => visit(await api(`/runs/${run.id}/retry`, { method: "POST" })),
+  });
+}
+
+function discard(run) {
+  ask({
+    title: "Give it up?", label: "Give it up", danger: true,
+    body: el("p", {}, "It counts as cancelled. Its journal stays."),
+    send: () => api(`/runs/${run.id}/discard`, { method: "POST" }),
+  });
+}
+
+function fork(run) {
+  const turns = [...run.turns.values()].filter((turn) => turn.answered).map((turn) => turn.number).reverse();
+  const select = el("select", { name: "turn" }, turns.map((turn) => el("option", { value: turn }, `after turn ${turn}`)),
+    el("option", { value: 0 }, "from the beginning"));
+  ask({
+    title: "Fork this run", label: "Fork",
+    body: [
+      el("p", {}, "A new run that begins with this one's journal. Nothing that is kept is done again."),
+      el("label", {}, "Where it begins", select),
+      el("label", {}, "What it is told (may be empty)", el("textarea", { name: "message", maxlength: 20000 })),
+      el("label", {}, "Another task (may be empty)", el("textarea", { name: "task", maxlength: 20000 })),
+    ],
+    send: async (data) => {
+      const body = { turn: Number(data.get("turn")) };
+      for (const name of ["message", "task"]) if (data.get(name).trim()) body[name] = data.get(name);
+      visit(await api(`/runs/${run.id}/fork`, { method: "POST", body }));
+    },
+  });
+}
+
+function visit({ run }) {
+  location.assign(`../${run}/`);
+}

@@ -1,0 +1,69 @@
+// What a run gave, or what it is doing about it.
+
+import { el, fill, icon } from "../dom.js";
+import { code } from "./json.js";
+import { grow } from "./growing.js";
+
+const DOING = {
+  queued: ["schedule", "Waits for a worker."],
+  running: ["progress_activity", "At work."],
+  waiting: ["pause_circle", "Waits."],
+};
+
+/** The card of the answer. */
+export class Answer {
+  constructor() {
+    this.text = document.createTextNode("");
+    this.plain = el("p.text.writing", {}, this.text);
+    this.inside = el("div.inside.stack");
+    this.title = el("h2", {}, "Answer");
+    this.element = el("section.card.answer", { "aria-label": "Answer" }, el("header", {}, this.title), this.inside);
+    this.shown = "";
+  }
+
+  /** Show a run. */
+  draw(run) {
+    const turn = [...run.turns.values()].at(-1);
+    const isWriting = !run.ending && turn && !turn.answered && turn.text;
+    const now = run.ending ? `${run.id} ${run.seq} ended` : isWriting ? `${run.id} writing` : `${run.id} ${doing(run)}`;
+    if (now !== this.shown) {
+      this.shown = now;
+      if (run.ending) fill(this.inside, ended(run));
+      else if (isWriting) fill(this.inside, this.plain);
+      else fill(this.inside, el("p.row.quiet", {}, sign(run), doing(run)));
+      this.title.textContent = run.ending && run.status !== "succeeded" ? "How it ended" : "Answer";
+    }
+    if (isWriting) grow(this.text, turn.text);
+  }
+}
+
+function sign({ status }) {
+  const made = icon(DOING[status]?.[0] ?? "schedule");
+  made.classList.toggle("spin", status === "running");
+  return made;
+}
+
+function doing(run) {
+  const waits = [...run.waits.values()];
+  if (run.status === "running") {
+    const calls = [...run.calls.values()].filter((call) => call.status === "pending" || call.status === "running");
+    return calls.length ? `Runs ${calls.map((call) => call.name).join(", ")}.` : "The model thinks.";
+  }
+  if (run.status !== "waiting") return DOING[run.status]?.[1] ?? "";
+  if (waits.some(({ kind }) => kind === "person")) return "Waits for a person.";
+  const agents = waits.filter(({ kind }) => kind === "agents").length;
+  return agents ? `Waits for ${agents} sub-agent${agents > 1 ? "s" : ""}.` : "Waits for the model's provider.";
+}
+
+function ended({ ending }) {
+  const { message, reason, status, text, html, structured, finish_reason: finish, limit } = ending;
+  const why = message ?? (status === "cancelled" ? `Cancelled${reason ? `: ${reason}` : "."}` : null);
+  const rich = html === null ? null : el("div.markdown");
+  if (rich) rich.innerHTML = html; // sanitised by the server
+  return [
+    why ? el("p.problem", {}, limit ? el("b", {}, `Limit ${limit}. `) : null, why) : null,
+    finish === "length" ? el("p.hint", {}, "The model was cut at max_tokens: the answer may miss its end.") : null,
+    structured !== null && structured !== undefined ? code(JSON.stringify(structured, null, 2), "The answer as JSON")
+      : rich ?? (text ? el("p.text", {}, text) : why ? null : el("p.quiet", {}, "The answer is empty.")),
+  ];
+}

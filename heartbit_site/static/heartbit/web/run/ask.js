@@ -1,0 +1,36 @@
+// A dialog that asks before something is done, and stays open when the server refuses.
+
+import { Refusal } from "../api.js";
+import { el, fill } from "../dom.js";
+
+let number = 0;
+
+/**
+ * Ask somebody.
+ * @param {{title: string, label: string, danger?: boolean, body: any, send: (data: FormData) => Promise<any>}} how
+ *   `label` is the button's, `send` does it.
+ */
+export function ask({ title, label, danger = false, body, send }) {
+  number += 1;
+  const problem = el("div", { role: "alert" });
+  const go = el(danger ? "button.button.danger" : "button.button.primary", {}, label);
+  const form = el("form.inside.stack", {}, el("h2", { id: `ask-${number}` }, title), body, problem,
+    el("div.actions", {}, go, el("button.button", { type: "button", onClick: () => box.close() }, "Leave it")));
+  const box = el("dialog", { "aria-labelledby": `ask-${number}`, onClose: () => box.remove() }, form);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    fill(problem);
+    try {
+      await send(new FormData(form));
+      box.close();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      fill(problem, el("p.problem", {}, error.message));
+    } finally {
+      go.disabled = false;
+    }
+  });
+  document.body.append(box);
+  box.showModal();
+}

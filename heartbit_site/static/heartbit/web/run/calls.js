@@ -1,0 +1,68 @@
+// One tool call: in a line what it is, and unfolded what went in and came out.
+
+import { el, fill, icon, pill } from "../dom.js";
+import { duration, moment } from "../words.js";
+import { code, pretty } from "./json.js";
+
+const VERDICTS = { approved: "Approved", edited: "Approved with other arguments", denied: "Denied" };
+
+/** The view of a call; `update` shows it as it is now. */
+export class CallView {
+  /** @param {(id: string) => string} address Of a run of the tree. */
+  constructor(address) {
+    this.address = address;
+    this.line = el("summary");
+    this.inside = el("div.call-inside");
+    this.element = el("details.call", { onToggle: () => this.unfold() }, this.line, this.inside);
+    this.shown = "";
+  }
+
+  /** Show the call. */
+  update(call, run) {
+    const now = JSON.stringify([call, run.status === "running"]);
+    if (now === this.shown) return;
+    this.shown = now;
+    this.call = call;
+    fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, call.name || call.id),
+      el("span.clip.quiet.code-line", {}, short(call.arguments)), status(call),
+      call.ms ? el("span.number.quiet", {}, duration(call.ms)) : null);
+    if (this.element.open) this.unfold();
+  }
+
+  unfold() {
+    const { call } = this;
+    if (!this.element.open) return;
+    fill(this.inside,
+      el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.name}`),
+      call.effect ? el("p.quiet", {}, `Effect: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
+      this.asked(), this.decided(),
+      call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
+      call.children.length ? el("p", {}, "Sub-agents: ", call.children.map((id, index) =>
+        [index ? ", " : "", el("a", { href: this.address(id) }, id.slice(0, 13))])) : null,
+      call.result === null ? null : [el("h3", {}, call.status === "ok" ? "Result" : "What went wrong"),
+        code(pretty(call.result), `Result of ${call.name}`)]);
+  }
+
+  asked() {
+    const { asked, decision, doubt, status: now } = this.call;
+    if (doubt && now === "uncertain") return el("p.hint", {}, "Its worker died while it ran: a person says, above, what became of it.");
+    return asked && !decision && now === "waiting" ? el("p.hint", {}, `Waits for a person. ${asked.reason ?? ""}`) : null;
+  }
+
+  decided() {
+    const { decision } = this.call;
+    if (!decision) return null;
+    const who = [VERDICTS[decision.status] ?? decision.status, decision.by ? `by ${decision.by}` : "", decision.at ? `at ${moment(decision.at)}` : ""];
+    return [el("p", {}, `${who.filter(Boolean).join(" ")}.`, decision.reason ? ` Reason: ${decision.reason}` : ""),
+      decision.status === "edited" && decision.arguments ? [el("h3", {}, "What ran instead"), code(pretty(decision.arguments), "Edited arguments")] : null];
+  }
+}
+
+function status(call) {
+  if (call.status === "waiting" && call.children.length) return pill("sub-agents");
+  return pill(call.status);
+}
+
+function short(text) {
+  return pretty(text).replace(/\s+/g, " ").slice(0, 300);
+}

@@ -1,0 +1,45 @@
+// The figures of a run, and of all below it.
+
+import { el, fill } from "../dom.js";
+import { ago, cost, duration, moment, tokens } from "../words.js";
+
+/** The card of facts. */
+export class Facts {
+  constructor() {
+    this.list = el("dl.facts");
+    this.element = el("section.card", { "aria-label": "Facts" }, el("header", {}, el("h2", {}, "Facts")), el("div.inside", {}, this.list));
+    this.shown = "";
+  }
+
+  /**
+   * Show a run.
+   * @param {object} run Of the store.
+   * @param {object} row What the API says of it; null until it has.
+   * @param {object} total Of the run and all below it.
+   */
+  draw(run, row, total, now) {
+    const lasted = run.began === null ? "" : duration((run.ended ?? now) - run.began);
+    const facts = [
+      ["Agent", run.agent],
+      ["Model", run.model || row?.model || "settled at the first start"],
+      ["Duration", lasted],
+      ["Tokens", tokens(run.input, run.output)],
+      run.cached ? ["Of them cached", run.cached.toLocaleString("en")] : null,
+      ["Cost", cost(run.priced ? run.cost : null)],
+      total.runs > 1 ? ["Tokens with sub-agents", tokens(total.input, total.output)] : null,
+      total.runs > 1 ? ["Cost with sub-agents", cost(total.cost)] : null,
+      ["Turns", String([...run.turns.values()].filter((turn) => turn.answered).length)],
+      ["Tool calls", String(run.calls.size)],
+      ["Accepted", run.began === null ? "" : el("time", { datetime: new Date(run.began).toISOString(), title: ago(run.began) }, moment(run.began))],
+      run.worker ? ["Worker", run.worker] : null,
+      row ? ["Queue", `${row.queue}${row.priority ? `, priority ${row.priority}` : ""}`] : null,
+      row?.approve ? ["Approval", "every tool call waits for a person"] : null,
+      row?.forked_from ? ["Begun with", el("a", { href: `../${row.forked_from}/` }, row.forked_from.slice(0, 13))] : null,
+      ["Run", el("code", {}, run.id)],
+    ].filter(Boolean);
+    const shown = JSON.stringify(facts.map(([name, value]) => [name, value.textContent ?? value]));
+    if (shown === this.shown) return;
+    this.shown = shown;
+    fill(this.list, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+  }
+}

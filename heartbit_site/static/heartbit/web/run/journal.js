@@ -1,0 +1,63 @@
+// The raw journal of a run: every event, the chosen one with all that it holds.
+
+import { el, fill, icon } from "../dom.js";
+import { duration, moment } from "../words.js";
+import { code } from "./json.js";
+import { Windowed } from "./windowed.js";
+
+const ROW = 30;
+
+/** The journal of the chosen run. */
+export class Journal {
+  constructor() {
+    this.words = el("input", { type: "search", placeholder: "Filter by words", "aria-label": "Filter events", onInput: () => this.filter() });
+    this.count = el("span.quiet.number");
+    this.list = new Windowed({ height: ROW, label: "Events", make: (item) => this.view(item) });
+    this.detail = el("div.event-detail");
+    this.element = el("div.journal", {}, el("div.row.inside", {}, this.words, this.count), this.list.element, this.detail);
+    this.run = null;
+    this.chosen = null;
+  }
+
+  /** Show a run. */
+  draw(run) {
+    if (this.run !== run) {
+      this.run = run;
+      this.chosen = null;
+      this.length = -1;
+      fill(this.detail, el("p.quiet.inside", {}, "Choose an event to see what it holds."));
+    }
+    if (this.length === run.events.length) return;
+    this.length = run.events.length;
+    this.filter();
+  }
+
+  filter() {
+    const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const events = words.length ? this.run.events.filter((line) => {
+      line.words ??= `${line.event} ${JSON.stringify(line.payload)}`.toLowerCase();
+      return words.every((word) => line.words.includes(word));
+    }) : this.run.events;
+    this.count.textContent = words.length ? `${events.length} of ${this.run.events.length}` : `${events.length} events`;
+    this.list.show(events.map((line) => ({ key: `${this.run.id} ${line.seq}`, line, current: line === this.chosen })));
+  }
+
+  view(item) {
+    const { line } = item;
+    const row = el("button.event", { type: "button", title: moment(line.at), onClick: () => this.choose(line) },
+      el("span.number.quiet", {}, line.seq), el("span.number.quiet", {}, `+${duration(new Date(line.at).getTime() - this.run.began) || "0 ms"}`),
+      el("span.strong.kind", {}, line.event), el("span.clip.quiet.code-line", {}, JSON.stringify(line.payload).slice(0, 240)));
+    const update = ({ current }) => row.setAttribute("aria-pressed", String(current));
+    update(item);
+    return { element: row, update };
+  }
+
+  choose(line) {
+    this.chosen = line;
+    this.filter();
+    const text = JSON.stringify(line.payload, null, 2);
+    fill(this.detail, el("div.row.inside", {}, el("h3", {}, `${line.seq} · ${line.event}`), el("span.quiet", {}, moment(line.at)),
+      el("button.iconic", { type: "button", "aria-label": "Copy the event", onClick: () => navigator.clipboard.writeText(text) }, icon("content_copy"))),
+    code(text, `Event ${line.seq}`));
+  }
+}

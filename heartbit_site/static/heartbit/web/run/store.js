@@ -1,0 +1,94 @@
+// What is known of a tree of runs: a fold over the lines of its socket. It touches no page.
+
+import { foldEvent } from "./fold.js";
+import { turnOf, unknown } from "./known.js";
+
+const MOST_NAMED = 1000;
+
+/** The runs of a tree by id, in the order in which they were first heard of. */
+export class Store {
+  constructor() {
+    this.runs = new Map();
+  }
+
+  /** What the page has, for a socket that opens: the last event of each run. */
+  after() {
+    // A frame has its limit; what is left out is sent again, and then known already.
+    const longest = [...this.runs.values()].sort((one, other) => other.seq - one.seq).slice(0, MOST_NAMED);
+    return Object.fromEntries(longest.map((run) => [run.id, run.seq]));
+  }
+
+  /**
+   * Take lines in, in their order; one that is known already changes nothing.
+   * @returns {Set<string>} The runs that changed.
+   */
+  take(lines) {
+    const changed = new Set();
+    for (const line of lines) {
+      const run = this.run(line.run);
+      if (line.type === "run") Object.assign(run, { parent: line.parent, agent: line.agent, task: line.task });
+      else if (line.type === "delta") foldDelta(run, line);
+      else if (line.type === "event" && line.seq > run.seq) foldEvent(run, line);
+      else continue;
+      changed.add(run.id);
+    }
+    return changed;
+  }
+
+  /** The run, made if it is new. */
+  run(id) {
+    if (!this.runs.has(id)) this.runs.set(id, unknown(id));
+    return this.runs.get(id);
+  }
+
+  /** The children of a run, oldest first. */
+  children(id) {
+    return [...this.runs.values()].filter((run) => run.parent === id);
+  }
+
+  /** The tree from its top, each run with its depth; parents before children. */
+  rows(root) {
+    const below = new Map();
+    for (const run of this.runs.values()) {
+      if (run.id === root) continue;
+      if (!below.has(run.parent)) below.set(run.parent, []);
+      below.get(run.parent).push(run);
+    }
+    const rows = [];
+    const visit = (run, depth) => {
+      rows.push({ run, depth });
+      for (const child of below.get(run.id) ?? []) visit(child, depth + 1);
+    };
+    if (this.runs.has(root)) visit(this.runs.get(root), 0);
+    return rows;
+  }
+
+  /** Tokens and cost of a run and all below it; `cost` null: a price is unknown. */
+  total(id) {
+    const all = this.rows(id).map(({ run }) => run);
+    return {
+      runs: all.length,
+      input: all.reduce((sum, run) => sum + run.input, 0),
+      output: all.reduce((sum, run) => sum + run.output, 0),
+      cost: all.every((run) => run.priced) ? all.reduce((sum, run) => sum + run.cost, 0) : null,
+    };
+  }
+}
+
+/** Text of a model call under way; a new attempt voids the one before. */
+function foldDelta(run, { turn: number, attempt, offset, kind, text }) {
+  const turn = turnOf(run, number);
+  if (turn.answered || attempt < turn.attempt) return;
+  if (attempt > turn.attempt) Object.assign(turn, { attempt, next: 0, text: "", thinking: "", gap: false });
+  const letters = [...text]; // the server counts characters, not UTF-16 units
+  const fresh = letters.slice(Math.max(0, turn.next - offset));
+  if (!fresh.length) return;
+  const which = kind === "thinking" ? "thinking" : "text";
+  if (offset > turn.next) {
+    turn.gap = true;
+    turn[which] += " … ";
+  }
+  turn[which] += fresh.join("");
+  turn.next = offset + letters.length;
+  run.changed.add(`turn ${number}`);
+}

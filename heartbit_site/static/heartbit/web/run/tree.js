@@ -1,0 +1,129 @@
+// The runs of the tree, each with its time; below the chosen one its steps.
+
+import { el, fill, icon } from "../dom.js";
+import { cost, duration } from "../words.js";
+import { merged, spansUntil } from "./spans.js";
+import { axis, bars, legend, sumsOf } from "./waterfall.js";
+import { Windowed } from "./windowed.js";
+
+const ROW = 34;
+const ICONS = {
+  queued: "schedule", running: "play_circle", waiting: "pause_circle", succeeded: "check_circle",
+  failed: "error", cancelled: "cancel", quarantined: "dangerous",
+};
+
+/** The card. */
+export class Tree {
+  /** @param {{address: (id: string) => string, turn: (number: number) => void}} how */
+  constructor({ address, turn }) {
+    this.address = address;
+    this.turn = turn;
+    this.steps = null; // until somebody says: for a run that is alone
+    this.revealed = "";
+    this.list = new Windowed({ height: ROW, label: "Runs and steps", make: (item) => this.view(item) });
+    this.switch = el("button.button.small", { type: "button", onClick: () => this.flip() }, "Steps");
+    this.legend = el("div");
+    this.scale = el("div.scale");
+    this.title = el("h2", {}, "Timeline");
+    this.element = el("section.card.timeline", { "aria-label": "Timeline" },
+      el("header", {}, this.title, el("div.actions", {}, this.switch)),
+      el("div.inside", {}, this.legend, this.scale, this.list.element));
+  }
+
+  /** Show the tree as it is now. */
+  draw(store, root, chosen, now) {
+    this.last = [store, root, chosen, now];
+    const rows = store.rows(root);
+    const withSteps = this.steps ?? rows.length === 1;
+    const begin = Math.min(...rows.map(({ run }) => run.began ?? now));
+    const end = Math.max(...rows.map(({ run }) => run.ended ?? now));
+    const scale = { begin, whole: Math.max(1, end - begin) };
+    const items = [];
+    const kinds = new Set();
+    let at = 0;
+    for (const { run, depth } of rows) {
+      const steps = spansUntil(run, now);
+      const spans = merged(steps);
+      for (const { kind } of spans) kinds.add(kind);
+      if (run.id === chosen) at = items.length;
+      items.push({ key: run.id, run, depth, spans, scale, current: run.id === chosen, cost: store.total(run.id).cost });
+      if (run.id === chosen) this.sums = sumsOf(spans);
+      if (withSteps && run.id === chosen) items.push(...stepsOf(run, steps, depth + 1, scale));
+    }
+    this.title.textContent = rows.length > 1 ? `Timeline of ${rows.length} runs` : "Timeline";
+    this.switch.setAttribute("aria-pressed", String(withSteps));
+    fill(this.legend, legend(kinds, this.sums ?? new Map()));
+    fill(this.scale, axis(scale));
+    this.list.show(items);
+    if (this.revealed !== chosen) {
+      this.revealed = chosen;
+      this.list.reveal(at);
+    }
+  }
+
+  flip() {
+    this.steps = this.switch.getAttribute("aria-pressed") !== "true";
+    this.draw(...this.last);
+  }
+
+  view(item) {
+    return item.run ? this.runRow(item) : this.stepRow(item);
+  }
+
+  runRow(item) {
+    const sign = icon(ICONS[item.run.status]);
+    const name = el("span.clip.strong");
+    const track = el("span.track");
+    const took = el("span.number.quiet");
+    const spent = el("span.number.quiet.spent");
+    const who = el("span.who", {}, sign, name);
+    const row = el("a.line", { href: this.address(item.run.id) }, who, track, took, spent);
+    const update = ({ run, depth, spans, scale, current, cost: amount }) => {
+      sign.textContent = ICONS[run.status];
+      sign.className = `icon small is-${run.status}`;
+      name.textContent = run.agent;
+      row.title = `${run.agent}, ${run.status}: ${run.task.slice(0, 200)}`;
+      row.setAttribute("aria-label", `${run.agent}, ${run.status}`);
+      row.toggleAttribute("data-current", current);
+      if (current) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+      who.style.paddingLeft = `${Math.min(depth, 8) * 16}px`;
+      bars(track, spans, scale);
+      took.textContent = duration(spans.length ? Math.max(...spans.map(({ to }) => to)) - run.began : 0);
+      spent.textContent = cost(amount);
+    };
+    update(item);
+    return { element: row, update };
+  }
+
+  stepRow(item) {
+    const name = el("span.clip");
+    const track = el("span.track");
+    const took = el("span.number.quiet");
+    const who = el("span.who", {}, name);
+    const row = el("button.line.step", { type: "button", onClick: () => this.turn(row.dataset.turn) }, who, track, took, el("span.spent"));
+    const update = ({ name: said, depth, span, scale }) => {
+      name.textContent = said;
+      row.dataset.turn = span.turn?.number ?? span.call?.turn ?? "";
+      who.style.paddingLeft = `${Math.min(depth, 8) * 16 + 20}px`;
+      bars(track, [span], scale);
+      took.textContent = duration(span.to - span.from);
+    };
+    update(item);
+    return { element: row, update };
+  }
+}
+
+function stepsOf(run, spans, depth, scale) {
+  return [...spans].sort((one, other) => one.from - other.from).map((span, index) => ({
+    key: `${run.id} ${index}`, span, depth, scale, name: nameOf(span),
+  }));
+}
+
+function nameOf(span) {
+  const tool = span.call?.name || "a tool";
+  return {
+    queue: "queue", pause: "pause", tool: span.now ? "tools" : tool, person: `approval of ${tool}`, agents: tool,
+    model: span.turn ? `turn ${span.turn.number}` : span.name ?? "model",
+  }[span.kind];
+}

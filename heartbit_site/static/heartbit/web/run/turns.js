@@ -1,0 +1,107 @@
+// What a run did, turn by turn, with what happened to it in between.
+
+import { el, fill, icon, pill } from "../dom.js";
+import { cost, duration, moment, tokens } from "../words.js";
+import { CallView } from "./calls.js";
+import { grow } from "./growing.js";
+
+/** The list of turns of one run. */
+export class Turns {
+  /** @param {(id: string) => string} address Of a run of the tree. */
+  constructor(address) {
+    this.address = address;
+    this.views = new Map();
+    this.run = null;
+    this.element = el("div.turns");
+  }
+
+  /** Show a run; of the one that is shown already, what changed. */
+  draw(run) {
+    if (this.run !== run) {
+      this.views.clear();
+      this.element.replaceChildren();
+      this.run = run;
+      run.changed = new Set(run.entries.map((entry) => entry.key));
+    }
+    if (!run.entries.length) {
+      fill(this.element, el("p.quiet.inside", {}, run.ending ? "The model never answered." : "The model has not answered yet."));
+      return;
+    }
+    if (!this.views.size) this.element.replaceChildren();
+    run.entries.forEach((entry, index) => {
+      let view = this.views.get(entry.key);
+      if (!view) {
+        view = entry.turn ? new TurnView(this.address) : noteView(entry.note, this.address);
+        this.views.set(entry.key, view);
+        run.changed.add(entry.key);
+      }
+      if (this.element.children[index] !== view.element) this.element.insertBefore(view.element, this.element.children[index] ?? null);
+      if (run.changed.has(entry.key)) view.update?.(entry.turn, run);
+    });
+    run.changed.clear();
+  }
+
+  /** Bring a turn into sight. */
+  reveal(number) {
+    const view = this.views.get(`turn ${number}`);
+    view?.element.scrollIntoView({ block: "start", behavior: "smooth" });
+    view?.element.focus({ preventScroll: true });
+  }
+}
+
+class TurnView {
+  constructor(address) {
+    this.address = address;
+    this.calls = new Map();
+    this.head = el("header");
+    this.thinking = document.createTextNode("");
+    this.thoughts = el("details.thinking", { hidden: true }, el("summary", {}, icon("psychology"), "Thinking"), el("p.text.quiet", {}, this.thinking));
+    this.text = document.createTextNode("");
+    this.plain = el("p.text", { hidden: true }, this.text);
+    this.rich = el("div.markdown", { hidden: true });
+    this.above = el("p.quiet", { hidden: true }, "Its text is the answer, above.");
+    this.list = el("div.calls");
+    this.element = el("article.turn", { tabindex: "-1" }, this.head, this.thoughts, this.plain, this.rich, this.above, this.list);
+  }
+
+  update(turn, run) {
+    const isLast = [...run.turns.keys()].at(-1) === turn.number;
+    const isAnswer = isLast && Boolean(turn.text) && (turn.answered ? run.ending?.status === "succeeded" && !turn.calls.length : !run.ending);
+    fill(this.head, el("h3", {}, `Turn ${turn.number}`), ...this.figures(turn, run));
+    this.element.setAttribute("aria-label", `Turn ${turn.number}`);
+    this.thoughts.hidden = !turn.thinking;
+    grow(this.thinking, turn.thinking);
+    const isRich = turn.answered && turn.html !== null;
+    this.plain.hidden = isRich || isAnswer || !turn.text;
+    this.rich.hidden = !isRich || isAnswer;
+    this.above.hidden = !isAnswer || !turn.answered;
+    grow(this.text, isRich || isAnswer ? "" : turn.text);
+    if (isRich && this.html !== turn.html) {
+      this.html = turn.html;
+      this.rich.innerHTML = turn.html; // sanitised by the server
+    }
+    for (const call of turn.calls) {
+      if (!this.calls.has(call.id)) {
+        const view = new CallView(this.address);
+        this.calls.set(call.id, view);
+        this.list.append(view.element);
+      }
+      this.calls.get(call.id).update(call, run);
+    }
+  }
+
+  figures(turn, run) {
+    if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
+    return [
+      turn.finish === "length" ? el("span.pill.warning", { title: "The model was cut at max_tokens." }, "cut") : null,
+      el("span.quiet.clip", {}, turn.model), el("span.quiet.number", {}, tokens(turn.input, turn.output)),
+      el("span.quiet.number", {}, cost(turn.cost)), el("span.quiet.number", {}, duration(turn.ms)),
+      el("time.quiet.number", { datetime: new Date(turn.at).toISOString(), title: moment(turn.at) }, new Date(turn.at).toLocaleTimeString()),
+    ];
+  }
+}
+
+function noteView({ icon: sign, text, about, who, at }, address) {
+  const said = who ? [el("b", {}, `${who}: `), el("span.text", {}, text)] : el("span.text", {}, text);
+  return { element: el("p.aside", { title: moment(at) }, icon(sign), el("span", {}, said, about ? [" ", el("a", { href: `../${about}/` }, about.slice(0, 13))] : null)) };
+}

@@ -1,0 +1,91 @@
+// The list of runs: filters in the address, more by cursor, alive by the workspace's pulse.
+
+import { Refusal, api, may } from "./api.js";
+import { el, fill, icon, note } from "./dom.js";
+import { onPulse } from "./pulse.js";
+import { ask } from "./run/ask.js";
+import { Filters } from "./runs/filters.js";
+import { newRun } from "./runs/new-run.js";
+import { Rows } from "./runs/rows.js";
+
+const PAGE = 30;
+const MOST = 300;
+const LOOK_MS = 5000;
+
+const box = document.getElementById("runs");
+const filters = new Filters(() => load());
+const rows = new Rows(choose);
+const cancel = el("button.button.danger", { type: "button", hidden: true, onClick: cancelChosen });
+const more = el("button.button", { type: "button", hidden: true, onClick: () => load({ further: true }) }, "Load more");
+const empty = el("div.empty", { hidden: true });
+const problem = el("div", { role: "alert" });
+let next = null;
+let turn = 0;
+let seen = "";
+
+fill(box,
+  el("header.head", {}, el("h1", {}, "Runs"),
+    may("runs:write") ? el("div.actions", {}, el("button.button.primary", { type: "button", onClick: newRun }, icon("add"), "New run")) : null),
+  filters.element, problem,
+  el("section.card", { "aria-label": "Runs" }, el("div.scroll", {}, rows.element), empty,
+    el("footer.row.inside.foot-row", {}, more, cancel)));
+
+load();
+onPulse((pulse) => {
+  const now = `${pulse.newest_run} ${pulse.live} ${pulse.waiting}`;
+  if (seen && seen !== now) load({ quietly: true });
+  seen = now;
+});
+setInterval(() => {
+  if (!document.hidden && rows.some((run) => ["queued", "running", "waiting"].includes(run.status))) load({ quietly: true });
+}, LOOK_MS);
+
+/** Read the runs that are asked for; `further` those after them, `quietly` the same ones again. */
+async function load({ further = false, quietly = false } = {}) {
+  turn += 1;
+  const mine = turn;
+  const limit = further ? PAGE : Math.min(MOST, quietly ? Math.max(PAGE, rows.length) : PAGE);
+  try {
+    const page = await api("/runs", { query: { ...filters.query(), limit, cursor: further ? next : null } });
+    if (mine !== turn) return; // something else was asked for meanwhile
+    fill(problem);
+    // More than are read again stay as they were, and so does the place to go on from.
+    if (!quietly || rows.length <= limit) next = page.next;
+    rows.show(page.runs, { further, quietly });
+    more.hidden = next === null;
+    empty.hidden = rows.length > 0;
+    if (!rows.length) explain();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (mine === turn) fill(problem, el("p.problem", {}, error.message));
+  }
+}
+
+function explain() {
+  if (filters.isSet()) {
+    fill(empty, icon("filter_alt_off"), el("p", {}, "No run is like that."), el("button.button", { type: "button", onClick: () => filters.clear() }, "Clear the filters"));
+  } else if (may("runs:write")) {
+    fill(empty, icon("rocket_launch"), el("p", {}, "Nothing has run here yet. Give an agent a task, and watch it work."),
+      el("button.button.primary", { type: "button", onClick: newRun }, icon("add"), "Start the first run"),
+      el("p", {}, "On a command line: ", el("code", {}, 'heartbit submit "What is the weather in Rome?"')));
+  } else fill(empty, icon("hourglass_empty"), el("p", {}, "Nothing has run here yet. An operator of the workspace may start a run."));
+}
+
+function choose(chosen) {
+  cancel.hidden = chosen.length === 0;
+  cancel.textContent = `Cancel ${chosen.length} run${chosen.length === 1 ? "" : "s"}`;
+}
+
+function cancelChosen() {
+  const ids = rows.chosen();
+  ask({
+    title: `Cancel ${ids.length} run${ids.length === 1 ? "" : "s"}?`, label: "Cancel them", danger: true,
+    body: el("p", {}, "They stop with their sub-agents. What they have produced stays."),
+    send: async () => {
+      for (const id of ids) await api(`/runs/${id}/cancel`, { method: "POST" });
+      note(`${ids.length} run${ids.length === 1 ? " was" : "s were"} asked to stop.`, "success");
+      rows.choose(false);
+      load({ quietly: true });
+    },
+  });
+}

@@ -1,0 +1,42 @@
+// Give an agent a task, and go and watch it.
+
+import { api } from "../api.js";
+import { el, fill } from "../dom.js";
+import { ask } from "../run/ask.js";
+
+/** Ask for agent and task, start the run and open its page. */
+export async function newRun() {
+  const agent = el("select", { name: "agent", required: true }, el("option", { value: "" }, "Reading …"));
+  const about = el("p.quiet");
+  let agents = [];
+  const describe = () => {
+    const chosen = agents.find(({ name }) => name === agent.value);
+    about.textContent = chosen ? [chosen.description, listed("Team", chosen.team), listed("Tools", chosen.tools)].filter(Boolean).join(" ") : "";
+  };
+  agent.addEventListener("change", describe);
+  ask({
+    title: "New run", label: "Start",
+    body: [
+      el("label", {}, "Agent", agent), about,
+      el("label", {}, "Task", el("textarea", { name: "task", required: true, maxlength: 400000, rows: 6, autofocus: true, placeholder: "What it should do" })),
+      el("label.check", {}, el("input", { type: "checkbox", name: "approve" }), "Ask me before every tool call"),
+    ],
+    send: async (data) => {
+      const body = { agent: data.get("agent"), task: data.get("task"), approve: data.has("approve") };
+      const { run } = await api("/runs", { method: "POST", body });
+      location.assign(`${run}/`);
+    },
+  });
+  ({ agents } = await api("/agents"));
+  const last = localStorage.getItem("heartbit-agent");
+  fill(agent, agents.map(({ name, state }) => el("option", { value: name, disabled: state === "stopped" }, state === "stopped" ? `${name} (stopped)` : name)));
+  const first = agents.find(({ name }) => name === last) ?? agents.find(({ name }) => name === "orchestrator") ?? agents[0];
+  if (first) agent.value = first.name;
+  else fill(agent, el("option", { value: "" }, "There is no agent yet: make one in the admin"));
+  agent.addEventListener("change", () => localStorage.setItem("heartbit-agent", agent.value));
+  describe();
+}
+
+function listed(name, words) {
+  return words.length ? `${name}: ${words.join(", ")}.` : "";
+}

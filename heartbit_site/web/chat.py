@@ -1,0 +1,38 @@
+"""Talking with an agent: the agents, the conversations with one of them, and one conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+
+from heartbit_site.api.threads import ConversationNotFoundError, find_conversation
+from heartbit_site.web.page import page, show
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+
+    from heartbit_site.base.access import Access
+
+
+@page("runs:write")
+def start(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse:
+    """Whom to talk to, and the conversations with the one that was chosen."""
+    return show(request, access, "web/chat.html", {"agent": agent}, here="chat")
+
+
+@page("runs:write")
+def conversation(
+    request: HttpRequest, access: Access, agent: str, conversation: UUID
+) -> HttpResponse:
+    """One conversation."""
+    try:
+        found = find_conversation(access.workspace, str(conversation))
+    except ConversationNotFoundError as error:
+        raise Http404(str(error)) from error
+    if found.agent != agent:
+        raise Http404(f"The conversation {conversation} is one with {found.agent}.")
+    context = {"agent": agent, "conversation": found}
+    return show(request, access, "web/chat.html", context, here="chat")

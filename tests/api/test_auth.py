@@ -1,0 +1,72 @@
+"""Who is let in; the whole matrix is in ``tests/web/test_matrix.py``."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.models import Membership, Role
+from heartbit_site.base.models.api_key import SCOPES
+from tests.api.server import Caller
+
+if TYPE_CHECKING:
+    from tests.api.server import WebServer
+
+    from heartbit_site.base.models import Workspace
+
+
+def status(web: WebServer, key: str, path: str = "/runs") -> int:
+    with Caller(web, key).http as http:
+        return http.get(path).status_code
+
+
+def somebody(workspace: Workspace, role: str | None) -> User:
+    user = User.objects.create(username=f"u-{secrets.token_hex(4)}", is_staff=True)
+    if role is not None:
+        Membership.objects.create(workspace=workspace, user=user, role=role)
+    return user
+
+
+def test_the_fleet_is_not_for_a_key_of_somebody_who_is_no_superuser(
+    web: WebServer, workspace: Workspace
+) -> None:
+    user = somebody(workspace, Role.ADMIN)
+    _, key = create_api_key(workspace, "mine", scopes=SCOPES, user=user)
+    assert status(web, key, "/fleet") == 403
+    User.objects.filter(pk=user.pk).update(is_superuser=True)
+    assert status(web, key, "/fleet") == 200
+
+
+def test_given_a_key_of_a_member_then_it_opens_no_more_than_their_role_does(
+    web: WebServer, workspace: Workspace
+) -> None:
+    user = somebody(workspace, Role.OPERATOR)
+    _, key = create_api_key(workspace, "mine", scopes=SCOPES, user=user)
+    assert (status(web, key, "/approvals"), status(web, key, "/members")) == (200, 403)
+    Membership.objects.filter(user=user).update(role=Role.VIEWER)
+    assert (status(web, key), status(web, key, "/approvals")) == (200, 403)
+    Membership.objects.filter(user=user).delete()
+    assert status(web, key) == 403
+
+
+def test_an_expired_key_opens_nothing(web: WebServer, workspace: Workspace) -> None:
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    _, key = create_api_key(workspace, "old", scopes=SCOPES, expires_at=past)
+    assert status(web, key) == 401
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Basic aGI6eA==", "bearer\thb_x", "hb_x_y", "Bearer é"]
+)
+def test_a_malformed_header_is_refused(web: WebServer, header: str) -> None:
+    headers = [(b"Authorization", header.encode("latin-1"))]
+    response = httpx.get(f"{web.url}/api/v1/runs", headers=headers)
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"].startswith("Bearer")
+    assert response.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,175 @@
+"""Queues that are paused, workspaces and everything that are stopped, on a real worker."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+
+from agents.actions.pause_work import pause_work
+from agents.actions.publish_agent import publish_agent
+from agents.actions.resume_work import resume_work
+from agents.actions.start_run import start_run
+from agents.errors import HaltedError
+from agents.fleet import read_fleet
+from agents.models import Agent, Pause, RunEvent
+from agents.pauses import EVERYTHING, of_workspace, queue
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import AuditEntry, Workspace
+from tests.fleet import Worker, wait_until
+from tests.operation.conftest import statuses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from uuid import UUID
+
+    from tests.cli.conftest import Command
+    from tests.fleet import WireServer
+
+    Submit = Callable[..., UUID]
+
+BY = Actor("an operator", "terminal")
+LONG = "[[latency: 150]] [[calls: current_time {}]] [[rounds: 40]] [[text: Done.]]"
+
+
+@pytest.fixture(scope="module")
+def queue_name() -> str:
+    return f"q{secrets.token_hex(4)}"
+
+
+@pytest.fixture(scope="module")
+def paused_worker(database: None, wire_server: WireServer, queue_name: str) -> Iterator[Worker]:
+    """Serves a queue that no other test knows."""
+    with Worker(queues=queue_name, concurrency=10) as process:
+        yield process
+
+
+@pytest.fixture
+def agent(workspace: Workspace, queue_name: str) -> Iterator[Agent]:
+    """An agent on that queue; nothing stays held back."""
+    made = Agent.objects.create(
+        workspace=workspace, name="solo", system_prompt="Be brief.", queue=queue_name
+    )
+    made.bindings.create(tool="current_time")
+    publish_agent(made)
+    yield made
+    resume_work(queue(queue_name), by=BY)
+    resume_work(of_workspace(workspace), by=BY)
+    resume_work(EVERYTHING, by=BY)
+
+
+def claimable(name: str) -> list[UUID]:
+    """What a sweep of the queue would ring, if a doorbell was lost a second ago."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT ring FROM heartbit_unanswered(%s, 100, -1)", [[name]])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def actions(target: str) -> list[str]:
+    return list(
+        AuditEntry.objects.filter(target=target).order_by("id").values_list("action", flat=True)
+    )
+
+
+def test_given_a_paused_queue_when_runs_come_then_none_starts_until_it_is_resumed(
+    paused_worker: Worker, agent: Agent, submit: Submit, queue_name: str
+) -> None:
+    at_work = submit(f"{LONG} [[rounds: 4]]")
+    wait_until(lambda: statuses([at_work]) == ["running"], what="at work")
+    held = queue(queue_name)
+    assert pause_work(held, by=BY, reason="maintenance")
+    assert not pause_work(held, by=BY), "it is paused already"
+    runs = [submit("[[text: Done.]]") for _ in range(3)]
+    wait_until(lambda: statuses([at_work]) == ["succeeded"], what="what was at work goes on")
+    assert claimable(queue_name) == []
+    assert set(statuses(runs)) == {"queued"}
+    found = next(row for row in read_fleet().queues if row.name == queue_name)
+    assert (found.paused, found.depth, found.parked, found.workers) == (True, 0, 3, 1)
+    assert any(f"The queue {queue_name} is paused" in line for line in read_fleet().problems)
+
+    assert resume_work(held, by=BY)
+    wait_until(lambda: set(statuses(runs)) == {"succeeded"}, seconds=5, what="rung by the resume")
+    assert not resume_work(held, by=BY), "it is not paused any more"
+    assert actions(held.target) == ["queue.pause", "queue.resume"]
+
+
+@pytest.mark.parametrize("everything", [False, True], ids=["workspace", "everything"])
+def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes_on_later(
+    paused_worker: Worker, workspace: Workspace, agent: Agent, submit: Submit, *, everything: bool
+) -> None:
+    held = EVERYTHING if everything else of_workspace(workspace)
+    run = submit(LONG)
+    wait_until(lambda: RunEvent.objects.filter(run=run, type="model.answered").exists())
+    began = time.monotonic()
+    assert pause_work(held, by=BY, reason="a drill")
+    wait_until(lambda: statuses([run]) == ["queued"], seconds=2, what="handed back")
+    took = time.monotonic() - began
+    assert took < 2
+    reason = RunEvent.objects.filter(run=run, type="run.requeued").get().payload["reason"]
+    assert reason == ("everything stopped" if everything else "workspace stopped")
+    assert claimable(agent.queue) == []
+    with pytest.raises(HaltedError, match=r"stopped by an operator \(a drill\)"):
+        submit("[[text: Done.]]")
+    assert held.kind.value in {pause.kind for pause in read_fleet().pauses}
+
+    assert resume_work(held, by=BY)
+    wait_until(
+        lambda: RunEvent.objects.filter(run=run, type="run.started").count() == 2, what="goes on"
+    )
+    noun = "everything" if everything else "workspace"
+    assert actions(held.target)[-2:] == [f"{noun}.stop", f"{noun}.start"]
+
+
+def test_given_a_stopped_workspace_then_others_work(
+    paused_worker: Worker, workspace: Workspace, agent: Agent, queue_name: str
+) -> None:
+    name = f"t-{secrets.token_hex(4)}"
+    other = Workspace.objects.create(slug=name, name=name)
+    theirs = Agent.objects.create(
+        workspace=other, name="solo", system_prompt="Be brief.", queue=queue_name
+    )
+    publish_agent(theirs)
+    pause_work(of_workspace(workspace), by=BY)
+    run = start_run(other, "[[text: Done.]]", agent="solo", model="openai:fake")
+    wait_until(lambda: statuses([run]) == ["succeeded"], what="another workspace's run")
+
+
+def test_given_pauses_then_the_claim_reads_no_run_more(agent: Agent) -> None:
+    names = [f"p{secrets.token_hex(4)}" for _ in range(20)]
+    Pause.objects.bulk_create([Pause(kind="queue", queue=name, by="x") for name in names])
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = on")
+            cursor.execute(
+                "EXPLAIN SELECT 1 FROM agents_run t WHERE t.status = 'queued' AND t.home = 'fleet'"
+                " AND t.queue = ANY (%s) AND t.available_at <= clock_timestamp()"
+                " AND t.queue <> ALL (%s) AND t.workspace_id <> ALL (%s)"
+                " ORDER BY t.priority DESC, t.available_at LIMIT 1",
+                [["agents"], names, [1, 2]],
+            )
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+    finally:
+        Pause.objects.filter(queue__in=names).delete()
+    assert "run_claimable" in plan, plan
+
+
+def test_the_command_pauses_stops_and_lets_go_on(
+    heartbit: Command, workspace: Workspace, queue_name: str
+) -> None:
+    steps = (
+        (("pause", queue_name, "--reason", "x"), f"The queue {queue_name} is paused."),
+        (("pause", queue_name), f"The queue {queue_name} was already paused."),
+        (("resume", queue_name), f"The queue {queue_name} goes on."),
+        (("halt", workspace.slug), f"The workspace {workspace.slug} is stopped."),
+        (("continue", workspace.slug), f"The workspace {workspace.slug} goes on."),
+        (("continue",), "Everything was not stopped."),
+    )
+    for arguments, said in steps:
+        done = heartbit("fleet", *arguments)
+        assert (done.code, done.out.strip()) == (0, said), done.err
+    wrong = heartbit("fleet", "halt", "no-such-place")
+    assert wrong.code != 0
+    assert "There is no workspace no-such-place." in wrong.err

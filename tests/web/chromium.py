@@ -1,0 +1,76 @@
+"""Debian's Chromium without a window, driven by Playwright, beside tests that have a loop."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import greenlet
+from playwright._impl import _sync_base
+from playwright._impl._greenlets import wait_for_future
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+MISSING = "There is no Chromium on this machine: run `apt-get install chromium`."
+FLAGS = (
+    "--no-sandbox",  # root has no other way
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--force-color-profile=srgb",
+    # Whatever a page asks elsewhere is seen as a request and gets nowhere.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser, for as long as the block.
+
+    Raises:
+        AssertionError: It is not installed.
+    """
+    program = shutil.which("chromium")
+    assert program is not None, MISSING
+    with sync_playwright() as playwright, _loop_apart():
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def _loop_apart() -> Iterator[None]:
+    """Let the thread have a running loop only while Playwright waits for the browser.
+
+    Between its calls it says that its loop runs; then neither Django nor a test that is a coroutine
+    would work in this thread.
+    """
+    loop = asyncio.get_running_loop()
+    here = greenlet.getcurrent()
+
+    def wait(*arguments: Any) -> None:
+        if greenlet.getcurrent() is not here:  # a callback, while the loop does run
+            wait_for_future(*arguments)
+            return
+        asyncio._set_running_loop(loop)
+        try:
+            wait_for_future(*arguments)
+        finally:
+            asyncio._set_running_loop(None)
+
+    asyncio._set_running_loop(None)
+    _sync_base.wait_for_future = wait
+    try:
+        yield
+    finally:
+        _sync_base.wait_for_future = wait_for_future
+        asyncio._set_running_loop(loop)

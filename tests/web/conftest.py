@@ -1,0 +1,89 @@
+"""A real server and a real browser.
+
+How to use them::
+
+    def test_given_a_run_when_its_page_is_opened_then_it_streams(
+        site: WebServer, worker: Worker, signed_in: Visitor, workspace: Workspace
+    ) -> None:
+        signed_in.go("runs/")                                 # /w/<workspace>/runs/
+        signed_in.page.get_by_role("button", name="New run").click()
+
+``site`` is uvicorn with Channels on a port of its own (``site.url``), on the database and the
+Valkey of the tests: rows a test makes are the site's, and ``worker`` executes what is started.
+``signed_in`` is an admin of the test's ``workspace``; others come from ``visitors``::
+
+    phone = visitors(user=member(workspace, "viewer"), width=390, dark=True)
+    root = visitors(user=person(operator=True))               # the fleet's page needs one
+    stranger = visitors()                                     # nobody is logged in
+
+Each is a fresh context. A test fails at its end when one of its pages complained on the console,
+violated the content security policy, or asked another host for anything; whoever provokes a
+complaint says so: ``signed_in.expect("409")``. Playwright's interface is the synchronous one, and
+the ORM works beside it as in every test; await nothing in a test that uses a page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from tests.api.server import WebServer
+from tests.web.chromium import chromium
+from tests.web.people import member
+from tests.web.visitor import Visitor, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.contrib.auth.models import User
+    from playwright.sync_api import Browser
+
+    from heartbit_site.base.models import Workspace
+    from tests.fleet import WireServer
+
+
+class Visitors(Protocol):
+    """Opens windows of the test's workspace."""
+
+    def __call__(
+        self, *, user: User | None = None, dark: bool = False, width: int = 1280, height: int = 900
+    ) -> Visitor: ...
+
+
+@pytest.fixture(scope="session")
+def site(database: None, wire_server: WireServer) -> Iterator[WebServer]:
+    """The web process; its log may hold no defect at the end."""
+    with WebServer() as server:
+        yield server
+        log = server.log.read_text()
+        assert "Traceback" not in log, log[-4000:]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def visitors(site: WebServer, browser: Browser, workspace: Workspace) -> Iterator[Visitors]:
+    """Opens windows; at the end, nothing may have happened in them that must not."""
+    opened: list[Visitor] = []
+
+    def made(**how: Any) -> Visitor:
+        opened.append(visit(browser, site.url, workspace, **how))
+        return opened[-1]
+
+    yield made
+    problems = [problem for visitor in opened for problem in visitor.problems()]
+    for visitor in opened:
+        visitor.context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def signed_in(visitors: Visitors, workspace: Workspace) -> Visitor:
+    """An admin of the test's workspace."""
+    return visitors(user=member(workspace))

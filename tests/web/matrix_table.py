@@ -1,0 +1,220 @@
+"""Who gets what, everywhere: the expected cells of the authorization matrix (S7). Data alone.
+
+It says again, by hand, what roles may do; so a changed role shows here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+#: What each role may do.
+MAY: dict[str, set[str]] = {
+    "viewer": {"runs:read", "agents:read"},
+    "operator": {"runs:read", "agents:read", "runs:write", "approvals:decide"},
+    "editor": {"runs:read", "agents:read", "runs:write", "approvals:decide", "agents:write"},
+    "admin": {
+        *("runs:read", "agents:read", "runs:write", "approvals:decide", "agents:write"),
+        *("workspace:manage", "audit:read"),
+    },
+    "superuser": {
+        *("runs:read", "agents:read", "runs:write", "approvals:decide", "agents:write"),
+        *("workspace:manage", "audit:read", "fleet:manage"),
+    },
+}
+#: Of the API, a scope that everybody with a key or a session has; None: nobody is asked.
+ANY = ""
+
+#: Sessions, by what they name as their workspace, and keys.
+ASKERS = (
+    *("anonymous", "viewer", "operator", "editor", "admin", "superuser"),
+    *("stranger who names mine", "stranger in their own"),
+    *("wrong key", "revoked key", "foreign key", "narrow key", "right key"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A row of the API: what a request needs, and what it gives.
+
+    Attributes:
+        right: The status for whoever may.
+        foreign: For somebody with every scope, in another workspace, who names what is in mine.
+    """
+
+    method: str
+    path: str
+    scope: str | None
+    body: dict[str, Any] | None = None
+    query: dict[str, Any] = field(default_factory=dict)
+    right: int = 200
+    foreign: int = 404
+
+
+DIGEST = "0" * 64
+ROUTES = (
+    Route("POST", "/runs", "runs:write", {"task": "x", "agent": "parked"}, right=201),
+    Route("GET", "/runs", "runs:read", foreign=200),
+    Route("GET", "/runs/{run_id}", "runs:read"),
+    Route("GET", "/runs/{run_id}/result", "runs:read", right=202),
+    Route("GET", "/runs/{run_id}/events", "runs:read", query={"follow": "false"}),
+    Route("POST", "/runs/{run_id}/messages", "runs:write", {"text": "hurry"}),
+    Route("POST", "/runs/{run_id}/retry", "runs:write", right=409),  # it is live
+    Route("POST", "/runs/{run_id}/resume", "runs:write", right=409),
+    Route("POST", "/runs/{run_id}/discard", "runs:write", right=409),
+    Route("POST", "/runs/{run_id}/cancel", "runs:write"),
+    Route("GET", "/runs/{run_id}/turns", "runs:read"),
+    Route("GET", "/runs/{run_id}/turns/{number}", "runs:read"),
+    Route("POST", "/runs/{run_id}/fork", "runs:write", {"turn": 0}, right=201),
+    Route("GET", "/approvals", "approvals:decide", foreign=200),
+    Route(
+        "POST",
+        "/runs/{run_id}/calls/{call_id}/decision",
+        "approvals:decide",
+        {"digest": DIGEST, "verdict": "deny"},
+        right=409,  # it does not wait: the matrix is about who may ask
+    ),
+    Route("GET", "/doubts", "approvals:decide", foreign=200),
+    Route(
+        "POST",
+        "/runs/{run_id}/calls/{call_id}/outcome",
+        "approvals:decide",
+        {"outcome": "skipped"},
+        right=409,  # it is not in doubt
+    ),
+    Route("POST", "/conversations", "runs:write", {"agent": "parked"}, right=201),
+    Route("GET", "/conversations", "runs:read", foreign=200),
+    Route("GET", "/conversations/{conversation_id}", "runs:read"),
+    Route("PATCH", "/conversations/{conversation_id}", "runs:write", {"title": "x"}),
+    Route("DELETE", "/conversations/{conversation_id}", "runs:write", right=204),
+    Route(
+        "POST", "/conversations/{conversation_id}/messages", "runs:write", {"text": "x"}, right=201
+    ),
+    Route("GET", "/agents", "agents:read", foreign=200),
+    Route("GET", "/agents/{name}", "agents:read"),
+    Route("GET", "/agents/{name}/versions", "agents:read"),
+    Route("GET", "/agents/{name}/versions/diff", "agents:read"),
+    Route("GET", "/agents/{name}/versions/{number}", "agents:read"),
+    Route("POST", "/agents/{name}/versions/{number}/rollback", "agents:write", {}),
+    Route("GET", "/agents/{name}/status", "agents:read"),
+    Route("POST", "/agents/{name}/stop", "agents:write"),
+    Route("POST", "/agents/{name}/start", "agents:write"),
+    Route("POST", "/agents/{name}/restart", "agents:write"),
+    Route("GET", "/tools", "agents:read", foreign=200),  # the installation's
+    Route("GET", "/fleet", "fleet:manage", foreign=200),
+    Route("POST", "/fleet/workers/{worker_id}/stop", "fleet:manage", right=404),  # nobody's
+    Route("POST", "/fleet/workers/{worker_id}/restart", "fleet:manage", right=404),
+    Route("POST", "/fleet/queues/{queue}/pause", "fleet:manage", {}, foreign=200),
+    Route("POST", "/fleet/queues/{queue}/resume", "fleet:manage", foreign=200),
+    Route("POST", "/fleet/halt", "fleet:manage", {}, foreign=200),
+    Route("POST", "/fleet/continue", "fleet:manage", foreign=200),  # it ends what was before
+    Route("POST", "/fleet/workspaces/{slug}/halt", "fleet:manage", {}, foreign=200),
+    Route("POST", "/fleet/workspaces/{slug}/continue", "fleet:manage", foreign=200),
+    Route("POST", "/workspace/halt", "workspace:manage", {}, foreign=200),  # of whoever asks
+    Route("POST", "/workspace/continue", "workspace:manage", foreign=200),
+    Route("GET", "/me", ANY, foreign=200),
+    Route("GET", "/workspaces", ANY, foreign=200),
+    Route("GET", "/members", "workspace:manage", foreign=200),
+    Route("POST", "/members", "workspace:manage", {"username": "{newcomer}"}, right=201),
+    Route("PATCH", "/members/{username}", "workspace:manage", {"role": "editor"}),
+    Route("DELETE", "/members/{username}", "workspace:manage", right=204),
+    Route("GET", "/keys", "workspace:manage", foreign=200),
+    Route("POST", "/keys", "workspace:manage", {"name": "x", "scopes": ["runs:read"]}, right=201),
+    Route("POST", "/keys/{prefix}/revoke", "workspace:manage"),
+    Route("GET", "/audit", "audit:read", foreign=200),
+    Route("GET", "/audit/verify", "audit:read", foreign=200),
+    Route("GET", "/health", None, foreign=200),
+)
+#: What makes something new: elsewhere it is made elsewhere.
+MADE_THERE = {"/conversations", "/runs", "/members", "/keys"}
+#: Addresses that describe the API and hold nothing of anybody.
+OPEN = {"openapi.json", "docs", ""}
+#: Places of an address that name nothing of a workspace.
+NOBODYS = {"number", "worker_id", "queue", "slug"}
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowed:
+    """An id outside of the path, taken from the other workspace by somebody with every scope."""
+
+    method: str
+    path: str
+    where: str
+    name: str
+    kind: str
+    status: int = 404
+
+
+BORROWED = (
+    Borrowed("POST", "/runs", "body", "conversation_id", "conversation_id"),
+    Borrowed("GET", "/runs", "query", "cursor", "run_id"),
+    Borrowed("GET", "/conversations/{conversation_id}", "query", "before", "run_id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page below ``/w/<workspace>/``, and the scope it takes."""
+
+    path: str
+    needs: str
+    foreign: int = 404  # with an id of another workspace
+
+
+PAGES = (
+    Page("runs/", "runs:read"),
+    Page("runs/<uuid:run>/", "runs:read"),
+    Page("approvals/", "approvals:decide"),
+    Page("chat/", "runs:write"),
+    Page("chat/<slug:agent>/", "runs:write", foreign=200),  # an empty shell, for any name
+    Page("chat/<slug:agent>/<uuid:conversation>/", "runs:write"),
+    Page("fleet/", "fleet:manage"),
+)
+#: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
+ALONE = {"": (302, 302), "login/": (200, 302), "logout/": (405, 405)}
+
+#: Sockets below ``/ws/<workspace>/``, with the scope they take.
+SOCKETS = {"": "runs:read", "runs/<uuid:run>/": "runs:read"}
+#: How a socket is closed for whom it is not; None: it stays open.
+UNKNOWN, FORBIDDEN, ABSENT = 4401, 4403, 4404
+
+
+def of_api(route: Route, asker: str) -> int | None:
+    """The status that a request gives; None: there is no such cell."""
+    if route.scope is None:
+        return route.right
+    if asker in ("anonymous", "wrong key", "revoked key"):
+        return 401
+    if asker in MAY:
+        return route.right if route.scope in MAY[asker] | {ANY} else 403
+    if asker == "narrow key":
+        return 403 if route.scope else None
+    if asker == "stranger who names mine":
+        return route.right if route.path == "/workspaces" else 404
+    if asker in ("foreign key", "stranger in their own"):
+        if asker.startswith("stranger") and route.scope == "fleet:manage":
+            return 403
+        return _elsewhere(route)
+    return route.right
+
+
+def _elsewhere(route: Route) -> int:
+    return route.right if route.method == "POST" and route.path in MADE_THERE else route.foreign
+
+
+def of_page(page: Page, asker: str) -> int:
+    """The status of a page."""
+    if asker == "anonymous":
+        return 302
+    if asker.startswith("stranger"):
+        return 404
+    return 200 if page.needs in MAY[asker] else 403
+
+
+def of_socket(scope: str, asker: str) -> int | None:
+    """How a socket is closed; None: it stays open."""
+    if asker == "anonymous":
+        return UNKNOWN
+    if asker.startswith("stranger"):
+        return ABSENT
+    return None if scope in MAY[asker] else FORBIDDEN

@@ -1,0 +1,162 @@
+"""Two workspaces with something at every address, and everybody who asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from agents.actions.post_message import start_conversation
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.events import ModelAnswered, encode
+from agents.llm.messages import AssistantMessage, Usage
+from agents.models import Agent, Conversation, Run, RunEvent, ToolCall
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
+from heartbit_site.base.models.api_key import SCOPES
+from tests.web.matrix_table import ROUTES
+from tests.web.people import member, person, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.api.server import WebServer
+
+CSRF = "c" * 32
+
+
+def agent_of(workspace: Workspace, name: str) -> Agent:
+    agent = Agent.objects.create(
+        workspace=workspace, name=name, system_prompt="Wait.", queue="nobody-serves-this"
+    )
+    publish_agent(agent)
+    return agent
+
+
+def _run(workspace: Workspace) -> str:
+    run = Run.objects.get(pk=start_run(workspace, f"canary of {workspace.slug}", agent="parked"))
+    call_id = f"1.{workspace.pk}"  # nothing of one workspace is called as in the other
+    ToolCall.objects.create(run=run, call_id=call_id, tool="x", arguments="{}", idempotency_key="k")
+    answer = encode(ModelAnswered(1, AssistantMessage("x"), Usage(), "stop", "openai:fake"))
+    RunEvent.objects.create(run=run, seq=2, **answer)
+    Run.objects.filter(pk=run.pk).update(last_seq=2)
+    return str(run.pk)
+
+
+def _name(workspace: Workspace) -> str:
+    return agent_of(workspace, f"a-{new_id().hex[-10:]}").name
+
+
+def _prefix(workspace: Workspace) -> str:
+    return create_api_key(workspace, "target", scopes=["runs:read"])[0].prefix
+
+
+#: How something is made that an address names.
+MAKERS: dict[str, Callable[[Workspace], str]] = {
+    "run_id": _run,
+    "call_id": lambda workspace: f"1.{workspace.pk}",
+    "conversation_id": lambda workspace: str(start_conversation(workspace, agent="parked").pk),
+    "name": _name,
+    "number": lambda _: "1",
+    "worker_id": lambda _: str(2**62),
+    "queue": lambda _: "nobody-serves-this",
+    "slug": lambda workspace: workspace.slug,
+    "username": lambda workspace: member(workspace, Role.VIEWER).username,
+    "prefix": _prefix,
+    "newcomer": lambda _: person().username,
+}
+
+
+@dataclass(slots=True)
+class World:
+    """All of it.
+
+    Attributes:
+        mine: What everybody wants to see.
+        other: Where the stranger is an admin.
+        targets: Something at every address of mine, which only those look at who may not.
+    """
+
+    site: WebServer
+    mine: Workspace
+    other: Workspace
+    cookies: dict[str, str]
+    keys: dict[str, str]
+    targets: dict[str, str]
+    clients: dict[str, httpx.Client] = field(default_factory=dict)
+
+    def client(self, asker: str, scope: str | None) -> httpx.Client:
+        """Whoever asks; ``scope`` is the one that a narrow key has not."""
+        name = f"without {scope}" if asker == "narrow key" else asker
+        if name not in self.clients:
+            self.clients[name] = httpx.Client(
+                base_url=self.site.url,
+                timeout=60,
+                verify=False,
+                headers=self._headers(name),  # noqa: S501
+            )
+        return self.clients[name]
+
+    def _headers(self, name: str) -> dict[str, str]:
+        if name in self.keys:
+            return {"Authorization": f"Bearer {self.keys[name]}"}
+        slug = self.other.slug if name == "stranger in their own" else self.mine.slug
+        cookies = f"csrftoken={CSRF}"
+        if name in self.cookies:
+            cookies += f"; sessionid={self.cookies[name]}"
+        return {"Cookie": cookies, "X-CSRFToken": CSRF, "Heartbit-Workspace": slug}
+
+    def fingerprint(self) -> tuple[Any, ...]:
+        """What a write in mine would change."""
+        runs = Run.objects.filter(workspace=self.mine)
+        return (
+            runs.count(),
+            runs.filter(finished_at__isnull=False).count(),
+            RunEvent.objects.filter(run__workspace=self.mine).count(),
+            list(Conversation.objects.filter(workspace=self.mine).values_list("pk", "title")),
+            list(Membership.objects.filter(workspace=self.mine).values_list("user_id", "role")),
+            list(Agent.objects.filter(workspace=self.mine).values_list("pk", "enabled")),
+            ApiKey.objects.filter(workspace=self.mine, revoked_at__isnull=True).count(),
+            AuditEntry.objects.filter(chain=self.mine.pk).count(),
+        )
+
+
+def build(site: WebServer) -> Iterator[World]:
+    """Make it, and close its connections at the end."""
+    mine, other = (
+        Workspace.objects.create(slug=f"m-{new_id()}"[:50], name=name) for name in ("mine", "other")
+    )
+    for workspace in (mine, other):
+        agent_of(workspace, "parked")
+    people = {str(role): member(mine, role) for role in Role.values}
+    stranger = member(other, Role.ADMIN)
+    people |= {"stranger who names mine": stranger, "stranger in their own": stranger}
+    people["superuser"] = person(operator=True)
+    keys = {
+        "wrong key": "hb_0123456789_" + "A" * 43,
+        "right key": create_api_key(mine, "right", scopes=SCOPES)[1],
+        "foreign key": create_api_key(other, "foreign", scopes=SCOPES)[1],
+    }
+    row, keys["revoked key"] = create_api_key(mine, "revoked", scopes=SCOPES)
+    revoke_api_keys([row.pk])
+    for scope in SCOPES:
+        rest = [name for name in SCOPES if name != scope]
+        keys[f"without {scope}"] = create_api_key(mine, "narrow", scopes=rest)[1]
+    cookies = {name: session_of(user) for name, user in people.items()}
+    targets = {name: make(mine) for name, make in MAKERS.items()}
+    world = World(site, mine, other, cookies, keys, targets)
+    yield world
+    for client in world.clients.values():
+        client.close()
+
+
+def places(path: str) -> list[str]:
+    """The names in braces."""
+    return [part[1:-1] for part in path.split("/") if part.startswith("{")]
+
+
+assert all(name in MAKERS for route in ROUTES for name in places(route.path))

@@ -1,0 +1,91 @@
+"""``make shots``: pictures of every page, of a shop that does not exist, in ``docs/images``.
+
+pytest runs this file when it is named, and not with the other tests; it makes the shop, waits until
+its agents have worked, and looks at it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.server_process import ROOT
+from tests.web.people import person
+from tests.web.shots.seed import Demo, seed
+from tests.web.visitor import Visitor, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser
+
+    from tests.api.server import WebServer
+    from tests.fleet import Worker
+
+IMAGES = ROOT / "docs" / "images"
+LIMIT = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A window: what its pictures' names end with, and how it is."""
+
+    name: str
+    dark: bool
+    width: int
+    height: int
+
+
+LOOKS = (
+    Look("light", dark=False, width=1280, height=860),
+    Look("dark", dark=True, width=1280, height=860),
+    Look("phone", dark=False, width=390, height=844),
+)
+#: Of each page: where, what is there when it has been drawn, and its pictures.
+PAGES: dict[str, tuple[Callable[[Demo], str], str, tuple[str, ...]]] = {
+    "runs": (lambda _: "runs/", "bent rear wheel", ("light", "dark", "phone")),
+    "run": (lambda demo: f"runs/{demo.run}/", "her choice", ("light", "dark", "phone")),
+    "approvals": (lambda _: "approvals/", "refund_order", ("light", "dark", "phone")),
+    "chat": (lambda demo: f"chat/support/{demo.talk}/", "10:30", ("light", "phone")),
+    "fleet": (lambda _: "fleet/", "process", ("light", "dark")),
+    "login": (lambda _: "/login/", "Log in", ("light",)),
+}
+
+
+@pytest.fixture(scope="module")
+def demo(site: WebServer, worker: Worker) -> Demo:
+    return seed()
+
+
+@pytest.fixture(scope="module", params=LOOKS, ids=lambda look: look.name)
+def window(
+    request: pytest.FixtureRequest, site: WebServer, browser: Browser, demo: Demo
+) -> Iterator[tuple[Look, Visitor]]:
+    look: Look = request.param
+    user = person(f"ada-{look.name}", operator=True)
+    size = {"width": look.width, "height": look.height}
+    opened = visit(browser, site.url, demo.workspace, user, dark=look.dark, **size)
+    yield look, opened
+    opened.context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_take(window: tuple[Look, Visitor], demo: Demo, name: str) -> None:
+    look, visitor = window
+    path, text, looks = PAGES[name]
+    if look.name not in looks:
+        return
+    if name == "login":
+        visitor.context.clear_cookies()
+    visitor.go(path(demo))
+    page = visitor.page
+    page.get_by_text(text).locator("visible=true").first.wait_for()
+    page.evaluate("document.fonts.ready")
+    page.wait_for_load_state("networkidle" if name != "fleet" else "load")
+    file = IMAGES / f"web-{name}-{look.name}.png"
+    page.screenshot(path=file)
+    assert file.stat().st_size < LIMIT, f"{file.name} is too large"
+    assert visitor.violations == []
+    assert visitor.left == []

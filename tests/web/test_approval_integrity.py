@@ -1,0 +1,264 @@
+"""What was approved is what runs, and one decision wins: S4, R12 and R13 in small."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import httpx
+from django.db import connections
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.decide_call import Decider, approve_call, deny_call
+from agents.errors import NoLongerOpenError
+from agents.llm.messages import ToolCall as Asked
+from agents.loop.definition import AgentDefinition, BoundTool
+from agents.loop.ports import Approved, Ready
+from agents.models import Decision, Run, ToolCall, Wait
+from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
+from heartbit_site.base.models import Membership
+from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
+from tests.api.server import Caller, key_for
+from tests.web.people import member, session_of
+from tests.web.waiting_calls import unserved
+from tools.approval import digest
+from tools.pipeline import Done
+from tools.registry import Registry, definition_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
+
+MUTATIONS = 500
+ROUNDS = 20
+DECIDERS = 10
+ARGUMENTS: dict[str, Any] = {
+    "to": "ann@example.org",
+    "lines": ["one", "two", "three"],
+    "amount": 100,
+    "urgent": False,
+    "note": "é\n<b>",
+}
+KINDS = ("value", "type", "order", "unicode", "newline", "name", "more", "fewer")
+MORE_KINDS = ("tool", "run", "call")
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def mutated(chance: random.Random, kind: str) -> dict[str, Any]:
+    """The arguments, changed in one way; never the same call again."""
+    found = json.loads(json.dumps(ARGUMENTS))
+    match kind:
+        case "value":
+            found["amount"] = chance.choice([101, -100, 1000, 100_000_000])
+        case "type":
+            found["amount"] = chance.choice(["100", 100.0, True, None, [100]])
+        case "order":
+            chance.shuffle(found["lines"])
+            if found["lines"] == ARGUMENTS["lines"]:
+                found["lines"].reverse()
+        case "unicode":
+            found["note"] = chance.choice(
+                [
+                    unicodedata.normalize("NFD", found["note"]),
+                    found["note"] + "\u200b",
+                    "\u202e" + found["note"],
+                    found["note"].replace("<", "\uff1c"),
+                ]
+            )
+        case "newline":
+            found["note"] = chance.choice(["é<b>", "é\r\n<b>", "é\\n<b>", "é\n<b>\n"])
+        case "name":
+            found[chance.choice(["To", "to ", "t\u043e"])] = found.pop("to")
+        case "more":
+            found[f"extra{chance.randrange(99)}"] = chance.choice([None, "", 0])
+        case "fewer":
+            del found[chance.choice(sorted(found))]
+    assert _text(found) != _text(ARGUMENTS)
+    return found
+
+
+def sent(to: str, lines: list[str], amount: int, *, urgent: bool, note: str) -> str:
+    """Send money."""
+    raise AssertionError("it was run")
+
+
+def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
+    """The tools of a run: one, as it was published."""
+    definition = AgentDefinition(
+        version_id=1,
+        agent_id=1,
+        name="solo",
+        system_prompt="",
+        model="",
+        temperature=None,
+        tools=(BoundTool(spec.name, pinned, approval="always"),),
+        team=(),
+        max_turns=1,
+        max_tokens=1,
+        timeout_seconds=1,
+        tool_timeout_seconds=1,
+        max_tool_output_bytes=1000,
+        max_parallel=1,
+        delegation_timeout_seconds=1,
+    )
+
+    async def nobody(name: str, pinned_hash: str) -> int | None:
+        return None
+
+    http = httpx.AsyncClient(verify=False)  # noqa: S501  it is never used
+    return RunToolbox(
+        offer_of(definition, Registry([spec]), is_child=True),
+        definition,
+        approve=False,
+        context=context_factory(workspace_id=1, run_id=run, root_id=run, agent="solo", http=http),
+        executor=ThreadPoolExecutor(1),
+        granted=nobody,
+    )
+
+
+async def test_given_an_approval_when_anything_differs_at_the_execution_then_nothing_runs() -> None:
+    chance = random.Random(4)  # noqa: S311
+    spec = replace(spec_of(sent), effect=Effect.AT_MOST_ONCE)
+    pinned, run = definition_hash(spec), uuid4()
+    approved = Approved(digest(run, "1.0", definition_hash=pinned, arguments=ARGUMENTS), None)
+    box = boxed(spec, run=run, pinned=pinned)
+    exact = await box.prepare("1.0", Asked("c", spec.name, _text(ARGUMENTS)), approved)
+    assert isinstance(exact, Ready), "as it was shown it runs"
+
+    other_spec = replace(spec, description="Send money, twice.")
+    others = {
+        "run": boxed(spec, run=uuid4(), pinned=pinned),
+        "tool": boxed(other_spec, run=run, pinned=definition_hash(other_spec)),
+        "call": box,
+    }
+    ran = 0
+    for number in range(MUTATIONS):
+        kind = (*KINDS, *MORE_KINDS)[number % (len(KINDS) + len(MORE_KINDS))]
+        arguments = mutated(chance, kind) if kind in KINDS else ARGUMENTS
+        call_id = "1.1" if kind == "call" else "1.0"
+        call = Asked("c", spec.name, json.dumps(arguments))
+        found = await others.get(kind, box).prepare(call_id, call, approved)
+        assert isinstance(found, Done), (kind, arguments)
+        ran += isinstance(found, Ready)
+    assert ran == 0
+
+
+def test_given_a_waiting_call_when_the_digest_of_another_call_is_decided_then_nothing_is(
+    workspace: Workspace,
+) -> None:
+    chance = random.Random(5)  # noqa: S311
+    call, other = unserved(workspace, arguments=ARGUMENTS), unserved(workspace, arguments=ARGUMENTS)
+    own = digest(call.run_id, "1.0", definition_hash="a" * 64, arguments=ARGUMENTS)
+    theirs = digest(other.run_id, "1.0", definition_hash="a" * 64, arguments=ARGUMENTS)
+    ToolCall.objects.filter(pk=call.pk).update(digest=own)
+    ToolCall.objects.filter(pk=other.pk).update(digest=theirs)
+    by = Decider("ann", "api")
+    refused = 0
+    for number in range(MUTATIONS // 5):
+        kind = KINDS[number % len(KINDS)]
+        wrong = digest(
+            call.run_id, "1.0", definition_hash="a" * 64, arguments=mutated(chance, kind)
+        )
+        try:
+            approve_call(call, digest=chance.choice([wrong, theirs, own[:-1], own.upper()]), by=by)
+        except NoLongerOpenError:
+            refused += 1
+    assert refused == MUTATIONS // 5
+    assert not Decision.objects.filter(run=call.run).exists()
+    approve_call(call, digest=own, by=by)
+    try:
+        approve_call(call, digest=own, by=by)  # a replay
+    except NoLongerOpenError:
+        refused += 1
+    assert refused == MUTATIONS // 5 + 1
+    assert Decision.objects.filter(run=call.run).count() == 1
+
+
+def _told(deed: Callable[[], object], gate: threading.Barrier) -> str:
+    """What somebody who decides at the same moment as the others hears; empty: it is decided."""
+    try:
+        gate.wait(timeout=30)
+        deed()
+    except NoLongerOpenError as error:
+        return str(error)
+    finally:
+        connections.close_all()
+    return ""
+
+
+def test_given_ten_deciders_on_a_barrier_when_they_decide_then_one_wins_and_all_hear_who(
+    workspace: Workspace, site: WebServer
+) -> None:
+    caller = Caller(site, key_for(workspace))
+
+    def over_http(call: ToolCall, verdict: str) -> None:
+        body: dict[str, Any] = {"digest": call.digest, "verdict": verdict}
+        answer = caller.post(f"/runs/{call.run_id}/calls/{call.call_id}/decision", body)
+        if answer.status_code == 409:
+            raise NoLongerOpenError(answer.json()["detail"])
+        assert answer.status_code == 200, answer.text
+
+    def here(call: ToolCall, number: int) -> None:
+        by = Decider(f"p{number}", "web")
+        if number % 2:
+            approve_call(call, digest=call.digest, by=by)
+        else:
+            deny_call(call, digest=call.digest, by=by, reason="no")
+
+    with ThreadPoolExecutor(DECIDERS) as pool, caller.http:
+        for _ in range(ROUNDS):
+            call = unserved(workspace)
+            gate = threading.Barrier(DECIDERS)
+            deeds: list[Callable[[], object]] = [
+                (lambda n=n, c=call: over_http(c, "approve" if n % 4 == 0 else "deny"))  # type: ignore[misc]
+                if n % 2 == 0
+                else (lambda n=n, c=call: here(c, n // 2))  # type: ignore[misc]
+                for n in range(DECIDERS)
+            ]
+            told = list(pool.map(lambda deed: _told(deed, gate), deeds))  # noqa: B023
+            decision = Decision.objects.get(run=call.run)
+            assert told.count("") == 1, told
+            expected = f"The call was already {decision.verdict} by {decision.decided_by}."
+            assert set(told) == {"", expected}
+
+
+def test_given_a_cancel_an_expiry_or_a_lost_right_when_decided_in_any_order_then_none_after_it(
+    workspace: Workspace, site: WebServer
+) -> None:
+    by = Decider("ann", "web")
+    for _ in range(ROUNDS):
+        cancelled, expired = unserved(workspace), unserved(workspace)
+        cancel_run(workspace, cancelled.run_id, reason="no")
+        Wait.objects.filter(run=expired.run).update(expires_at="2000-01-01T00:00:00Z")
+        for call in (cancelled, expired):
+            try:
+                approve_call(call, digest=call.digest, by=by)
+            except NoLongerOpenError:
+                continue
+            raise AssertionError("it was decided all the same")
+        assert Run.objects.get(pk=cancelled.run_id).status == "cancelled"
+        assert not Decision.objects.filter(run__in=[cancelled.run, expired.run]).exists()
+    user = member(workspace, "operator")
+    call = unserved(workspace)
+    Membership.objects.filter(user=user).update(role="viewer")
+    headers = {"Heartbit-Workspace": workspace.slug}
+    cookies = {"sessionid": session_of(user)}
+    answer = httpx.get(
+        f"{site.url}/api/v1/approvals",
+        headers=headers,
+        cookies=cookies,
+        verify=False,  # noqa: S501
+    )
+    assert answer.status_code == 403
+    assert not Decision.objects.filter(run=call.run).exists()

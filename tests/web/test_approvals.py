@@ -1,0 +1,397 @@
+"""Approvals over the web: what a card says, times that run out, several people, links in mails."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from playwright.sync_api import expect
+
+from agents.actions.announce_calls import announce_calls
+from agents.actions.cancel_run import cancel_run
+from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
+from agents.actions.publish_agent import publish_agent
+from agents.approval_links import token_of
+from agents.errors import NoLongerOpenError
+from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote
+from heartbit_site.api.asked_view import view
+from heartbit_site.base.audit import verify
+from heartbit_site.base.models import AuditEntry, Membership
+from tests.api.server import Caller, key_for
+from tests.fleet import wait_until
+from tests.web.people import member
+from tests.web.waiting_calls import unserved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.contrib.auth.models import User
+    from django.core.mail import EmailMessage
+    from pytest_django.fixtures import SettingsWrapper
+
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
+    from tests.fleet import Worker
+    from tests.web.visitor import Visitor
+
+SUM = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
+
+
+@pytest.fixture
+def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
+    """A program with every scope in the test's workspace."""
+    found = Caller(site, key_for(workspace))
+    with found.http:
+        yield found
+
+
+def careful(workspace: Workspace, *, seconds: int | None = None, **binding: Any) -> Agent:
+    """A published agent that asks before it calculates."""
+    row = Agent.objects.create(
+        workspace=workspace,
+        name="solo",
+        system_prompt="Be brief.",
+        approval="always",
+        approval_seconds=seconds,
+    )
+    ToolBinding.objects.create(agent=row, tool="calculate", **binding)
+    publish_agent(row)
+    return row
+
+
+def asked_of(caller: Caller, agent: str = "solo") -> dict[str, Any]:
+    """A call of a run of the fleet that waits, as GET /approvals shows it."""
+    run = caller.submit(SUM, agent=agent)["run"]
+    found = wait_until(
+        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run"] == run],
+        what="it waits",
+    )
+    assert isinstance(found[0], dict)
+    return found[0]
+
+
+def row_of(asked: dict[str, Any]) -> ToolCall:
+    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
+    return calls.get(run_id=asked["run"], call_id=asked["call"])
+
+
+def address(asked: dict[str, Any]) -> str:
+    return f"/runs/{asked['run']}/calls/{asked['call']}/decision"
+
+
+class TestWhatACardSays:
+    def test_given_a_waiting_call_when_listed_then_it_has_all_that_a_card_shows(
+        self, caller: Caller, worker: Worker, workspace: Workspace
+    ) -> None:
+        careful(workspace, seconds=600)
+        asked = asked_of(caller)
+        assert asked["expires_at"] > asked["since"]
+        assert asked["parameters"]["required"] == ["expression"]
+        assert (asked["needed"], asked["approved_by"], asked["group"]) == (1, [], "")
+        seen = asked["view"]
+        assert seen["tool"] == [{"text": "calculate", "escaped": False}]
+        assert [one["kind"] for one in seen["arguments"]] == ["text"]
+        assert (seen["hidden"], seen["exact"], seen["hosts"]) == (0, True, [])
+
+    def test_given_a_text_that_hides_something_when_viewed_then_every_hidden_character_is_an_escape(
+        self,
+    ) -> None:
+        call = ToolCall(tool="save", effect="at_most_once", shown={"tool": "save"})
+        hostile = "a\u202eexe.txt \u200b \x1b[31m\u2066"
+        seen = view(call, {"name\u200d": hostile, "n": 2**60}, "why\u202e")
+        pieces = [*seen["arguments"][0]["name"], *seen["arguments"][0]["value"], *seen["reason"]]
+        escaped = [piece["text"] for piece in pieces if piece["escaped"]]
+        assert escaped == ["\\u200d", "\\u202e", "\\u200b", "\\u001b", "\\u2066", "\\u202e"]
+        assert all(piece["text"].isprintable() for piece in pieces)
+        assert (seen["hidden"], seen["exact"]) == (5, False)
+
+    @pytest.mark.parametrize(
+        ("address", "host"),
+        [
+            ("https://аррӏе.com/pay", "xn--80ak6aa92e.com"),  # noqa: RUF001  Cyrillic on purpose
+            ("see http://user@evil.example:8080/ok.example/", "evil.example:8080"),
+            ("https://bücher.example", "xn--bcher-kva.example"),
+            ("http://[::1]/", "::1"),
+        ],
+    )
+    def test_given_an_address_when_viewed_then_the_host_it_leads_to_is_spelt_out(
+        self, address: str, host: str
+    ) -> None:
+        call = ToolCall(tool="http_get", effect="idempotent", shown={"tool": "http_get"})
+        seen = view(call, {"deep": [{"url": address}]}, "")
+        assert seen["hosts"] == [{"argument": "deep", "host": host}]
+
+
+class TestExpiry:
+    def test_given_a_time_limit_when_nobody_decides_then_the_call_is_refused_and_the_model_goes_on(
+        self, caller: Caller, worker: Worker, workspace: Workspace
+    ) -> None:
+        careful(workspace, seconds=600, approval_seconds=1)
+        asked = asked_of(caller)
+        ended = caller.ended(asked["run"])
+        assert ended["result"]["text"] == "Done."
+        call = row_of(asked)
+        assert (call.status, call.result) == (
+            "refused",
+            "Nobody decided in time. The call was not run.",
+        )
+        decision = Decision.objects.get(run_id=asked["run"])
+        assert (decision.verdict, decision.decided_by, decision.via) == (
+            "denied",
+            "expiry",
+            "expiry",
+        )
+        entry = AuditEntry.objects.get(workspace=workspace, action="approval.expire")
+        assert (entry.via, entry.target) == ("system", f"run:{asked['run']}")
+        late = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
+        assert late.status_code == 409
+        assert late.json()["detail"] == "Nobody decided in time: the call is refused."
+        assert not [one for one in verify() if one.workspace_id == workspace.pk]
+
+
+class TestSeveralPeople:
+    @pytest.fixture
+    def treasurers(self, workspace: Workspace) -> list[User]:
+        group = Group.objects.create(name=f"treasurers-{workspace.slug}")
+        people = [member(workspace, "operator") for _ in range(2)]
+        group.user_set.add(*people)
+        return people
+
+    def test_given_two_are_needed_when_two_members_of_the_group_approve_then_it_runs(
+        self, caller: Caller, worker: Worker, workspace: Workspace, treasurers: list[User]
+    ) -> None:
+        group = f"treasurers-{workspace.slug}"
+        careful(workspace, approvals=2, approvers=group)
+        asked = asked_of(caller)
+        assert (asked["needed"], asked["group"]) == (2, group)
+        call, digest = row_of(asked), asked["digest"]
+        first, second = (Decider(one.username, "web", one.pk) for one in treasurers)
+
+        stranger = member(workspace, "admin")
+        with pytest.raises(NoLongerOpenError, match="Only members of the group"):
+            approve_call(call, digest=digest, by=Decider("x", "web", stranger.pk))
+        with pytest.raises(NoLongerOpenError, match="Only members of the group"):
+            deny_call(call, digest=digest, by=Decider("x", "web"), reason="")
+        with pytest.raises(NoLongerOpenError, match="needs 2 people"):
+            edit_call(call, digest=digest, by=first, arguments='{"expression": "1"}')
+        approve_call(call, digest=digest, by=first)
+        with pytest.raises(NoLongerOpenError, match="You have approved the call already"):
+            approve_call(call, digest=digest, by=first)
+        [again] = caller.get("/approvals").json()["calls"]
+        assert again["approved_by"] == [first.name]
+        assert not Decision.objects.filter(run_id=asked["run"]).exists()
+
+        approve_call(call, digest=digest, by=second)
+        caller.ended(asked["run"])
+        assert row_of(asked).result == "42"
+        assert Vote.objects.filter(run_id=asked["run"]).count() == 2
+        actions = AuditEntry.objects.filter(target=f"run:{asked['run']}").values_list(
+            "actor", flat=True
+        )
+        assert set(actions) == {first.name, second.name}
+
+    def test_given_two_are_needed_when_one_denies_then_it_is_denied(
+        self, caller: Caller, worker: Worker, workspace: Workspace
+    ) -> None:
+        careful(workspace, approvals=2)
+        asked = asked_of(caller)
+        answer = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
+        assert (answer.status_code, answer.json()["missing"]) == (200, 1)
+        deny_call(row_of(asked), digest=asked["digest"], by=Decider("bob", "web"), reason="No.")
+        caller.ended(asked["run"])
+        assert row_of(asked).status == "refused"
+
+
+class TestLinks:
+    @pytest.fixture
+    def person(self, workspace: Workspace) -> User:
+        user = member(workspace, "operator")
+        user.email = f"{user.username}@example.org"
+        user.save()
+        return user
+
+    @pytest.fixture
+    def browser_of_nobody(self) -> Client:
+        """Somebody who is not logged in, with the token checks of a browser."""
+        return Client(headers={"host": "127.0.0.1"})
+
+    def test_given_a_waiting_call_when_announced_then_each_decider_gets_a_link_of_their_own(
+        self, workspace: Workspace, person: User, mailoutbox: list[EmailMessage]
+    ) -> None:
+        viewer = member(workspace, "viewer")
+        viewer.email = "viewer@example.org"
+        viewer.save()
+        member(workspace, "admin")  # has no address
+        call = unserved(workspace)
+        assert announce_calls(call.run_id) == 1
+        [mail] = mailoutbox
+        assert mail.to == [person.email]
+        assert token_of(call, person.pk).partition(":")[0] in mail.body
+        assert "https://example.org" not in mail.subject
+
+    def test_given_a_link_when_looked_at_then_nothing_is_decided_and_posting_decides_once(
+        self, workspace: Workspace, person: User, browser_of_nobody: Client
+    ) -> None:
+        call = unserved(workspace)
+        link = f"/approve/{token_of(call, person.pk)}/"
+        for _ in range(2):
+            shown = browser_of_nobody.get(link)
+            assert shown.status_code == 200
+        text = shown.content.decode()
+        assert "https://example.org/" in text
+        assert "script-src 'self'" in shown["Content-Security-Policy"]
+        assert "no-store" in shown["Cache-Control"]
+        assert not Decision.objects.filter(run=call.run).exists()
+
+        unsure = browser_of_nobody.post(link, {"verdict": "maybe"})
+        assert unsure.status_code == 409
+        assert not Decision.objects.filter(run=call.run).exists()
+        assert browser_of_nobody.post(link, {"verdict": "approve"}).status_code == 200
+        decision = Decision.objects.get(run=call.run)
+        assert (decision.verdict, decision.user_id, decision.via) == (
+            "approved",
+            person.pk,
+            "email",
+        )
+        entry = AuditEntry.objects.get(target=f"run:{call.run_id}")
+        assert (entry.via, entry.action, entry.user_id) == ("email", "approval.approve", person.pk)
+
+        again = browser_of_nobody.post(link, {"verdict": "deny"})
+        assert again.status_code == 409
+        assert f"already approved by {person.username}" in again.content.decode()
+        assert browser_of_nobody.get(link).status_code == 409
+
+    def test_given_a_link_without_the_forms_token_when_posted_then_nothing_is_decided(
+        self, workspace: Workspace, person: User
+    ) -> None:
+        call = unserved(workspace)
+        strict = Client(enforce_csrf_checks=True, headers={"host": "127.0.0.1"})
+        link = f"/approve/{token_of(call, person.pk)}/"
+        assert strict.post(link, {"verdict": "approve"}).status_code == 403
+        assert not Decision.objects.filter(run=call.run).exists()
+
+    @pytest.mark.parametrize("why", ["left", "viewer", "inactive", "old", "forged", "other call"])
+    def test_given_a_link_that_is_not_good_when_posted_then_nothing_is_decided(
+        self,
+        workspace: Workspace,
+        person: User,
+        browser_of_nobody: Client,
+        settings: SettingsWrapper,
+        why: str,
+    ) -> None:
+        call = unserved(workspace)
+        token = token_of(call, person.pk)
+        match why:
+            case "left":
+                Membership.objects.filter(user=person).delete()
+            case "viewer":
+                Membership.objects.filter(user=person).update(role="viewer")
+            case "inactive":
+                person.is_active = False
+                person.save()
+            case "old":
+                settings.HEARTBIT_APPROVAL_LINK_HOURS = -1
+            case "forged":
+                token = token[:-1] + ("A" if token[-1] != "A" else "B")
+            case "other call":
+                ToolCall.objects.filter(pk=call.pk).update(digest="e" * 64)
+        answer = browser_of_nobody.post(f"/approve/{token}/", {"verdict": "approve"})
+        assert answer.status_code == 409
+        assert not Decision.objects.filter(run=call.run).exists()
+
+    def test_given_a_cancelled_run_when_its_link_is_used_then_nothing_is_decided(
+        self, workspace: Workspace, person: User, browser_of_nobody: Client
+    ) -> None:
+        call = unserved(workspace)
+        link = f"/approve/{token_of(call, person.pk)}/"
+        cancel_run(workspace, call.run_id, reason="no")
+        assert browser_of_nobody.post(link, {"verdict": "approve"}).status_code == 409
+        assert not Decision.objects.filter(run=call.run).exists()
+
+
+def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_and_one_is_denied(
+    signed_in: Visitor, caller: Caller, worker: Worker, workspace: Workspace
+) -> None:
+    careful(workspace)
+    first = asked_of(caller)
+    page = signed_in.page
+    signed_in.go("approvals/")
+    expect(page.get_by_role("article")).to_contain_text("6*7")
+    second = asked_of(caller)  # it appears by itself
+    expect(
+        page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
+    ).to_have_count(2)
+
+    page.keyboard.press("e")
+    field = page.get_by_label("expression")
+    expect(field).to_be_focused()
+    field.fill("6*8")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row", name=re.compile("expression"))).to_contain_text("6*76*8")
+    expect(page.get_by_role("button", name="Approve with these changes")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(
+        page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
+    ).to_have_count(1)
+    caller.ended(first["run"])
+    assert row_of(first).result == "48"
+
+    page.keyboard.press("d")
+    page.get_by_label("Why not?").fill("Not today.")
+    page.get_by_role("button", name="Deny", exact=True).last.click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    caller.ended(second["run"])
+    assert "Not today." in (row_of(second).result or "")
+    assert {one.via for one in Decision.objects.filter(run__workspace=workspace)} == {"web"}
+    assert Run.objects.filter(workspace=workspace, status="succeeded").count() == 2
+
+
+FORMS: list[tuple[dict[str, Any] | None, dict[str, Any]]] = [
+    (None, {"a": [1, {"b": None}]}),
+    ({"type": "object", "properties": {"a": {"type": "string"}}}, {}),
+    ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, {"a": ""}),
+    ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "x", "not in it": 1}),
+    (
+        {
+            "type": "object",
+            "$defs": {"P": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+            "properties": {
+                "people": {"type": "array", "items": {"$ref": "#/$defs/P"}},
+                "level": {"enum": ["low", "high"]},
+                "rate": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+                "sure": {"type": "boolean"},
+                "free": {"type": "object"},
+                "pair": {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+            },
+            "required": ["people", "rate"],
+        },
+        {
+            "people": [{"n": 1}, {}],
+            "level": "high",
+            "rate": None,
+            "sure": False,
+            "free": {"x": ["y"]},
+            "pair": 3,
+        },
+    ),
+]
+
+
+def test_given_any_schema_when_its_form_is_not_touched_then_it_reads_what_stood_in_it(
+    signed_in: Visitor,
+) -> None:
+    signed_in.go("approvals/")
+    read = """async ([schema, value]) => {
+      const { schemaForm } = await import("/static/heartbit/web/approvals/schema-form.js");
+      const { diff } = await import("/static/heartbit/web/approvals/diff.js");
+      const form = schemaForm(schema, value);
+      const fields = form.element.querySelectorAll("input, select, textarea").length;
+      return [fields, form.read(), diff(value, form.read())];
+    }"""
+    found = [signed_in.page.evaluate(read, [schema, value]) for schema, value in FORMS]
+    assert [one[1] for one in found] == [value for _, value in FORMS]
+    assert all(one[2] == [] for one in found)
+    assert [one[0] for one in found] == [1, 1, 1, 1, 7]

@@ -1,0 +1,80 @@
+"""An operator's journey: see the workers, pause a queue, stop a workspace, and let it go on."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.pause_work import pause_work
+from agents.actions.start_run import start_run
+from agents.models import Run, WorkerHeartbeat
+from agents.pauses import queue
+from heartbit_site.base.audit import SYSTEM
+from tests.fleet import Worker, wait_until
+from tests.web.people import member, person
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+    from tests.web.conftest import Visitors
+
+
+def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_ends_it(
+    visitors: Visitors, worker: Worker, workspace: Workspace
+) -> None:
+    name = f"q{secrets.token_hex(4)}"
+    pause_work(queue(name), by=SYSTEM)
+    run = start_run(workspace, "[[hang: headers]]", agent="writer", model="openai:fake")
+    wait_until(lambda: Run.objects.filter(pk=run, status="running").exists(), what="at work")
+    visitor = visitors(user=person(operator=True))
+    page = visitor.page
+    visitor.go("fleet/")
+
+    row = page.get_by_role("row", name=re.compile(f"process {worker.pid}"))
+    expect(row).to_contain_text("alive")
+    expect(row.get_by_role("meter")).to_have_attribute("aria-valuenow", re.compile(r"^[1-9]"))
+    expect(row.get_by_role("link", name="writer").first).to_be_visible()
+
+    page.get_by_role("button", name=f"Resume {name}").click()
+    expect(page.get_by_text(f"The queue {name} goes on.")).to_be_visible()
+
+    page.get_by_role("button", name="Stop this workspace").click()
+    page.get_by_label("Reason").fill("a drill")
+    page.get_by_role("button", name="Stop the workspace").click()
+    stopped = page.get_by_role("alert").filter(has_text=workspace.slug)
+    expect(stopped).to_contain_text("a drill")
+    stopped.get_by_role("button", name="Let it go on").click()
+    expect(stopped).to_have_count(0)
+
+    page.get_by_role("button", name="Stop everything").click()
+    sure = page.get_by_role("dialog").get_by_role("button", name="Stop everything")
+    expect(sure).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    cancel_run(workspace, run, reason="the test is over")
+
+
+def test_given_an_operator_when_draining_a_worker_then_it_leaves(visitors: Visitors) -> None:
+    with Worker(queues=f"q{secrets.token_hex(4)}", concurrency=5) as worker:
+        visitor = visitors(user=person(operator=True))
+        visitor.go("fleet/")
+        drain = visitor.page.get_by_role("button", name=re.compile(f"Drain .*:{worker.pid}$"))
+        drain.click()
+        visitor.page.get_by_role("button", name="Drain and stop", exact=True).last.click()
+        gone = WorkerHeartbeat.objects.filter(name__endswith=f":{worker.pid}")
+        wait_until(lambda: gone.get().gone_at is not None, what="it left")
+        expect(drain).to_have_count(0)
+
+
+def test_given_an_admin_of_a_workspace_then_the_fleet_is_not_theirs(
+    visitors: Visitors, workspace: Workspace
+) -> None:
+    visitor = visitors(user=member(workspace))
+    visitor.expect("403")
+    answer = visitor.go("fleet/")
+    assert answer is not None
+    assert answer.status == 403
+    assert visitor.page.get_by_role("link", name="Fleet").count() == 0

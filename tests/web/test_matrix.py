@@ -1,0 +1,264 @@
+"""Every route, page and socket by everybody (S7). What has no row in the table fails here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from agents.routing import websocket_urlpatterns
+from heartbit_site.api.mount import api, urlpatterns
+from heartbit_site.web.urls import urlpatterns as page_patterns
+from tests.web import matrix_table as table
+from tests.web.matrix_world import MAKERS, World, build, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx
+
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
+
+PEOPLE = [asker for asker in table.ASKERS if not asker.endswith("key")]
+OUTSIDERS = ("stranger", "foreign", "anonymous", "wrong", "revoked", "narrow")
+PLACES = {"uuid:run": "run_id", "slug:agent": "name", "uuid:conversation": "conversation_id"}
+
+
+@pytest.fixture(scope="module")
+def world(site: WebServer) -> Iterator[World]:
+    yield from build(site)
+
+
+def ask(
+    world: World, route: table.Route, asker: str, values: dict[str, str], **more: Any
+) -> httpx.Response:
+    body = json.loads(json.dumps(route.body).replace("{newcomer}", values["newcomer"]))
+    return world.client(asker, route.scope).request(
+        route.method,
+        "/api/v1" + route.path.format(**values),
+        params=route.query | more.get("query", {}),
+        json=None if body is None else body | more.get("body", {}),
+    )
+
+
+def cells_of(route: table.Route) -> list[tuple[str, int]]:
+    found = [(asker, table.of_api(route, asker)) for asker in table.ASKERS]
+    return [(asker, due) for asker, due in found if due is not None]
+
+
+def is_refused(asker: str, due: int) -> bool:
+    return asker.startswith(OUTSIDERS) or due in (401, 403)
+
+
+@pytest.mark.parametrize("route", table.ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: table.Route) -> None:
+    wrong = []
+    cells = cells_of(route)
+    before = world.fingerprint()
+    for asker, due in cells:
+        if is_refused(asker, due):
+            newcomer = MAKERS["newcomer"](world.mine)
+            wrong += told(world, route, asker, due, world.targets | {"newcomer": newcomer})
+    assert world.fingerprint() == before, "nothing was written"
+    for asker, due in cells:
+        if not is_refused(asker, due):
+            wrong += told(world, route, asker, due, fresh(world, world.mine, route))
+    assert wrong == []
+
+
+def fresh(world: World, workspace: Workspace, route: table.Route) -> dict[str, str]:
+    """What the address names; something new when it is about to be changed."""
+    if route.method == "GET":
+        return world.targets
+    made = {name: MAKERS[name](workspace) for name in [*places(route.path), "newcomer"]}
+    return world.targets | made
+
+
+def told(
+    world: World, route: table.Route, asker: str, due: int, values: dict[str, str], **more: Any
+) -> list[str]:
+    """What is wrong with an answer."""
+    response = ask(world, route, asker, values, **more)
+    found = []
+    if response.status_code != due:
+        found.append(f"{response.status_code} instead of {due}: {response.text[:300]}")
+    if response.status_code >= 400:
+        if response.headers["content-type"] != "application/problem+json":
+            found.append(response.headers["content-type"])
+        elif set(response.json()) != {"type", "title", "status", "detail", "code"}:
+            found.append(response.text)
+    if asker.startswith(OUTSIDERS) and f"canary of {world.mine.slug}" in response.text:
+        found.append("saw what is mine")
+    if f"canary of {world.other.slug}" in response.text and "foreign" not in asker:
+        found += [] if asker.startswith("stranger") else ["saw what is another's"]
+    return [f"{asker}: {problem}" for problem in found]
+
+
+def borrowed() -> list[tuple[table.Route, str, dict[str, Any], str, int]]:
+    """Every id of every address, and of bodies and queries: one at a time is another's."""
+    found: list[tuple[table.Route, str, dict[str, Any], str, int]] = []
+    by_address = {(route.method, route.path): route for route in table.ROUTES}
+    for route in table.ROUTES:
+        for name in places(route.path):
+            if name not in table.NOBODYS:
+                found.append((route, name, {}, name, 404))
+    for row in table.BORROWED:
+        route = by_address[row.method, row.path]
+        found.append((route, row.name, {row.where: row.name}, row.kind, row.status))
+    return found
+
+
+@pytest.mark.parametrize("row", borrowed(), ids=lambda row: f"{row[0].method} {row[0].path} {row[1]}")
+@pytest.mark.parametrize("asker", ["admin", "right key"])
+def test_an_id_of_another_workspace_names_nothing(
+    world: World, there: dict[str, str], asker: str, row: Any
+) -> None:
+    route, name, elsewhere, kind, due = row
+    values, more = dict(world.targets), {}
+    if elsewhere:
+        more = {where: {field: there[kind]} for where, field in elsewhere.items()}
+        if "body" in more:
+            more["body"]["agent"] = ""  # a message on a conversation names no agent
+    else:
+        values[name] = there[kind]
+    due = 404 if route.scope in table.MAY["admin"] or asker == "right key" else 403
+    assert told(world, route, asker, due, values, **more) == []
+
+
+@pytest.fixture(scope="module")
+def there(world: World) -> dict[str, str]:
+    """Something of the other workspace at every address."""
+    return {name: make(world.other) for name, make in MAKERS.items()}
+
+
+# --- Pages -------------------------------------------------------------------------------------
+
+
+def page_path(world: World, page: table.Page, values: dict[str, str]) -> str:
+    path = page.path
+    for place, kind in PLACES.items():
+        value = "parked" if kind == "name" and "conversation" in path else values[kind]
+        path = path.replace(f"<{place}>", value)
+    return f"/w/{world.mine.slug}/{path}"
+
+
+PAGE_CELLS = [(page, asker) for page in table.PAGES for asker in PEOPLE]
+
+
+@pytest.mark.parametrize(("page", "asker"), PAGE_CELLS, ids=lambda x: getattr(x, "path", x) or "/")
+def test_everybody_gets_what_the_table_says_of_a_page(
+    world: World, page: table.Page, asker: str
+) -> None:
+    response = world.client(asker, None).get(page_path(world, page, world.targets))
+    assert response.status_code == table.of_page(page, asker), response.text[:300]
+    assert f"canary of {world.mine.slug}" not in response.text, "pages are shells"
+
+
+FOREIGN_PAGES = [page for page in table.PAGES if "<" in page.path]
+
+
+@pytest.mark.parametrize("page", FOREIGN_PAGES, ids=lambda page: page.path)
+def test_a_page_of_another_workspace_s_row_is_not_there(
+    world: World, there: dict[str, str], page: table.Page
+) -> None:
+    response = world.client("admin", None).get(page_path(world, page, there))
+    assert response.status_code == page.foreign
+    assert f"canary of {world.other.slug}" not in response.text
+
+
+ALONE_CELLS = [(path, who) for path in table.ALONE for who in ("anonymous", "viewer")]
+
+
+@pytest.mark.parametrize(("path", "asker"), ALONE_CELLS)
+def test_pages_of_no_workspace(world: World, path: str, asker: str) -> None:
+    due = table.ALONE[path][asker != "anonymous"]
+    assert world.client(asker, None).get(f"/{path}").status_code == due
+
+
+# --- Sockets -----------------------------------------------------------------------------------
+
+
+def closed_with(world: World, asker: str, path: str, run: str) -> int | None:
+    """The code that a socket is closed with; None: it tells something."""
+    client = world.client(asker, None)
+    cookie = client.headers["Cookie"]
+    slug = client.headers["Heartbit-Workspace"] if "names" in asker else world.mine.slug
+    address = f"ws{world.site.url.removeprefix('http')}/ws/{slug}/{path.replace('<uuid:run>', run)}"
+    headers = {"Cookie": cookie}
+    with connect(address, origin=world.site.url, additional_headers=headers) as socket:  # type: ignore[arg-type]
+        with contextlib.suppress(ConnectionClosed):
+            if path:
+                socket.send(json.dumps({"type": "resume", "after": {}}))
+            said = json.loads(socket.recv(timeout=20))
+            assert said["type"] in ("pulse", "lines")
+            return None
+        return socket.close_code
+
+
+SOCKET_CELLS = [(path, asker) for path in table.SOCKETS for asker in PEOPLE]
+
+
+@pytest.mark.parametrize(("path", "asker"), SOCKET_CELLS)
+def test_everybody_gets_what_the_table_says_of_a_socket(
+    world: World, path: str, asker: str
+) -> None:
+    code = closed_with(world, asker, path, world.targets["run_id"])
+    assert code == table.of_socket(table.SOCKETS[path], asker)
+
+
+def test_a_socket_of_another_workspace_s_run_is_not_there(
+    world: World, there: dict[str, str]
+) -> None:
+    assert closed_with(world, "admin", "runs/<uuid:run>/", there["run_id"]) == table.ABSENT
+
+
+# --- Nothing is left out -----------------------------------------------------------------------
+
+
+def test_every_route_has_a_row() -> None:
+    mounted = set()
+    for entry in urlpatterns:
+        if isinstance(entry, URLResolver):
+            for pattern in entry.url_patterns:
+                assert isinstance(pattern, URLPattern), "a nested include needs a look"
+                mounted.add(str(pattern.pattern).replace("<", "{").replace(">", "}"))
+    assert mounted == {route.path.lstrip("/") for route in table.ROUTES} | table.OPEN
+    described = {
+        (method.upper(), path.removeprefix("/api/v1"))
+        for path, operations in api.get_openapi_schema()["paths"].items()
+        for method in operations
+    }
+    assert described == {(route.method, route.path) for route in table.ROUTES}
+
+
+def test_every_page_has_a_row() -> None:
+    assert {str(entry.pattern) for entry in page_patterns} == {page.path for page in table.PAGES}
+    top = [str(entry.pattern) for entry in get_resolver().url_patterns]
+    known = {*table.ALONE, "w/<slug:workspace>/", "admin/", "api/v1/", "^api(?:/|$)"}
+    assert set(top) == known
+
+
+def test_every_socket_has_a_row() -> None:
+    prefix = re.compile("^ws/<slug:workspace>/")
+    found = {prefix.sub("", str(entry.pattern)) for entry in websocket_urlpatterns}
+    assert found == set(table.SOCKETS)
+
+
+def test_the_number_of_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    routes = sum(len(cells_of(route)) for route in table.ROUTES)
+    ids = 2 * len(borrowed())
+    pages = len(PAGE_CELLS) + len(FOREIGN_PAGES) + len(ALONE_CELLS)
+    sockets = len(SOCKET_CELLS) + 1
+    with capsys.disabled():
+        print(  # noqa: T201  the figure of S7
+            f"\nS7: {routes + ids + pages + sockets} cells: {routes} of routes, {ids} of ids, "
+            f"{pages} of pages, {sockets} of sockets"
+        )
+    assert routes > 500

@@ -1,0 +1,280 @@
+"""The list of runs and a run's page, in a browser."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.templatetags.static import static
+from playwright.sync_api import expect
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.models import Agent, Run
+from tests.api.server import Caller, key_for
+from tests.fleet import wait_until
+from tests.web.people import member
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page, WebSocketRoute
+
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
+    from tests.fleet import Worker
+    from tests.web.conftest import Visitors
+    from tests.web.visitor import Visitor
+
+TASK = (
+    'What is 6 times 7? [[thinking: A sum.]] [[calls: calculate {"expression": "6*7"}]]'
+    " [[text: It is **forty-two**, as everybody knows.]] [[stream: 1500]] [[chunks: 40]]"
+)
+TURNS = 85
+LONG = f"Count. [[calls: {', '.join(['current_time {}'] * 11)}]] [[rounds: {TURNS - 1}]] [[text: Done.]]"
+SUM = 'Sum. [[calls: calculate {"expression": "1+1"}]]'
+MOST_DRAWN = 60
+
+
+class Sockets:
+    """The sockets of a page, to be cut off."""
+
+    def __init__(self, page: Page) -> None:
+        self._open: list[tuple[WebSocketRoute, WebSocketRoute]] = []
+        self.opened = 0
+        page.route_web_socket(re.compile("/runs/"), self._route)
+
+    def _route(self, there: WebSocketRoute) -> None:
+        self.opened += 1
+        self._open.append((there, there.connect_to_server()))
+
+    def cut(self) -> None:
+        """Break them all."""
+        for there, server in self._open:
+            server.close(code=1012)
+            there.close(code=1012)
+        self._open.clear()
+
+
+def shown(page: Page) -> list[str]:
+    """What somebody reads of a run that has ended."""
+    parts = ("header.head h1", ".answer", ".turns", ".timeline .windowed", "dl.facts")
+    return [page.locator(part).first.inner_text() for part in parts]
+
+
+def test_given_a_person_when_a_run_is_started_watched_cut_off_approved_and_reloaded_then_it_is_the_same(
+    site: WebServer, worker: Worker, signed_in: Visitor, workspace: Workspace
+) -> None:
+    page = signed_in.page
+    sockets = Sockets(page)
+    signed_in.go("runs/")
+    page.get_by_role("button", name="Start the first run").click()
+    dialog = page.get_by_role("dialog", name="New run")
+    dialog.get_by_label("Agent").select_option("analyst")
+    dialog.get_by_label("Task").fill(TASK)
+    dialog.get_by_label("Ask me before every tool call").check()
+    dialog.get_by_role("button", name="Start").click()
+
+    expect(page.get_by_role("heading", name="analyst")).to_be_visible()
+    card = page.locator("article.asked")
+    expect(card).to_contain_text("6*7")
+    sockets.cut()
+    expect(page.locator(".live")).to_have_text("Reconnecting …")
+    card.get_by_role("button", name="Approve").click()
+    expect(page.locator(".live")).to_have_text("Live")
+    expect(page.locator(".writing")).to_contain_text("It is **forty")
+    sockets.cut()
+    expect(page.locator(".answer .markdown")).to_have_text("It is forty-two, as everybody knows.")
+    expect(page.locator(".answer strong")).to_have_text("forty-two")
+    expect(page.locator(".head .pill")).to_have_text("succeeded")
+    expect(page.locator(".call")).to_have_count(1)
+    page.locator(".call > summary").click()
+    expect(page.locator(".call pre")).to_have_text(['{\n  "expression": "6*7"\n}', "42"])
+    page.locator(".thinking > summary").first.click()
+    expect(page.locator(".thinking p").first).to_be_visible()
+    assert sockets.opened >= 3
+    page.locator(".call > summary").click()
+    page.locator(".thinking > summary").first.click()
+
+    before = shown(page)
+    page.reload()
+    expect(page.locator(".answer strong")).to_have_text("forty-two")
+    assert shown(page) == before
+
+
+def test_given_a_tree_when_a_sub_agent_is_chosen_then_it_has_an_address(
+    site: WebServer, worker: Worker, signed_in: Visitor, workspace: Workspace
+) -> None:
+    task = '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: All.]]'
+    run = start_run(workspace, task, agent="orchestrator")
+    page = signed_in.page
+    signed_in.go(f"runs/{run}/")
+    page.get_by_role("link", name="writer, succeeded").click()
+    child = Run.objects.get(parent_id=run)
+    expect(page).to_have_url(re.compile(f"#{child.pk}$"))
+    expect(page.get_by_role("heading", name="writer")).to_be_visible()
+    expect(page.locator(".answer")).to_contain_text("Prose.")
+    page.get_by_role("tab", name="Journal").click()
+    page.get_by_label("Filter events").fill("run.succeeded")
+    page.locator(".event").click()
+    expect(page.locator(".event-detail pre")).to_contain_text('"output": "Prose."')
+    page.reload()
+    expect(page.get_by_role("heading", name="writer")).to_be_visible()
+    expect(page.get_by_role("tab", name="Journal")).to_have_attribute("aria-selected", "true")
+
+
+def test_given_a_thousand_events_when_the_page_opens_on_a_phone_then_only_what_is_in_sight_is_drawn(
+    site: WebServer, worker: Worker, visitors: Visitors, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="analyst")
+    agent.max_turns = 400
+    agent.save()
+    publish_agent(agent)
+    run = start_run(workspace, LONG, agent="analyst")
+    wait_until(lambda: Run.objects.get(pk=run).status == "succeeded", seconds=60)
+    assert Run.objects.get(pk=run).last_seq >= 1000
+    visitor = visitors(user=member(workspace), width=390, height=800)
+    page = visitor.page
+    visitor.go(f"runs/{run}/#{run}/journal")
+    expect(page.locator(".journal .number").first).to_have_text(re.compile(r"^1,?\d{3} events$"))
+    assert page.locator(".event").count() < MOST_DRAWN
+    assert page.locator(".line").count() < MOST_DRAWN
+    page.get_by_role("tab", name="Turns").click()
+    expect(page.locator("article.turn")).to_have_count(TURNS)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width == 390
+
+
+class TestTheList:
+    def test_given_filters_when_the_page_is_loaded_again_then_they_are_kept(
+        self, site: WebServer, worker: Worker, signed_in: Visitor, workspace: Workspace
+    ) -> None:
+        start_run(workspace, "Sing of tides. [[text: La.]]", agent="writer")
+        asks = [
+            start_run(workspace, SUM, agent="analyst", approve=True)
+            for _ in range(2)
+        ]
+        runs = Run.objects.filter(workspace=workspace)
+        wait_until(lambda: not runs.filter(status__in=["queued", "running"]).exists())
+        assert runs.filter(pk__in=asks, status="waiting").count() == 2
+        page = signed_in.page
+        rows = page.locator("table.runs tbody tr")
+        signed_in.go("runs/")
+        expect(rows).to_have_count(3)
+        page.get_by_role("searchbox", name="Search").fill("TIDES")
+        expect(rows).to_have_count(1)
+        expect(page).to_have_url(re.compile(r"\?text=TIDES$"))
+        page.get_by_role("searchbox", name="Search").fill("")
+        page.get_by_role("combobox", name="Status").select_option("waiting")
+        expect(rows).to_have_count(2)
+        page.reload()
+        expect(rows).to_have_count(2)
+        page.get_by_label("Choose all").check()
+        page.get_by_role("button", name="Cancel 2 runs").click()
+        page.get_by_role("button", name="Cancel them").click()
+        expect(page.get_by_text("No run is like that.")).to_be_visible()
+        page.get_by_role("button", name="Clear the filters").click()
+        expect(page.locator(".pill", has_text="cancelled")).to_have_count(2)
+
+    def test_given_a_viewer_then_nothing_can_be_started_or_cancelled(
+        self, site: WebServer, visitors: Visitors, workspace: Workspace
+    ) -> None:
+        start_run(workspace, "Wait.", agent="writer")
+        visitor = visitors(user=member(workspace, "viewer"))
+        visitor.go("runs/")
+        expect(visitor.page.locator("table.runs tbody tr")).to_have_count(1)
+        expect(visitor.page.get_by_role("button", name="New run")).to_have_count(0)
+        expect(visitor.page.locator("input[type=checkbox]")).to_have_count(1)
+
+    def test_given_words_and_sub_agents_then_the_api_finds_them(
+        self, site: WebServer, worker: Worker, workspace: Workspace
+    ) -> None:
+        caller = Caller(site, key_for(workspace))
+        task = '[[delegate: {"agent": "writer", "task": "Sing of tides."}]]'
+        run = caller.submit(task)["run"]
+        caller.ended(run)
+
+        def found(**query: Any) -> list[str]:
+            return [row["agent"] for row in caller.get("/runs", **query).json()["runs"]]
+
+        assert found() == ["orchestrator"]
+        assert found(children=True) == ["writer", "orchestrator"]
+        assert found(children=True, text="SING of") == ["writer", "orchestrator"]
+        assert found(text="%") == []
+        assert found(text=run[:13]) == ["orchestrator"]
+        assert found(text="orchestra") == ["orchestrator"]
+        assert caller.get("/runs", text="x" * 201).status_code == 422
+        caller.http.close()
+
+
+@pytest.fixture
+def store(signed_in: Visitor) -> Callable[[str], Any]:
+    """Runs a script with a ``store`` and a ``run`` of it."""
+    signed_in.go("runs/")
+    address = static("heartbit/web/run/store.js")
+
+    def evaluate(script: str) -> Any:
+        return signed_in.page.evaluate(
+            f"""async () => {{
+              const {{ Store }} = await import("{address}");
+              const store = new Store();
+              const delta = (attempt, offset, text, kind = "text") => store.take([
+                {{ type: "delta", run: "a", turn: 1, attempt, offset, kind, text }}]);
+              const event = (seq, event, payload) => store.take([
+                {{ type: "event", run: "a", at: "2026-01-01T00:00:0" + seq + "Z", seq, event, payload }}]);
+              {script}
+            }}"""
+        )
+
+    return evaluate
+
+
+class TestTheStore:
+    def test_given_deltas_twice_and_a_new_attempt_then_the_text_is_the_last_attempts(
+        self, store: Callable[[str], Any]
+    ) -> None:
+        assert store(
+            """delta(1, 0, "Sun 🌞"); delta(1, 0, "Sun 🌞"); delta(1, 4, "🌞 up");
+               const first = store.run("a").turns.get(1).text;
+               delta(2, 0, "Mo"); delta(1, 8, "late"); delta(2, 2, "on");
+               return [first, store.run("a").turns.get(1).text];"""
+        ) == ["Sun 🌞 up", "Moon"]
+
+    def test_given_thinking_and_a_gap_then_the_journaled_answer_replaces_all(
+        self, store: Callable[[str], Any]
+    ) -> None:
+        assert store(
+            """delta(1, 0, "Hm.", "thinking"); delta(1, 3, "It "); delta(1, 20, "end");
+               const { text, thinking, gap } = store.run("a").turns.get(1);
+               const answer = { turn: 1, message: { text: "It is the end", tool_calls: [], thinking: [] },
+                 usage: { input_tokens: 2, output_tokens: 3, cached_input_tokens: 0 },
+                 finish_reason: "stop", model: "m", duration_ms: 500, cost_usd: null };
+               event(1, "run.created", { task: "T", agent: "w" }); event(2, "model.answered", answer);
+               event(2, "model.answered", answer); delta(1, 23, "more");
+               const run = store.run("a");
+               return [text, thinking, gap, run.turns.get(1).text, run.turns.get(1).gap, run.output,
+                 run.priced, store.after()];"""
+        ) == ["It  … end", "Hm.", True, "It is the end", False, 3, False, {"a": 2}]
+
+    def test_given_waits_then_the_time_of_each_is_known(self, store: Callable[[str], Any]) -> None:
+        assert store(
+            """event(0, "run.created", { task: "T", agent: "w" });
+               store.run("a").seq = 0;
+               event(1, "run.started", { worker: "w", model: "m" });
+               event(3, "approval.requested", { call_id: "1.0", tool: "t", effect: "pure", reason: "" });
+               const asked = store.run("a").status;
+               event(6, "wait.resolved", { key: "approval:1.0", value: { status: "approved", by: "me" } });
+               const after = store.run("a").status;
+               event(7, "run.started", { worker: "w", model: "m" });
+               event(9, "run.failed", { kind: "model", message: "No.", limit: "", partial: "" });
+               const { status, spans, calls } = store.run("a");
+               return [asked, after, status, calls.get("1.0").decision.by,
+                 spans.map(({ kind, from, to }) => [kind, (to - from) / 1000])];"""
+        ) == [
+            "waiting",
+            "queued",
+            "failed",
+            "me",
+            [["person", 3], ["queue", 1], ["tool", 2]],
+        ]

@@ -1,0 +1,25 @@
+"""Calls that wait for a person, without a worker that would go on with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.models import Agent, ToolCall, WorkerHeartbeat
+from tests.admin import rows
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+
+def unserved(workspace: Workspace, **asked: Any) -> ToolCall:
+    """A waiting call of a run on a queue that no worker serves: nobody takes it on meanwhile.
+
+    Args:
+        workspace: Of the run.
+        asked: ``tool`` and ``arguments``, if they matter.
+    """
+    Agent.objects.filter(workspace=workspace, name="researcher").update(queue="nobodys")
+    # A worker of another test may have declared the one that the rows name dead.
+    WorkerHeartbeat.objects.filter(name="admin:1").update(gone_at=None)
+    made = rows.asking(workspace, **asked)
+    return ToolCall.objects.select_related("run__workspace", "run__version__agent").get(pk=made.pk)
