@@ -265,7 +265,7 @@ def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Itera
             )
 
 
-def _rows(query: str, *values: object) -> list[dict[str, Any]]:
+def _rows(query: str, *values: int) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(query, values or None)
         names = [column.name for column in cursor.description or ()]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 
@@ -24,6 +26,7 @@ from heartbit_site.base.admin.themed import (
     ReadOnlyInline,
     ask_again,
     dialog,
+    page_action,
     pill,
 )
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
@@ -111,7 +114,7 @@ class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
     filter_horizontal = ("team",)
     inlines = (ToolBindingInline, VersionInline)
     actions = ("start_again", "stop")
-    actions_detail = ("start", *AgentSwitches.switches)
+    actions_detail = ("start", "open_chat", *AgentSwitches.switches)
     conditional_fields = strategy_form.conditions()
     fieldsets = (
         (None, {"fields": ("workspace", "name", "description", "system_prompt", "now")}),
@@ -220,10 +223,10 @@ class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
         """A team is chosen from the agent's own workspace."""
         if db_field.name == "team":
             kwargs["queryset"] = _colleagues(request)
-        field = super().formfield_for_manytomany(db_field, request, **kwargs)
+        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
         if field is not None and _edited(request) is None:  # a new agent may belong anywhere
-            field.label_from_instance = _with_workspace  # type: ignore[method-assign, assignment]
-        return field
+            field.label_from_instance = _with_workspace
+        return cast("forms.ModelMultipleChoiceField[Any] | None", field)
 
     def get_form(
         self,
@@ -312,10 +315,18 @@ class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
         """Starting a run adds one."""
         return self.may(request, "start", object_id)
 
+    @page_action(label="Open chat", icon="forum", permissions=["start"])
+    def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The agent's page in its workspace."""
+        agent = self.get_object(request, object_id)
+        if agent is None:
+            return redirect("admin:agents_agent_changelist")
+        return redirect(f"/w/{agent.workspace.slug}/chat/{agent.name}/")
+
     @dialog(
         StartRunForm,
-        label="Start a run",
-        explanation="The fleet executes it; you can watch it on its page.",
+        label="Run now",
+        explanation="The fleet executes it; you watch it on its live page.",
         submit="Start",
         icon="play_arrow",
         permissions=["start"],
@@ -327,11 +338,19 @@ class AgentAdmin(AgentSwitches, ModelAdmin[Agent]):
             return HttpResponse(headers={"HX-Redirect": reverse("admin:agents_agent_changelist")})
         asked = form.cleaned_data
         try:
-            run = start_run(agent.workspace, asked["task"], agent=agent.name, model=asked["model"])
+            with transaction.atomic():
+                run = start_run(
+                    agent.workspace,
+                    asked["task"],
+                    agent=agent.name,
+                    model=asked["model"],
+                    approve=asked["approve"],
+                )
+                self.note(request, "start_run", agent, {"run": str(run)})
         except HeartbitError as error:
             form.add_error("task", str(error))
             return ask_again(request, form, submit="Start")
-        url = reverse("admin:agents_run_change", args=[run])
+        url = reverse("web:run", args=[agent.workspace.slug, run])
         return HttpResponse(headers={"HX-Redirect": url})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -74,7 +74,8 @@ class BudgetAdmin(ModelAdmin[Budget]):
         """With what was spent in the period that is now; the row may be of an earlier one."""
         budgets = super().get_queryset(request).select_related("workspace", "agent")
         start = Func("period", template="date_trunc(%(expressions)s, clock_timestamp(), 'UTC')")
-        return budgets.annotate(current=start)
+        annotated: QuerySet[Budget] = budgets.annotate(current=start)
+        return annotated
 
     def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
         """A new budget has spent nothing that it knows of."""
@@ -100,7 +101,8 @@ class BudgetAdmin(ModelAdmin[Budget]):
         """Agents that people edit; files' and programs' are others each time."""
         if db_field.name == "agent":
             kwargs["queryset"] = Agent.objects.filter(origin="").order_by("workspace", "name")
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        return cast("forms.ModelChoiceField[Any] | None", field)
 
     def save_model(
         self,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from agents.admin import charts, figures, words
-from agents.admin.queries import Spent
 from agents.choices import RunStatus
 from agents.fleet import Fleet, QueueNow, WorkerNow, read_fleet
 from heartbit_site.base.admin.reach import reach_of
@@ -94,6 +94,7 @@ class Dashboard:
     total: int
     spend: charts.Chart
     spent: str
+    unpriced: int
     latency: charts.Chart
     most_runs: list[Ranked]
     most_cost: list[Ranked]
@@ -142,6 +143,7 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
         total=sum(day.total for day in found.days),
         spend=charts.spend(found.days),
         spent=_cost(found.days),
+        unpriced=sum(day.unpriced for day in found.days),
         latency=charts.latency(found.days),
         most_runs=_by_runs(found.most_runs),
         most_cost=_by_cost(found.most_cost),
@@ -154,6 +156,7 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
             "waiting": reverse("admin:agents_toolcall_changelist"),
             "calls": charts.usage_link(today),
             "unpriced": charts.usage_link(today, price="unknown"),
+            "all_unpriced": charts.usage_link(price="unknown"),
             "fleet": reverse("admin:agents_workerheartbeat_changelist"),
         },
         problems=[_with_code(one) for one in fleet.now.problems] if fleet is not None else [],
@@ -177,16 +180,12 @@ def _row(run: Run) -> Row:
 
 
 def _cost(days: Iterable[figures.Day]) -> str:
+    """What is known of it; how many calls have no price is said beside it."""
     found = list(days)
-    return words.cost(
-        Spent(
-            calls=sum(day.calls for day in found),
-            input_tokens=0,
-            output_tokens=0,
-            cost_usd=sum((day.cost for day in found), start=type(found[0].cost)(0)),
-            unpriced=sum(day.unpriced for day in found),
-        )
-    )
+    calls, unpriced = sum(day.calls for day in found), sum(day.unpriced for day in found)
+    if calls and calls == unpriced:
+        return "unknown"
+    return words.money(sum((day.cost for day in found), start=Decimal(0)))
 
 
 def _by_runs(agents: list[figures.TopAgent]) -> list[Ranked]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
 from agents.actions.check_agent import check_agent
 from agents.admin import strategy_form
@@ -189,6 +189,12 @@ class StartRunForm(DialogForm):
         max_length=200,
         widget=line_widget(placeholder="provider:model"),
         help_text="For this run and its sub-agents. Empty: each agent's own.",
+    )
+    approve = forms.BooleanField(
+        required=False,
+        label="Ask before every tool call",
+        widget=UnfoldBooleanSwitchWidget(),
+        help_text="Each call of this run and its sub-agents waits until somebody approves it.",
     )
 
     def clean_model(self) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from redis.exceptions import RedisError
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from agents.runtime.open_circuits import OpenCircuit
 
 USAGE = timedelta(days=30)
+TODAY = timedelta(hours=24)
+USAGE_FIELDS = ("usage_today", "cost_today", "usage", "cost")
 HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}
 
 CHECK = dialog(
@@ -155,7 +159,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     actions_row = ("check_now",)
     actions_detail = ("check_now", "close_circuit")
     warn_unsaved_form = True
-    readonly_fields = ("health", "finding", "checked", "calls", "usage", "cost")
+    readonly_fields = ("health", "finding", "checked", "calls", *USAGE_FIELDS)
 
     def get_fieldsets(self, request: HttpRequest, obj: ProviderAccount | None = None) -> Any:
         """A new account has no health and no usage yet."""
@@ -166,6 +170,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         if obj is not None:
             fieldsets += [
                 ("Health", {"fields": ("health", "finding", "checked", "calls")}),
+                ("The workspace's last 24 hours", {"fields": ("usage_today", "cost_today")}),
                 (f"The workspace's last {USAGE.days} days", {"fields": ("usage", "cost")}),
             ]
         return fieldsets
@@ -254,14 +259,28 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     @admin.display(description="tokens")
     def usage(self, account: ProviderAccount) -> str:
         """What the workspace used of this provider, whichever key paid."""
-        spent = _spent(account)
-        calls = f"{spent.calls:,} call{'s' if spent.calls != 1 else ''}"
-        return f"{words.tokens(spent.input_tokens, spent.output_tokens)} · {calls}"
+        return _said(_spent(account, USAGE))
 
     @admin.display(description="cost")
     def cost(self, account: ProviderAccount) -> str:
         """What that cost; a price nobody knows is not nothing."""
-        return words.cost(_spent(account))
+        return words.cost(_spent(account, USAGE))
+
+    @admin.display(description="tokens")
+    def usage_today(self, account: ProviderAccount) -> SafeString:
+        """The same of a day, as a link to the calls."""
+        asked = {
+            "workspace__id__exact": account.workspace_id,
+            "model__startswith": f"{account.provider}:",
+        }
+        url = f"{reverse('admin:base_usageentry_changelist')}?{urlencode(asked)}"
+        said = _said(_spent(account, TODAY))
+        return format_html('<a class="hb-link" href="{}">{}</a>', url, said)
+
+    @admin.display(description="cost")
+    def cost_today(self, account: ProviderAccount) -> str:
+        """Likewise."""
+        return words.cost(_spent(account, TODAY))
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """With what workers think of each account's provider."""
@@ -326,6 +345,11 @@ def _look_at(accounts: Iterable[ProviderAccount]) -> None:
         row.circuits = circuits  # type: ignore[attr-defined]
 
 
-def _spent(account: ProviderAccount) -> queries.Spent:
-    since = timezone.now() - USAGE
+def _said(spent: queries.Spent) -> str:
+    calls = words.counted(spent.calls, "call")
+    return f"{words.tokens(spent.input_tokens, spent.output_tokens)} · {calls}"
+
+
+def _spent(account: ProviderAccount, span: timedelta) -> queries.Spent:
+    since = timezone.now() - span
     return queries.spent_with(account.workspace_id, account.provider, since=since)

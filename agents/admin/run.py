@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 from unfold.paginator import InfinitePaginator
 
 from agents.actions.cancel_run import cancel_run
-from agents.admin import deciding, run_page, words
+from agents.admin import deciding, run_page, run_views, words
 from agents.admin.approval_card import Refused
 from agents.admin.quarantine import QuarantineActions
 from agents.admin.travel import TravelPages
@@ -81,12 +81,13 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         "fork": "runs:write",
         "decide": "approvals:decide",
     }
-    list_display = ("what", "state", "amount", "lasted", "accepted", "home")
+    list_display = ("what", "state", "amount", "lasted", "accepted", "home", "watch")
     list_display_links = ("what",)
     list_filter = (
         ("status", ChoicesCheckboxFilter),
         AgentFilter,
         TreeFilter,
+        run_views.ViewFilter,
         ("home", ChoicesCheckboxFilter),
     )
     list_filter_submit = True
@@ -95,16 +96,25 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
     ordering = ("-id",)  # time-ordered, and an index: pages cost the same in a full table
     paginator = InfinitePaginator
     show_full_result_count = False
+    list_before_template = "admin/agents/run/views.html"
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     list_fullwidth = True
     fields = ("task",)
     actions_detail = ("cancel", *QuarantineActions.settling)
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list below the searches that people make every day."""
+        context = {"quick_links": run_views.links(request)} | (extra_context or {})
+        return super().changelist_view(request, context)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         """Long texts stay in the table until a page needs them."""
         runs = super().get_queryset(request)
         if request.resolver_match and request.resolver_match.url_name == "agents_run_changelist":
+            runs = runs.select_related("workspace")
             return runs.defer("output", "error", "payload", "structured")
         return runs.select_related("version", "workspace", "worker", "parent", "conversation")
 
@@ -136,6 +146,12 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
     def accepted(self, run: Run) -> str:
         """When."""
         return words.clock(run.created_at)
+
+    @admin.display(description="live page")
+    def watch(self, run: Run) -> SafeString:
+        """The page of its workspace where it is watched."""
+        url = reverse("web:run", args=[run.workspace.slug, run.pk])
+        return format_html('<a class="hb-link" href="{}">Open</a>', url)
 
     def has_cancel_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may change runs, if the admin let anybody change them by hand, may cancel them."""

@@ -91,7 +91,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
             self.alongside(self.close(1011))
 
     def _admitted(self) -> int | None:
-        user = self.scope["user"]
+        user: Any = self.scope["user"]
         if not user.is_authenticated:
             return UNKNOWN
         try:

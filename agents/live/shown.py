@@ -50,9 +50,8 @@ class Shown:
         if isinstance(update, Happened) and isinstance(update.recorded.event, ModelAnswered):
             turn = update.recorded.event.turn
             self._answered[update.run_id] = max(turn, self._answered.get(update.run_id, 0))
-        return (
-            isinstance(update, Streamed)
-            and update.delta.turn <= self._answered.get(update.run_id, 0)
+        return isinstance(update, Streamed) and update.delta.turn <= self._answered.get(
+            update.run_id, 0
         )
 
 

@@ -11,6 +11,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Left
 
 from agents.models import Conversation, Run
+from agents.querysets import find_run
 from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.errors import ConflictError, NotFoundError
 
@@ -26,6 +27,10 @@ _ATTACHED = re.compile(r'\s*<attachment id="[0-9a-f]+" name="([^"\n]*)"')
 
 class ConversationNotFoundError(NotFoundError):
     """There is no conversation with that id in the workspace."""
+
+
+class MessageNotFoundError(NotFoundError):
+    """The run is no message of the conversation."""
 
 
 class ConversationLiveError(ConflictError):
@@ -60,6 +65,19 @@ def find_conversation(
         )
     found.workspace = workspace
     return found
+
+
+def find_message(conversation: Conversation, run_id: str) -> UUID:
+    """The id of a message: of the run that answers it.
+
+    Raises:
+        RunNotFoundError: The workspace has no such run.
+        MessageNotFoundError: It is no message of the conversation.
+    """
+    run = find_run(conversation.workspace, run_id)
+    if run.conversation_id != conversation.pk:
+        raise MessageNotFoundError(f"Run {run.pk} is no message of this conversation.")
+    return run.pk
 
 
 def with_activity(conversations: QuerySet[Conversation]) -> QuerySet[Any]:

@@ -139,8 +139,10 @@ def operates(access: Access) -> bool:
 
 def username_of(access: Access) -> str | None:
     """The person's name; None: a key that a command made."""
+    if access.user_id is None:
+        return None
     people = get_user_model().objects.filter(pk=access.user_id)
-    return people.values_list("username", flat=True).first() if access.user_id else None
+    return people.values_list("username", flat=True).first()
 
 
 def workspaces_of(user: Any) -> QuerySet[Workspace]:

@@ -186,7 +186,7 @@ def test_the_dialog_starts_a_run_and_leads_to_it(
             url, {"task": "Write.", "model": "openai:fake", "_form_submitted": "True"}
         )
     run = Run.objects.get(workspace=workspace)
-    assert response.headers["HX-Redirect"] == reverse("admin:agents_run_change", args=[run.pk])
+    assert response.headers["HX-Redirect"] == f"/w/{workspace.slug}/runs/{run.pk}/"
     assert (run.agent, run.task, run.model_override) == ("writer", "Write.", "openai:fake")
     assert len(rung) == 1
 

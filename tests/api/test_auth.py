@@ -16,9 +16,8 @@ from heartbit_site.base.models.api_key import SCOPES
 from tests.api.server import Caller
 
 if TYPE_CHECKING:
-    from tests.api.server import WebServer
-
     from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
 
 
 def status(web: WebServer, key: str, path: str = "/runs") -> int:

@@ -51,7 +51,12 @@ def is_sentence(response: httpx.Response) -> bool:
 def test_a_hostile_body_is_refused_by_every_route(caller: Caller, name: str) -> None:
     body, status = BODIES[name]
     run_id = caller.submit("x", agent="writer")["run"]
-    values = defaultdict(lambda: "x") | {"run_id": run_id, "call_id": "1.0", "conversation_id": run_id, "name": "x"}
+    values = defaultdict(lambda: "x") | {
+        "run_id": run_id,
+        "call_id": "1.0",
+        "conversation_id": run_id,
+        "name": "x",
+    }
     values |= {"number": "1", "worker_id": "1", "username": "nobody"}
     for route in WRITING:
         response = caller.http.request(

@@ -7,8 +7,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import greenlet
-from playwright._impl import _sync_base
+from playwright._impl import _greenlets, _sync_base
 from playwright._impl._greenlets import wait_for_future
 from playwright.sync_api import sync_playwright
 
@@ -55,10 +54,11 @@ def _loop_apart() -> Iterator[None]:
     would work in this thread.
     """
     loop = asyncio.get_running_loop()
-    here = greenlet.getcurrent()
+    current = vars(_greenlets)["greenlet"].getcurrent
+    here = current()
 
     def wait(*arguments: Any) -> None:
-        if greenlet.getcurrent() is not here:  # a callback, while the loop does run
+        if current() is not here:  # a callback, while the loop does run
             wait_for_future(*arguments)
             return
         asyncio._set_running_loop(loop)
@@ -68,9 +68,9 @@ def _loop_apart() -> Iterator[None]:
             asyncio._set_running_loop(None)
 
     asyncio._set_running_loop(None)
-    _sync_base.wait_for_future = wait
+    vars(_sync_base)["wait_for_future"] = wait
     try:
         yield
     finally:
-        _sync_base.wait_for_future = wait_for_future
+        vars(_sync_base)["wait_for_future"] = wait_for_future
         asyncio._set_running_loop(loop)

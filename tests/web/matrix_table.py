@@ -171,7 +171,12 @@ PAGES = (
     Page("fleet/", "fleet:manage"),
 )
 #: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
-ALONE = {"": (302, 302), "login/": (200, 302), "logout/": (405, 405)}
+ALONE = {
+    "": (302, 302),
+    "login/": (200, 302),
+    "logout/": (405, 405),
+    "approve/<str:token>/": (404, 404),
+}
 
 #: Sockets below ``/ws/<workspace>/``, with the scope they take.
 SOCKETS = {"": "runs:read", "runs/<uuid:run>/": "runs:read"}

@@ -96,8 +96,8 @@ class World:
             self.clients[name] = httpx.Client(
                 base_url=self.site.url,
                 timeout=60,
-                verify=False,
-                headers=self._headers(name),  # noqa: S501
+                verify=False,  # noqa: S501
+                headers=self._headers(name),
             )
         return self.clients[name]
 

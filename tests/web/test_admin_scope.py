@@ -53,7 +53,9 @@ KEY = "sk-very-secret-and-long-enough-0000"
 
 @cache
 def pages() -> dict[str, Scoped]:
-    """The registered classes by model; asked for when all of them are."""
+    """The registered classes by model."""
+    reverse("admin:index")  # the addresses are there, so every app has registered its classes
+    assert Agent in admin.site._registry
     return {
         model._meta.label_lower: page
         for model, page in admin.site._registry.items()

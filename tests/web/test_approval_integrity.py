@@ -57,7 +57,7 @@ def _text(value: Any) -> str:
 
 def mutated(chance: random.Random, kind: str) -> dict[str, Any]:
     """The arguments, changed in one way; never the same call again."""
-    found = json.loads(json.dumps(ARGUMENTS))
+    found: dict[str, Any] = json.loads(json.dumps(ARGUMENTS))
     match kind:
         case "value":
             found["amount"] = chance.choice([101, -100, 1000, 100_000_000])

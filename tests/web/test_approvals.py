@@ -21,6 +21,7 @@ from heartbit_site.api.asked_view import view
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
 from tests.api.server import Caller, key_for
+from tests.doubtful import in_doubt
 from tests.fleet import wait_until
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from django.contrib.auth.models import User
     from django.core.mail import EmailMessage
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
@@ -279,7 +280,7 @@ class TestLinks:
         workspace: Workspace,
         person: User,
         browser_of_nobody: Client,
-        settings: SettingsWrapper,
+        settings: Settings,
         why: str,
     ) -> None:
         call = unserved(workspace)
@@ -347,6 +348,23 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     assert "Not today." in (row_of(second).result or "")
     assert {one.via for one in Decision.objects.filter(run__workspace=workspace)} == {"web"}
     assert Run.objects.filter(workspace=workspace, status="succeeded").count() == 2
+
+
+def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_left_as_said(
+    signed_in: Visitor, workspace: Workspace
+) -> None:
+    call = in_doubt(workspace)
+    signed_in.go("approvals/")
+    page = signed_in.page
+    expect(page.get_by_role("article")).to_contain_text("outcome unknown")
+    page.get_by_role("button", name="It took effect").click()
+    page.get_by_label("What did it answer?").fill("Sent.")
+    page.get_by_role("button", name="It took effect").last.click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    decision = Decision.objects.get(run=call.run)
+    assert (decision.verdict, decision.reason, decision.via) == ("done", "Sent.", "web")
+    entry = AuditEntry.objects.get(target=f"run:{call.run_id}", action="approval.settle")
+    assert entry.details["outcome"] == "done"
 
 
 FORMS: list[tuple[dict[str, Any] | None, dict[str, Any]]] = [

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
-    from tests.fleet import Worker
-    from tests.web.conftest import Visitors
     from tests.web.visitor import Visitor
 
 ATTACHED = (
-    'What is it?\n\n<attachment id="0a1b2c3d" name="n.txt" bytes="2">\nhi\n</attachment id="0a1b2c3d">'
+    'What is it?\n\n<attachment id="0a1b2c3d" name="n.txt" bytes="2">\n'
+    'hi\n</attachment id="0a1b2c3d">'
 )
 
 
@@ -133,6 +132,8 @@ def test_given_several_pages_of_messages_then_the_cursor_leads_to_the_earlier_on
     first = caller.get(f"/conversations/{thread.pk}", limit=2, before=last["before"]).json()
     assert [one["text"] for one in first["messages"]] == ["one"]
     assert first["before"] is None
+    elsewhere = post_message(start_conversation(workspace, agent=parked.name), "x").run_id
+    assert caller.get(f"/conversations/{thread.pk}", before=elsewhere).status_code == 404
 
 
 def test_given_conversations_then_the_one_last_used_is_first_and_pages_hold_each_once(
@@ -191,7 +192,9 @@ def test_given_another_workspace_then_nothing_of_a_conversation_is_there(
     foreign = Caller(site, key_for(other))
     with foreign.http:
         assert foreign.get(f"/conversations/{thread}").status_code == 404
-        assert foreign.http.patch(f"/conversations/{thread}", json={"title": "x"}).status_code == 404
+        assert (
+            foreign.http.patch(f"/conversations/{thread}", json={"title": "x"}).status_code == 404
+        )
         assert foreign.http.delete(f"/conversations/{thread}").status_code == 404
         assert foreign.get("/conversations").json()["conversations"] == []
 
@@ -218,7 +221,7 @@ def test_given_a_role_then_the_page_is_shown_refused_or_not_there(
 
 
 @pytest.mark.usefixtures("worker")
-def test_given_the_chat_when_somebody_talks_then_it_streams_is_steered_and_is_the_same_after_a_reload(
+def test_given_the_chat_when_somebody_talks_then_it_streams_and_a_reload_shows_the_same(
     signed_in: Visitor,
 ) -> None:
     page = signed_in.page
@@ -236,7 +239,9 @@ def test_given_the_chat_when_somebody_talks_then_it_streams_is_steered_and_is_th
     reply = page.locator(".message .reply").first
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(reply.locator(".call")).to_contain_text("calculate")
-    expect(reply.locator(".writing")).to_have_text(re.compile("^The answer.{0,40}$"))  # a part of it
+    expect(reply.locator(".writing")).to_have_text(
+        re.compile("^The answer.{0,40}$")
+    )  # a part of it
     page.get_by_role("textbox", name="Message").fill("In one word, please. [[text: Forty-two!]]")
     page.get_by_role("button", name="Send").click()
     expect(reply.locator(".said")).to_contain_text("In one word, please.")
@@ -252,3 +257,20 @@ def test_given_the_chat_when_somebody_talks_then_it_streams_is_steered_and_is_th
     page.reload()
     expect(page.locator(".messages .took")).to_be_visible()
     assert page.locator(".messages").inner_text() == before
+
+
+@pytest.mark.usefixtures("worker")
+def test_given_a_call_that_waits_when_it_is_approved_in_the_thread_then_the_answer_comes_there(
+    caller: Caller, signed_in: Visitor
+) -> None:
+    task = '[[calls: calculate {"expression": "6*7"}]] [[text: Forty-two.]]'
+    thread, _ = said(caller, task, agent="analyst", approve=True)
+    signed_in.go(f"chat/analyst/{thread}/")
+    page = signed_in.page
+    page.get_by_role("article", name="calculate of analyst").get_by_role(
+        "button", name="Approve"
+    ).click()
+    reply = page.locator(".message .reply")
+    expect(reply.locator(".answer")).to_have_text("Forty-two.")
+    expect(reply.locator(".call")).to_contain_text("ok")
+    expect(reply.locator(".asked")).to_have_count(0)

@@ -11,6 +11,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from agents.routing import websocket_urlpatterns
 from heartbit_site.api.mount import api, urlpatterns
@@ -53,7 +54,9 @@ def cells_of(route: table.Route) -> list[tuple[str, int]]:
     return [(asker, due) for asker, due in found if due is not None]
 
 
-def is_refused(asker: str, due: int) -> bool:
+def is_refused(route: table.Route, asker: str, due: int) -> bool:
+    if asker == "foreign key" and route.scope == "fleet:manage":
+        return False  # whoever operates the installation is nowhere foreign
     return asker.startswith(OUTSIDERS) or due in (401, 403)
 
 
@@ -63,12 +66,12 @@ def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: tabl
     cells = cells_of(route)
     before = world.fingerprint()
     for asker, due in cells:
-        if is_refused(asker, due):
+        if is_refused(route, asker, due):
             newcomer = MAKERS["newcomer"](world.mine)
             wrong += told(world, route, asker, due, world.targets | {"newcomer": newcomer})
     assert world.fingerprint() == before, "nothing was written"
     for asker, due in cells:
-        if not is_refused(asker, due):
+        if not is_refused(route, asker, due):
             wrong += told(world, route, asker, due, fresh(world, world.mine, route))
     assert wrong == []
 
@@ -115,7 +118,9 @@ def borrowed() -> list[tuple[table.Route, str, dict[str, Any], str, int]]:
     return found
 
 
-@pytest.mark.parametrize("row", borrowed(), ids=lambda row: f"{row[0].method} {row[0].path} {row[1]}")
+@pytest.mark.parametrize(
+    "row", borrowed(), ids=lambda row: f"{row[0].method} {row[0].path} {row[1]}"
+)
 @pytest.mark.parametrize("asker", ["admin", "right key"])
 def test_an_id_of_another_workspace_names_nothing(
     world: World, there: dict[str, str], asker: str, row: Any
@@ -179,7 +184,7 @@ ALONE_CELLS = [(path, who) for path in table.ALONE for who in ("anonymous", "vie
 @pytest.mark.parametrize(("path", "asker"), ALONE_CELLS)
 def test_pages_of_no_workspace(world: World, path: str, asker: str) -> None:
     due = table.ALONE[path][asker != "anonymous"]
-    assert world.client(asker, None).get(f"/{path}").status_code == due
+    assert world.client(asker, None).get("/" + path.replace("<str:token>", "x")).status_code == due
 
 
 # --- Sockets -----------------------------------------------------------------------------------
@@ -192,14 +197,15 @@ def closed_with(world: World, asker: str, path: str, run: str) -> int | None:
     slug = client.headers["Heartbit-Workspace"] if "names" in asker else world.mine.slug
     address = f"ws{world.site.url.removeprefix('http')}/ws/{slug}/{path.replace('<uuid:run>', run)}"
     headers = {"Cookie": cookie}
-    with connect(address, origin=world.site.url, additional_headers=headers) as socket:  # type: ignore[arg-type]
+    with connect(address, origin=Origin(world.site.url), additional_headers=headers) as socket:
         with contextlib.suppress(ConnectionClosed):
             if path:
                 socket.send(json.dumps({"type": "resume", "after": {}}))
             said = json.loads(socket.recv(timeout=20))
             assert said["type"] in ("pulse", "lines")
             return None
-        return socket.close_code
+        code: int | None = socket.close_code
+        return code
 
 
 SOCKET_CELLS = [(path, asker) for path in table.SOCKETS for asker in PEOPLE]

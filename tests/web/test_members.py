@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from django.contrib.auth.models import User
 from django.db import connections
 from django.utils import timezone
 
@@ -24,6 +23,8 @@ from tests.web.people import member, person, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from django.contrib.auth.models import User
 
     from tests.api.server import WebServer
 
@@ -159,7 +160,9 @@ def test_given_scopes_that_the_maker_has_not_then_no_key_gets_them(
     narrow = Caller(site, key_for(workspace, ["workspace:manage"]))
     with narrow.http:
         assert narrow.post("/keys", {"name": "x", "scopes": ["runs:read"]}).status_code == 403
-        assert narrow.post("/keys", {"name": "x", "scopes": ["workspace:manage"]}).status_code == 201
+        assert (
+            narrow.post("/keys", {"name": "x", "scopes": ["workspace:manage"]}).status_code == 201
+        )
 
 
 def test_given_more_keys_than_a_page_then_every_one_is_listed_once(

@@ -8,6 +8,7 @@ import random
 import socket
 import subprocess
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -49,7 +50,7 @@ WATCHERS = 30
 MOST_BYTES = 65536
 
 
-class Talk(ApplicationCommunicator):
+class Talk:
     """One socket of our application, without a network between."""
 
     def __init__(self, path: str, cookie: str = "", origin: str = "http://localhost") -> None:
@@ -57,29 +58,32 @@ class Talk(ApplicationCommunicator):
         if cookie:
             headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()))
         scope = {"type": "websocket", "path": path, "query_string": b"", "headers": headers}
-        super().__init__(application, {**scope, "subprotocols": []})
+        communicator: Any = ApplicationCommunicator  # asgiref's tests' parts have no types
+        self._there: Any = communicator(application, {**scope, "subprotocols": []})
 
     async def open(self) -> str:
         """What the handshake is answered with."""
-        await self.send_input({"type": "websocket.connect"})
-        return str((await self.receive_output(timeout=10))["type"])
+        await self._there.send_input({"type": "websocket.connect"})
+        return str((await self._there.receive_output(timeout=10))["type"])
 
     async def say(self, frame: str | bytes) -> None:
         """Send a frame, of text or of bytes."""
         kind = "text" if isinstance(frame, str) else "bytes"
-        await self.send_input({"type": "websocket.receive", kind: frame})
+        await self._there.send_input({"type": "websocket.receive", kind: frame})
 
     async def hears(self) -> dict[str, Any]:
         """The next frame."""
-        found: dict[str, Any] = json.loads((await self.receive_output(timeout=10))["text"])
+        frame = await self._there.receive_output(timeout=10)
+        found: dict[str, Any] = json.loads(frame["text"])
         return found
 
     async def closed_with(self) -> int:
         """The code with which the server hangs up, whatever it says before."""
-        while (message := await self.receive_output(timeout=10))["type"] != "websocket.close":
+        there = self._there
+        while (message := await there.receive_output(timeout=10))["type"] != "websocket.close":
             pass
-        await self.send_input({"type": "websocket.disconnect", "code": message["code"]})
-        await self.wait()
+        await there.send_input({"type": "websocket.disconnect", "code": message["code"]})
+        await there.wait()
         return int(message["code"])
 
 
@@ -152,8 +156,7 @@ class TestHowLong:
 
         def leave() -> None:
             if how == "logs out":
-                engine = __import__(settings.SESSION_ENGINE, fromlist=["SessionStore"])
-                engine.SessionStore(cookie).delete()
+                import_module(settings.SESSION_ENGINE).SessionStore(cookie).delete()
             else:
                 Membership.objects.filter(user=user).delete()
 
@@ -222,7 +225,9 @@ def shipped(database: None) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    web = next(part for part in parts(port=port, bind="127.0.0.1", concurrency=1) if part.name == "web")
+    web = next(
+        part for part in parts(port=port, bind="127.0.0.1", concurrency=1) if part.name == "web"
+    )
     process = subprocess.Popen([sys.executable, "-m", web.module, *web.arguments], cwd=ROOT)
     url = f"http://127.0.0.1:{port}"
     try:
@@ -275,7 +280,7 @@ class Reader:
                         return
                     self.lines += data["lines"]
                     await asyncio.sleep(pause)
-                    if drops is not None and drops.random() < 0.15:
+                    if drops is not None and (self.sockets == 1 or drops.random() < 0.2):
                         opening.transport.abort()
                         break
 
@@ -331,7 +336,8 @@ async def test_given_sockets_dropped_at_random_and_a_flushed_valkey_then_nothing
         group.create_task(flush())
         for number, reader in enumerate(readers):
             slow = 0.2 if number == 0 else 0
-            group.create_task(reader.read(site.url, drops=random.Random(number), pause=slow))
+            drops = random.Random(number)  # noqa: S311  the same at every run
+            group.create_task(reader.read(site.url, drops=drops, pause=slow))
 
     def recorded() -> dict[str, list[int]]:
         rows = Run.objects.filter(root_id=run).values_list("pk", "last_seq")
@@ -339,6 +345,6 @@ async def test_given_sockets_dropped_at_random_and_a_flushed_valkey_then_nothing
 
     expected = await orm.in_thread(recorded)
     assert len(expected) == 3
-    assert sum(reader.sockets for reader in readers) > 2 * WATCHERS, "they were cut off"
     for reader in readers:
+        assert reader.sockets > 1, "it was cut off"
         assert reader.seqs() == expected

@@ -93,7 +93,9 @@ def test_given_a_login_then_the_cookie_is_kept_from_scripts_and_other_sites(
     site: WebServer, workspace: Workspace
 ) -> None:
     answer = login(site, member(workspace, password=PASSWORD).username, PASSWORD)
-    (cookie,) = [row for row in answer.headers.get_list("set-cookie") if row.startswith("sessionid")]
+    (cookie,) = [
+        row for row in answer.headers.get_list("set-cookie") if row.startswith("sessionid")
+    ]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
 

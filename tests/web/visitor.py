@@ -77,6 +77,7 @@ def visit(
     dark: bool = False,
     width: int = 1280,
     height: int = 900,
+    protected: bool = True,
 ) -> Visitor:
     """Open a window; with a user, logged in.
 
@@ -88,6 +89,7 @@ def visit(
         dark: The system's colours, which our pages follow.
         width: In pixels; 390 is a phone.
         height: In pixels.
+        protected: Whether the browser heeds the content security policy.
     """
     context = browser.new_context(
         color_scheme="dark" if dark else "light",
@@ -95,6 +97,7 @@ def visit(
         reduced_motion="reduce",
         locale="en-GB",
         timezone_id="Europe/London",
+        bypass_csp=not protected,
     )
     context.set_default_timeout(15_000)
     if user is not None:

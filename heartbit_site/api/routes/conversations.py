@@ -12,7 +12,6 @@ from ninja.responses import Status as Answer
 
 from agents.actions.post_message import post_message, start_conversation
 from agents.models import Conversation
-from agents.querysets import find_run
 from heartbit_site.api import forms, thread_forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, access_of, author_of, workspace_of
 from heartbit_site.api.fields import Name, Word  # noqa: TC001  ninja evaluates the annotations
@@ -25,6 +24,7 @@ from heartbit_site.api.threads import (
     change_conversation,
     delete_conversation,
     find_conversation,
+    find_message,
     page_of,
     with_activity,
 )
@@ -98,7 +98,7 @@ async def show(
 
     def read() -> dict[str, Any]:
         found = find_conversation(workspace, conversation_id)
-        first = find_run(workspace, before).pk if before is not None else None
+        first = find_message(found, before) if before is not None else None
         row = with_activity(Conversation.objects.filter(pk=found.pk)).get()
         said = thread_forms.messages(row, before=first, limit=limit)
         return {**thread_forms.row(row), **said}

@@ -11,12 +11,10 @@ from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from unfold.decorators import action
-from unfold.enums import ActionVariant
 from unfold.paginator import InfinitePaginator
 
 from heartbit_site.base.admin.reach import reach_of
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block, page_action
 from heartbit_site.base.audit import tips, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 
@@ -150,12 +148,7 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
         """Whoever may read the audit; the answer names nothing but chains."""
         return self.may(request, "view")
 
-    @action(
-        description="Verify",
-        icon="verified",
-        permissions=["verify"],
-        variant=ActionVariant.PRIMARY,
-    )
+    @page_action(label="Verify", icon="verified", permissions=["verify"], variant="PRIMARY")
     def verify_chains(self, request: HttpRequest) -> HttpResponse:
         """Check the chains that one may read, and say whether they hold."""
         broken = list(self._broken(request))

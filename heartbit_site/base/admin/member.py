@@ -8,6 +8,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
@@ -99,7 +101,7 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
     model = Membership
     fields = ("person", "may_do", "created_at")
     readonly_fields = fields
-    show_change_link = True
+    hide_title = True
     verbose_name = "member"
     verbose_name_plural = "members"
 
@@ -108,9 +110,10 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
         return super().get_queryset(request).select_related("user").order_by("user__username")
 
     @admin.display(description="person")
-    def person(self, member: Membership) -> str:
-        """Their user name."""
-        return member.user.get_username()
+    def person(self, member: Membership) -> SafeString:
+        """Their user name, as a link to where the role is changed."""
+        url = reverse("admin:base_membership_change", args=[member.pk])
+        return format_html('<a class="hb-link" href="{}">{}</a>', url, member.user.get_username())
 
     @admin.display(description="role")
     def may_do(self, member: Membership) -> SafeString:

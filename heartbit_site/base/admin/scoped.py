@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from django.contrib.admin import AdminSite, ModelAdmin
     from django.contrib.admin.options import BaseModelAdmin
     from django.db.models import QuerySet
-    from django.http import HttpRequest, HttpResponseBase
+    from django.http import HttpRequest
 
     _Base = ModelAdmin[Any]
     _AnyAdmin = BaseModelAdmin[Any]
@@ -143,7 +143,8 @@ class Scoped(BoundedChoices, _Base):
             return found.pk if found is not None else None
         try:
             rows = self.model._default_manager.filter(pk=row)
-            return rows.order_by().values_list(self.workspace_path, flat=True).first()
+            ids = rows.order_by().values_list(self.workspace_path, flat=True)
+            return cast("int | None", ids.first())
         except (ValueError, TypeError, OverflowError):  # no id at all: so nothing is there
             return None
 
@@ -180,7 +181,8 @@ class Scoped(BoundedChoices, _Base):
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Filters by related rows offer those alone that one may see."""
-        return [self._reached_filter(one) for one in super().get_list_filter(request)]
+        listed: Any = super().get_list_filter(request)
+        return [self._reached_filter(one) for one in listed]
 
     def _reached_filter(self, one: Any) -> Any:
         if not isinstance(one, str):
@@ -193,9 +195,10 @@ class Scoped(BoundedChoices, _Base):
 
     def get_actions(self, request: HttpRequest) -> Any:
         """What is done to chosen rows is done to those alone where the role allows it."""
+        offered: Any = super().get_actions(request)
         return {
             name: (self._reaching(function), name, said)
-            for name, (function, _, said) in super().get_actions(request).items()
+            for name, (function, _, said) in offered.items()
         }
 
     def _reaching(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -209,12 +212,10 @@ class Scoped(BoundedChoices, _Base):
 
         return bounded
 
-    def response_action(
-        self, request: HttpRequest, queryset: QuerySet[Any]
-    ) -> HttpResponseBase | None:
+    def response_action(self, request: HttpRequest, queryset: Any, *place: Any) -> Any:
         """In one transaction, with what the audit is told."""
         with transaction.atomic():
-            return super().response_action(request, queryset)
+            return super().response_action(request, queryset, *place)
 
 
 class ScopedInline(BoundedChoices):

@@ -64,6 +64,7 @@ __all__ = [
     "dialog",
     "json_block",
     "line_widget",
+    "page_action",
     "pill",
     "pretty_json",
     "text_widget",
@@ -168,6 +169,20 @@ def dialog(
             "form_class": form_class,
             "form_submit_text": submit,
         },
+    )
+    return decorator
+
+
+def page_action(
+    *,
+    label: str,
+    icon: str,
+    permissions: Sequence[str],
+    variant: Literal["DEFAULT", "PRIMARY"] = "DEFAULT",
+) -> Callable[[F], F]:
+    """Mark a method ``(request[, object_id])`` as a button above a page, which asks nothing."""
+    decorator: Callable[[F], F] = unfold_action(
+        description=label, icon=icon, permissions=permissions, variant=ActionVariant[variant]
     )
     return decorator
 

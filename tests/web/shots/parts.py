@@ -53,26 +53,24 @@ The reply is drafted and offers both.]]""",
     _REPLY: "[[latency: 900]][[text: Dear Mara, we are sorry about the bent wheel. "
     "We repair it free of charge, or pay back 15 %: please tell us which you prefer.]]",
     ISLANDS: _delegate(("researcher", _FERRY), ("researcher", _PARCEL), ("analyst", _SUMS))
-    + "[[latency: 350]][[text: **The ferry.** It costs 46 EUR a bike against 71 EUR in parcels, and "
+    + "[[latency: 350]][[text: **The ferry.** It costs 46 EUR a bike against 71 in parcels, and "
     "no bike has to be put together again on arrival. Offer parcels only where no ferry lands.]]",
     _FERRY: "[[latency: 800]][[text: 46 EUR a bike; it sails on Tuesdays and Fridays, 5 hours.]]",
     _PARCEL: "[[latency: 600]][[text: Two parcels, 71 EUR, and an hour's work on arrival.]]",
     _SUMS: _call("calculate", expression="40 * (71 - 46)")
     + "[[latency: 500]][[text: The ferry saves 1,000 EUR a season.]]",
     WEEKLY: _call("current_time", time_zone="Europe/Berlin")
-    + "[[latency: 700]][[text: 31 bikes were sold, 2 came back, and most asked about spare tyres.]]",
+    + "[[latency: 700]][[text: 31 bikes were sold, 2 came back; most asked about spare tyres.]]",
     STOCK: _call("calculate", expression="(31 + 28 + 35) / 3 * 4")
     + "[[latency: 500]][[text: About 125: the mean of the last three months, times four.]]",
     LOG: "[[error: 400]]",
     REFUND: _call("find_order", order=1042)
     + "[[then: refund_order "
-    + json.dumps(
-        {"order": 1042, "amount": 283.5, "reason": "The rear wheel was bent on arrival."}
-    )
+    + json.dumps({"order": 1042, "amount": 283.5, "reason": "The rear wheel was bent on arrival."})
     + "]][[text: 283.50 EUR were paid back.]]",
     CATALOGUE: "[[latency: 90000]][[text: Done.]]",
-    GREETING: "[[latency: 300]][[text: Yes, every make. A **small service** is 59 EUR and takes a day; "
-    "a **big one** is 119 EUR and takes two.\n\nBring it by, or book a time with me here.]]",
+    GREETING: "[[latency: 300]][[text: Yes, every make. A **small service** is 59 EUR, a day; "
+    "a **big one** is 119 EUR, two days.\n\nBring it by, or book a time with me here.]]",
     SATURDAY: "[[latency: 300]][[text: You can: on Saturdays from 10 to 14 o'clock. "
     "Shall I put you down for 10:30?]]",
 }

@@ -1,7 +1,7 @@
 """The fake model provider, playing the parts of the shop's agents.
 
-It is ``agents.llm.testing.wire_server``, whose directives follow from what was asked (``PARTS``), so
-that the tasks in the pictures read as people write them.
+It is ``agents.llm.testing.wire_server``, whose directives follow from what was asked (``PARTS``):
+the tasks in the pictures read as people write them.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ def _directed(content: Any) -> Any:
 
 
 if __name__ == "__main__":
-    wire_server.read_conversation = acted
+    vars(wire_server)["read_conversation"] = acted
     wire_server.main()

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agents.actions.pause_work import pause_work
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Run
+from agents.pauses import queue
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
 from tests.fleet import wait_until
 from tests.web.shots import parts
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 MODEL = "openai:gpt-5-mini"
+PAUSED = "reports"  # a queue that somebody paused
 MEMBERS = {
     "orders": ("Knows every order.", ("find_order",)),
     "handbook": ("Knows the shop's rules.", ("search_handbook",)),
@@ -69,6 +73,7 @@ def seed() -> Demo:
     asks = _start(workspace, "cashier", parts.REFUND)
     _ended([asks], "waiting")
     _start(workspace, "researcher", parts.CATALOGUE)
+    pause_work(queue(PAUSED), by=Actor("ada", "web"), reason="new printer until noon")
     return Demo(workspace, done["support", parts.BENT_WHEEL], talk.pk, asks)
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.fleet import Worker
 from tests.server_process import ROOT
 from tests.web.people import person
-from tests.web.shots.seed import Demo, seed
+from tests.web.shots.seed import PAUSED, Demo, seed
 from tests.web.visitor import Visitor, visit
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.api.server import WebServer
-    from tests.fleet import Worker
 
 IMAGES = ROOT / "docs" / "images"
 LIMIT = 300_000
@@ -55,8 +55,10 @@ PAGES: dict[str, tuple[Callable[[Demo], str], str, tuple[str, ...]]] = {
 
 
 @pytest.fixture(scope="module")
-def demo(site: WebServer, worker: Worker) -> Demo:
-    return seed()
+def demo(site: WebServer, worker: Worker) -> Iterator[Demo]:
+    """The shop, with a second worker for the reports."""
+    with Worker(queues=PAUSED, concurrency=20):
+        yield seed()
 
 
 @pytest.fixture(scope="module", params=LOOKS, ids=lambda look: look.name)
@@ -65,8 +67,15 @@ def window(
 ) -> Iterator[tuple[Look, Visitor]]:
     look: Look = request.param
     user = person(f"ada-{look.name}", operator=True)
-    size = {"width": look.width, "height": look.height}
-    opened = visit(browser, site.url, demo.workspace, user, dark=look.dark, **size)
+    opened = visit(
+        browser,
+        site.url,
+        demo.workspace,
+        user,
+        dark=look.dark,
+        width=look.width,
+        height=look.height,
+    )
     yield look, opened
     opened.context.close()
 

@@ -7,6 +7,7 @@ import { agentList, conversationList, loadAgents, newLink } from "./chat/convers
 import { here, onGo } from "./chat/places.js";
 import { thread } from "./chat/thread.js";
 
+const LOOK_MS = 1500; // a busy workspace moves each second: look less often
 const page = document.getElementById("chat");
 const agentsBox = el("div.agents-box");
 const conversations = conversationList();
@@ -37,6 +38,14 @@ function show() {
 }
 
 let last = "";
+let coming = 0;
+
+/** Others talk here too, in other windows. */
+function look() {
+  coming = 0;
+  talk.refresh();
+  conversations.again();
+}
 
 try {
   agents = await loadAgents();
@@ -44,10 +53,7 @@ try {
   show();
   onPulse(({ live, newest_run: newest }) => {
     const now = `${live} ${newest}`;
-    if (last && now !== last) {
-      talk.refresh();
-      conversations.again();
-    }
+    if (last && now !== last && !coming) coming = setTimeout(look, LOOK_MS);
     last = now;
   });
 } catch (error) {

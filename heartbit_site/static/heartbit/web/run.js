@@ -38,7 +38,7 @@ const hint = el("p.hint", { hidden: true });
 const actions = new Actions({ again: follow });
 const answer = new Answer();
 const tree = new Tree({ address, turn: showTurn });
-const turns = new Turns(address);
+const turns = new Turns((id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" }));
 const journal = new Journal();
 const facts = new Facts();
 const commands = new Commands();

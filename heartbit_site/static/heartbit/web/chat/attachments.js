@@ -9,7 +9,7 @@
 // The id is one that the file does not hold, so nothing in a file can end it early.
 
 const MOST_FILES = 5;
-const MOST_BYTES = 200 * 1024;
+const MOST_BYTES = 200_000;
 const MOST_CHARACTERS = 380000; // of a message; the API takes 400,000
 const MARKED = /\n*<attachment id="([0-9a-f]{8})" name="([^"\n]*)" bytes="(\d+)">\n([\s\S]*?)\n<\/attachment id="\1">/g;
 

@@ -1,6 +1,6 @@
 // One conversation: its messages as they are said and answered, and where the next is written.
 
-import { api, may } from "../api.js";
+import { api } from "../api.js";
 import { el, fill, icon } from "../dom.js";
 import { composer } from "./composer.js";
 import { messageView } from "./message.js";
@@ -136,7 +136,6 @@ export function thread({ moved, deleted }) {
   }
 
   function refusal() {
-    if (!may("runs:write")) return "Your role here may read conversations, but not say anything.";
     if (agent.missing) return `${agent.name} is gone: what was said stays here to read.`;
     if (agent.state === "stopped") return `${agent.name} is stopped: an editor can start it in the admin.`;
     return "";

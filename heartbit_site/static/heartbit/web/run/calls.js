@@ -8,9 +8,9 @@ const VERDICTS = { approved: "Approved", edited: "Approved with other arguments"
 
 /** The view of a call; `update` shows it as it is now. */
 export class CallView {
-  /** @param {(id: string) => string} address Of a run of the tree. */
-  constructor(address) {
-    this.address = address;
+  /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
+  constructor(place) {
+    this.place = place;
     this.line = el("summary");
     this.inside = el("div.call-inside");
     this.element = el("details.call", { onToggle: () => this.unfold() }, this.line, this.inside);
@@ -37,8 +37,10 @@ export class CallView {
       call.effect ? el("p.quiet", {}, `Effect: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),
       call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
-      call.children.length ? el("p", {}, "Sub-agents: ", call.children.map((id, index) =>
-        [index ? ", " : "", el("a", { href: this.address(id) }, id.slice(0, 13))])) : null,
+      call.children.length ? el("p", {}, "Sub-agents: ", call.children.map((id, index) => {
+        const { address, agent } = this.place(id);
+        return [index ? ", " : "", el("a", { href: address }, agent || id)];
+      })) : null,
       call.result === null ? null : [el("h3", {}, call.status === "ok" ? "Result" : "What went wrong"),
         code(pretty(call.result), `Result of ${call.name}`)]);
   }

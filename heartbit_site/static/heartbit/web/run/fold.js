@@ -94,9 +94,11 @@ export function foldEvent(run, line) {
 function answered(run, payload, at, line) {
   const turn = turnOf(run, payload.turn);
   const { message, usage } = payload;
+  const kept = message.thinking.map(({ block }) => thought(block)).filter(Boolean).join("\n\n");
   Object.assign(turn, {
     answered: true, gap: false, text: message.text, html: line.html ?? null, at,
-    thinking: turn.thinking || message.thinking.map(({ block }) => thought(block)).filter(Boolean).join("\n\n"),
+    // Not every provider's thinking is journaled; who saw it live need not lose it while they read.
+    thinking: kept || turn.thinking, isKept: kept !== "",
     input: usage.input_tokens, output: usage.output_tokens, cached: usage.cached_input_tokens,
     cost: payload.cost_usd, ms: payload.duration_ms, model: payload.model, finish: payload.finish_reason,
     calls: message.tool_calls.map((call, index) => {

@@ -14,7 +14,7 @@ export function unknown(id) {
 export function turnOf(run, number) {
   if (!run.turns.has(number)) {
     const turn = {
-      number, attempt: 0, next: 0, text: "", thinking: "", gap: false, answered: false, html: null,
+      number, attempt: 0, next: 0, text: "", thinking: "", gap: false, isKept: true, answered: false, html: null,
       calls: [], input: 0, output: 0, cost: null, ms: 0, model: "", finish: "", at: null,
     };
     run.turns.set(number, turn);

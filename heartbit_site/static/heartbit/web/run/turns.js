@@ -7,9 +7,9 @@ import { grow } from "./growing.js";
 
 /** The list of turns of one run. */
 export class Turns {
-  /** @param {(id: string) => string} address Of a run of the tree. */
-  constructor(address) {
-    this.address = address;
+  /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
+  constructor(place) {
+    this.place = place;
     this.views = new Map();
     this.run = null;
     this.element = el("div.turns");
@@ -31,7 +31,7 @@ export class Turns {
     run.entries.forEach((entry, index) => {
       let view = this.views.get(entry.key);
       if (!view) {
-        view = entry.turn ? new TurnView(this.address) : noteView(entry.note, this.address);
+        view = entry.turn ? new TurnView(this.place) : noteView(entry.note);
         this.views.set(entry.key, view);
         run.changed.add(entry.key);
       }
@@ -50,12 +50,13 @@ export class Turns {
 }
 
 class TurnView {
-  constructor(address) {
-    this.address = address;
+  constructor(place) {
+    this.place = place;
     this.calls = new Map();
     this.head = el("header");
     this.thinking = document.createTextNode("");
-    this.thoughts = el("details.thinking", { hidden: true }, el("summary", {}, icon("psychology"), "Thinking"), el("p.text.quiet", {}, this.thinking));
+    this.unkept = el("span", { hidden: true }, "· seen live, not in the journal");
+    this.thoughts = el("details.thinking", { hidden: true }, el("summary", {}, icon("psychology"), "Thinking", this.unkept), el("p.text.quiet", {}, this.thinking));
     this.text = document.createTextNode("");
     this.plain = el("p.text", { hidden: true }, this.text);
     this.rich = el("div.markdown", { hidden: true });
@@ -70,6 +71,7 @@ class TurnView {
     fill(this.head, el("h3", {}, `Turn ${turn.number}`), ...this.figures(turn, run));
     this.element.setAttribute("aria-label", `Turn ${turn.number}`);
     this.thoughts.hidden = !turn.thinking;
+    this.unkept.hidden = turn.isKept;
     grow(this.thinking, turn.thinking);
     const isRich = turn.answered && turn.html !== null;
     this.plain.hidden = isRich || isAnswer || !turn.text;
@@ -82,7 +84,7 @@ class TurnView {
     }
     for (const call of turn.calls) {
       if (!this.calls.has(call.id)) {
-        const view = new CallView(this.address);
+        const view = new CallView(this.place);
         this.calls.set(call.id, view);
         this.list.append(view.element);
       }
@@ -101,7 +103,7 @@ class TurnView {
   }
 }
 
-function noteView({ icon: sign, text, about, who, at }, address) {
+function noteView({ icon: sign, text, about, who, at }) {
   const said = who ? [el("b", {}, `${who}: `), el("span.text", {}, text)] : el("span.text", {}, text);
   return { element: el("p.aside", { title: moment(at) }, icon(sign), el("span", {}, said, about ? [" ", el("a", { href: `../${about}/` }, about.slice(0, 13))] : null)) };
 }

@@ -1,0 +1,68 @@
+"""The searches of runs that people make every day, as links above the list."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.urls import reverse
+from django.utils import timezone
+from unfold.contrib.filters.admin import RadioFilter
+
+from agents.choices import RunStatus
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+
+    from agents.models import Run
+
+LONG = timedelta(minutes=10)
+VIEWS = {
+    "failed": "Failed today",
+    "waiting": "Waiting",
+    "long": "Long-running",
+    "quarantined": "Quarantined",
+}
+
+
+class ViewFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
+    """One of them."""
+
+    title = "view"
+    parameter_name = "view"
+    all_option = ("", "All")
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        """Their names."""
+        return list(VIEWS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
+        """The runs of the chosen one."""
+        now = timezone.localtime()
+        match self.value():
+            case "failed":
+                midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+                return queryset.filter(
+                    created_at__gte=midnight,
+                    status__in=[RunStatus.FAILED, RunStatus.QUARANTINED],
+                )
+            case "waiting":
+                return queryset.filter(status=RunStatus.WAITING, finished_at__isnull=True)
+            case "long":
+                return queryset.filter(
+                    status__in=[RunStatus.RUNNING, RunStatus.WAITING],
+                    finished_at__isnull=True,
+                    started_at__lt=now - LONG,
+                )
+            case "quarantined":
+                return queryset.filter(status=RunStatus.QUARANTINED)
+            case _:
+                return queryset
+
+
+def links(request: HttpRequest) -> list[tuple[str, str, bool]]:
+    """Name, address and whether it is the one on the page."""
+    page, chosen = reverse("admin:agents_run_changelist"), request.GET.get("view", "")
+    every = ("All", page, not chosen)
+    return [every, *((title, f"{page}?view={key}", key == chosen) for key, title in VIEWS.items())]

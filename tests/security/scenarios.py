@@ -1,0 +1,43 @@
+"""Which tests are which scenario: a file of tests, or a part of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A promise, and the tests that attack it.
+
+    Attributes:
+        title: What is promised.
+        tests: Files, as pytest is given them; those that are not there yet are not played.
+    """
+
+    title: str
+    tests: tuple[str, ...]
+
+
+SCENARIOS = {
+    "S4": Scenario(
+        "what was approved is what runs",
+        ("tests/web/test_approval_integrity.py", "tests/tools/test_approval.py"),
+    ),
+    "S6": Scenario(
+        "what a model writes cannot act in a browser", ("tests/security/test_output_handling.py",)
+    ),
+    "S7": Scenario(
+        "everybody reaches what is theirs and nothing else",
+        ("tests/web/test_matrix.py", "tests/web/test_admin_scope.py"),
+    ),
+    "S8": Scenario(
+        "other sites, stale sessions and guessers are kept out",
+        ("tests/web/test_web_security.py", "tests/web/test_sockets.py", "tests/api/test_auth.py"),
+    ),
+    "S9": Scenario("webhooks are signed, and told once", ("tests/web/test_webhooks.py",)),
+    "S10": Scenario(
+        "secrets are readable in their own row only",
+        ("tests/base/test_secrets.py", "tests/web/test_canaries.py"),
+    ),
+    "S14": Scenario("an edited audit does not verify", ("tests/web/test_audit.py",)),
+}

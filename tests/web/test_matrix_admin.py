@@ -1,0 +1,113 @@
+"""Every address of the admin, by those for whom it is not (S7).
+
+Who may what with which model is the admin's own tests' (``tests/admin``); here nothing is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.urls import URLPattern, URLResolver
+
+from agents.models import AgentVersion, ToolCall
+from heartbit_site import urls
+from heartbit_site.base.models import Membership, Role
+from tests.web.matrix_world import World, build
+from tests.web.people import person, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.api.server import WebServer
+
+#: Addresses that everybody with an account in the admin may open, or that let somebody in or out.
+OPEN = {
+    *("", "login/", "logout/", "password_change/", "password_change/done/", "jsi18n/", "search/"),
+    *("autocomplete/", "r/<path:content_type_id>/<path:object_id>/"),
+}
+#: Models of the installation: superusers' alone.
+INSTALLATION = ("axes/", "auth/", "django_celery_beat/", "agents/workerheartbeat/")
+
+
+def addresses(patterns: Any, before: str = "") -> Iterator[str]:
+    for entry in patterns:
+        path = before + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from addresses(entry.url_patterns, path)
+        elif isinstance(entry, URLPattern) and "^" not in path and "(?P" not in path:
+            yield path
+
+
+assert urls.urlpatterns, "importing it registers every model"
+ADDRESSES = sorted(set(addresses(admin.site.urls[0])) - OPEN)
+ROWS = {
+    "agents/agent/": "agent", "agents/run/": "run", "agents/agentversion/": "version",
+    "agents/conversation/": "conversation", "base/workspace/": "workspace", "base/apikey/": "key",
+    "base/membership/": "membership", "agents/toolcall/": "call",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(site: WebServer) -> Iterator[World]:
+    for found in build(site):
+        stranger = User.objects.get(memberships__workspace=found.other)
+        User.objects.filter(pk=stranger.pk).update(is_staff=True)
+        nobody = person()
+        User.objects.filter(pk=nobody.pk).update(is_staff=True)
+        found.cookies["staff of another"] = session_of(stranger)
+        found.cookies["staff of nothing"] = session_of(nobody)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rows(world: World) -> dict[str, str]:
+    version = AgentVersion.objects.filter(agent__workspace=world.mine).first()
+    member = Membership.objects.get(workspace=world.mine, role=Role.ADMIN)
+    key, call = (
+        world.mine.api_keys.first(),
+        ToolCall.objects.filter(run_id=world.targets["run_id"]).first(),
+    )
+    assert version is not None and key is not None and call is not None
+    return {
+        "agent": str(version.agent_id), "run": world.targets["run_id"], "version": str(version.pk),
+        "conversation": world.targets["conversation_id"], "workspace": str(world.mine.pk),
+        "key": str(key.pk), "membership": str(member.pk), "call": str(call.pk),
+    }  # fmt: skip
+
+
+def address(path: str, rows: dict[str, str]) -> str:
+    kind = next((kind for start, kind in ROWS.items() if path.startswith(start)), "")
+    path = re.sub(
+        r"<(?:uuid|path|int):(?:run_pk|object_id|version_pk)>|<id>", rows.get(kind, "1"), path
+    )
+    path = path.replace("<int:call_pk>", rows["call"]).replace("<int:number>", "1")
+    assert "<" not in path, "a new kind of place: say what it is"
+    return f"/admin/{path}"
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_an_address_of_the_admin_is_not_for_those_who_have_no_right(
+    world: World, rows: dict[str, str], path: str
+) -> None:
+    where, canary = address(path, rows), f"canary of {world.mine.slug}"
+    for asker in ("anonymous", "viewer", "admin"):  # members without an account in the admin
+        answer = world.client(asker, None).get(where)
+        assert answer.status_code == 302, asker
+        assert answer.headers["location"].startswith("/admin/login/"), asker
+    is_row = "<" in path
+    for asker in ("staff of another", "staff of nothing"):
+        answer = world.client(asker, None).get(where)
+        if is_row or path.startswith(INSTALLATION) or asker == "staff of nothing":
+            assert answer.status_code in (302, 403, 404), f"{asker}: {answer.status_code}"
+        assert answer.status_code < 500
+        assert canary not in answer.text, asker
+
+
+def test_the_number_of_cells_of_the_admin(capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\nS7: {5 * len(ADDRESSES)} cells of the admin, {len(ADDRESSES)} addresses")  # noqa: T201
+    assert len(ADDRESSES) > 100
