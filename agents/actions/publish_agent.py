@@ -92,7 +92,7 @@ def _run_limits(agent: Agent) -> dict[str, Any]:
 
 def _if_set(agent: Agent) -> dict[str, Any]:
     """What else came later, likewise."""
-    content = {}
+    content: dict[str, Any] = {}
     if agent.strong_model:
         content["strong_model"] = agent.strong_model
     if agent.uncertain_calls != UncertainCalls.ASK:

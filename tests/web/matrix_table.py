@@ -175,7 +175,7 @@ ALONE = {
     "": (302, 302),
     "login/": (200, 302),
     "logout/": (405, 405),
-    "approve/<str:token>/": (404, 404),
+    "approve/<str:token>/": (409, 409),
 }
 
 #: Sockets below ``/ws/<workspace>/``, with the scope they take.
