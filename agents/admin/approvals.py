@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.shortcuts import redirect
@@ -15,6 +15,7 @@ from agents.admin import queries, words
 from agents.admin.approval_card import asked_about, is_in_doubt, since
 from agents.models import ToolCall
 from agents.querysets import shown_tool
+from heartbit_site.base.access import visible_to
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
@@ -33,6 +34,8 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     Who may see runs may see this.
     """
 
+    workspace_path = "run__workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "asks", "effect_class", "waits", "workspace")
     list_display_links = ("what",)
     list_filter = ("run__workspace",)
@@ -43,14 +46,6 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         """The open ones alone."""
         return queries.waiting_calls()
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """As the list."""
-        return self.has_view_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: ToolCall | None = None) -> bool:
-        """A waiting call is a part of its run."""
-        return request.user.has_perm("agents.view_run")
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -69,7 +64,8 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """A call has no page of its own: the run's page shows it."""
-        call = self.model.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        rows = visible_to(self.model.objects.all(), request.user, path="run__workspace")
+        call = rows.filter(pk=object_id).first() if object_id.isdecimal() else None
         if call is None or request.method != "GET" or not self.has_view_permission(request):
             return super().change_view(request, object_id, form_url, extra_context)
         page = reverse("admin:agents_run_change", args=[call.run_id])
@@ -110,5 +106,6 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
 def badge(request: HttpRequest) -> str:
     """How many wait, for the sidebar; the theme always draws a badge, so none hides itself."""
-    count = queries.waiting_calls().count()
+    seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
+    count = seen.count()
     return words.figure(count) or SafeString('<i class="hb-none"></i>')

@@ -41,8 +41,8 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         return queries.with_held(super().get_queryset(request))
 
     def has_ask_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change workers, if they could be changed, may send them away."""
-        return request.user.has_perm("agents.change_workerheartbeat")
+        """Workers are the installation's: superusers alone send them away."""
+        return self.may(request, "ask", object_id)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """A worker of the fleet can be asked as long as it is there."""

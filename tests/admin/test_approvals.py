@@ -263,7 +263,8 @@ class TestWhoMay:
         text = reader.get(page(call)).content.decode()
         assert "https://example.org/" in text
         assert "Approve" not in text
-        assert "needs the permission to add decisions" in text
+        assert "needs the role of an operator" in text
+        assert reader.get(LIST).status_code == 200
         for verdict in ("approve", "deny", "edit", "always"):
             assert send(reader, call, verdict, arguments="{}", scope="run").status_code == 403
         assert not Decision.objects.filter(run=call.run_id).exists()
