@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ logger = logging.getLogger(__name__)
 
 _END = "SELECT status, output, structured, error FROM agents_run WHERE id = %s"
 LOOK_SECONDS = 1.0  # how long a reader trusts a silent window before it asks Postgres
+STREAMING_LOOK_SECONDS = 3.0  # and how long one that is never silent
 
 
 @dataclass(slots=True)
@@ -90,10 +92,11 @@ async def follow(
             yield update
         if reader.over:
             return
-        look = False
+        looked_at, look = time.monotonic(), False
         while not look:
             entries = await _read(source, reader)
-            look = not entries  # silence: ask Postgres
+            # Silence, or so long a stream that what people wrote meanwhile would come late.
+            look = not entries or time.monotonic() - looked_at > STREAMING_LOOK_SECONDS
             for run_id, cursor, entry in entries:
                 reader.cursors[run_id] = cursor
                 if isinstance(entry, Delta):

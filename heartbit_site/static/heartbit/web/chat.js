@@ -26,6 +26,7 @@ function show() {
   page.dataset.screen = conversation || fresh ? "thread" : "list";
   document.title = document.title.replace(/^Chat( with [^·]+)?/, agent ? `Chat with ${agent} ` : "Chat ").replace(/ +·/, " ·");
   fill(agentsBox, agentList(agents, agent));
+  agentsBox.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   fill(withHead, agent && found ? [el("h2", {}, "Conversations"), newLink(agent)] : null).hidden = !found;
   conversations.show(agent, conversation);
   const isOpen = Boolean(found) || conversation !== "";
