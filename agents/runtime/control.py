@@ -31,6 +31,10 @@ logger = logging.getLogger(__name__)
 LOCK_CLASS = 7702  # the first half of every worker lock's key; the second is the heartbeat row's id
 CHANNEL = "heartbit"
 RETRY_SECONDS = 0.5
+#: A child that tries a suspect alone is watched by itself: a stuck one ends after three leases, and
+#: its lock tells. Merely silent, as on a machine that stands still, it is not declared dead before:
+#: that would blame its run, and quarantine an innocent.
+ALONE_LEASES = 4
 HURRY_SECONDS = 0.2  # from a notice to the beat that heeds it: many come at once
 
 
@@ -60,7 +64,9 @@ class Control:
         self.worker_id = 0
         self.worker_name = f"{socket.gethostname()}:{os.getpid()}"
         self._conninfo = conninfo
-        self._row = (self.worker_name, home.value, json.dumps(queues), slots, lease_seconds)
+        is_alone = home.value == "fleet" and not queues
+        silence = lease_seconds * (ALONE_LEASES if is_alone else 1)
+        self._row = (self.worker_name, home.value, json.dumps(queues), slots, silence)
         self._lease_seconds = lease_seconds
         self._late_seconds = lease_seconds * 2 / 3  # one beat was missed
         self._on_notice = on_notice

@@ -9,13 +9,14 @@ RETURNS text LANGUAGE sql STABLE AS $$
         e.user_id, e.via, e.action, e.target, e.label, e.details, e.previous)::text, 'UTF8')), 'hex')
 $$;
 
--- One writer of a chain at a time, until its transaction ends: the next one sees its hash.
+-- One writer of a chain at a time, until its transaction ends: the next one sees its hash. (7701 is
+-- the migrations' lock, 7702 the class of the workers'.)
 CREATE OR REPLACE FUNCTION audit_chain()
 RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE last base_auditentry;
 BEGIN
     NEW.chain := coalesce(NEW.workspace_id, 0);
-    PERFORM pg_advisory_xact_lock(7702, NEW.chain::int);
+    PERFORM pg_advisory_xact_lock(7703, NEW.chain::int);
     SELECT * INTO last FROM base_auditentry WHERE chain = NEW.chain ORDER BY number DESC LIMIT 1;
     NEW.number := coalesce(last.number, 0) + 1;
     NEW.previous := coalesce(last.hash, '');

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: What a clock says, not the loop.
 _MEASURED = frozenset({"duration_ms"})
+#: What events say since the journals were recorded, and what says nothing: then they are the same.
+_LATER = {"timeout_seconds": None, "needed": 1, "group": ""}
 
 
 class _AskedError(Exception):
@@ -124,7 +126,11 @@ class _Notes:
 
 def _shown(event: Event) -> dict[str, Any]:
     shown = encode(event)
-    payload = {name: value for name, value in shown["payload"].items() if name not in _MEASURED}
+    payload = {
+        name: value
+        for name, value in shown["payload"].items()
+        if name not in _MEASURED and (name not in _LATER or value != _LATER[name])
+    }
     return {"type": shown["type"], "payload": payload}
 
 
