@@ -126,3 +126,11 @@ class SecondMessage(models.TextChoices):
     QUEUE = "queue", "Answer it afterwards"
     INTERRUPT = "interrupt", "Cancel the run under way and answer it"
     STEER = "steer", "Give it to the run under way"
+
+
+class DeliveryStatus(models.TextChoices):
+    """How far a webhook's message has got."""
+
+    PENDING = "pending", "Pending"  # due at its time, if its endpoint is enabled
+    DELIVERED = "delivered", "Delivered"
+    FAILED = "failed", "Failed"  # given up

@@ -43,3 +43,15 @@ class RunStateError(ConflictError):
 
 class HaltedError(ConflictError):
     """An operator stopped the workspace, or everything: no run starts."""
+
+
+class WebhookNotFoundError(NotFoundError):
+    """The workspace has no such webhook, or the webhook no such delivery."""
+
+
+class TooManyWebhooksError(ConflictError):
+    """The workspace has as many webhooks as it may."""
+
+
+class DeliveryStateError(ConflictError):
+    """The message is on its way already, or its webhook is disabled."""

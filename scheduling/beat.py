@@ -6,6 +6,7 @@ from heartbit_site.base import queues
 
 HOUSEKEEPING_SECONDS = 3600.0
 CHECK_ACCOUNTS_SECONDS = 600.0
+DELIVER_WEBHOOKS_SECONDS = 5.0
 
 BEAT_SCHEDULE = {
     "heartbit-housekeeping": {
@@ -18,5 +19,10 @@ BEAT_SCHEDULE = {
         "schedule": CHECK_ACCOUNTS_SECONDS,
         # Without a worker nothing piles up: the next ring asks the same.
         "options": {"queue": queues.SYSTEM, "expires": CHECK_ACCOUNTS_SECONDS},
+    },
+    "heartbit-deliver-webhooks": {
+        "task": queues.DELIVER_WEBHOOKS,
+        "schedule": DELIVER_WEBHOOKS_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": DELIVER_WEBHOOKS_SECONDS},
     },
 }

@@ -8,6 +8,7 @@ from celery import shared_task
 from celery.worker import state
 
 from agents.actions.check_account import check_enabled_accounts
+from agents.actions.deliver_webhooks import deliver_webhooks as deliver
 from heartbit_site.base import queues
 from scheduling.actions.keep_house import keep_house
 
@@ -25,6 +26,12 @@ def housekeeping() -> int:
 def check_accounts() -> int:
     """Ask the providers whether they still take the workspaces' keys."""
     return check_enabled_accounts()
+
+
+@shared_task(name=queues.DELIVER_WEBHOOKS)
+def deliver_webhooks() -> int:
+    """Tell the workspaces' webhooks what happened; how many messages arrived."""
+    return deliver()
 
 
 def _leaving() -> bool:

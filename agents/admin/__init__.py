@@ -13,6 +13,8 @@ from agents.admin import (
     run,
     usage,
     version,
+    webhook,
+    webhook_delivery,
     worker,
 )
 
@@ -27,5 +29,7 @@ __all__ = [
     "run",
     "usage",
     "version",
+    "webhook",
+    "webhook_delivery",
     "worker",
 ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib.auth.models import Group
 from django.utils.text import Truncator
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from agents.actions.check_agent import check_binding
 from agents.admin.json_fields import JSONObjectText, JSONText, json_widget
 from agents.choices import BindingApproval
 from agents.models import Agent, ToolBinding
-from heartbit_site.base.admin.themed import StackedInline
+from heartbit_site.base.admin.themed import StackedInline, line_widget
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect
 from tools.registry import registry
@@ -35,22 +36,35 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
 
     class Meta:
         model = ToolBinding
-        fields = ("tool", "enabled", "approval", "approval_when", "defaults")
+        fields = (
+            *("tool", "enabled", "approval", "approval_when"),
+            *("approval_seconds", "approvals", "approvers", "defaults"),
+        )
         field_classes = {"approval_when": JSONText, "defaults": JSONObjectText}
         widgets = {
             "approval_when": json_widget(
                 rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
             ),
             "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
+            # Each has a placeholder: admin.css hides what is not set where no call waits.
+            "approval_seconds": UnfoldAdminIntegerFieldWidget({"placeholder": "As the agent says"}),
+            "approvals": UnfoldAdminIntegerFieldWidget({"placeholder": "1"}),
+            "approvers": line_widget(placeholder="Whoever may decide"),
         }
         labels = {
             "approval": "Calls that wait for a person",
             "approval_when": "Rule",
+            "approval_seconds": "Time to decide (seconds)",
+            "approvals": "People who have to approve",
+            "approvers": "Only this group decides",
             "defaults": "Default arguments",
         }
         help_texts = {
             "approval": "",
             "approval_when": "A JSON Schema: calls whose arguments fit it wait for a person.",
+            "approval_seconds": "Then the call is refused.",
+            "approvals": "Different people; one who denies the call denies it.",
+            "approvers": "The name of a Django group; its members alone.",
             "defaults": "Used where the model gives none.",
         }
 
@@ -62,6 +76,24 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         approval = self.fields["approval"]
         if isinstance(approval, forms.TypedChoiceField):
             approval.choices = [("", "As the agent says"), *BindingApproval.choices]
+        self.fields["approvals"].required = False
+        self.fields["approvals"].initial = None
+        if self.initial.get("approvals") == 1:
+            self.initial["approvals"] = None
+
+    def clean_approvals(self) -> int:
+        """Nothing is one."""
+        given: int | None = self.cleaned_data["approvals"]
+        return 1 if given is None else given
+
+    def clean_approvers(self) -> str:
+        """A group that is there: of another, nobody is a member, and every call would wait."""
+        name: str = self.cleaned_data["approvers"].strip()
+        if name and "approvers" in self.changed_data and not _is_group(name):
+            raise forms.ValidationError(
+                f"There is no group named {name}: a superuser adds it under Groups."
+            )
+        return name
 
     def clean(self) -> dict[str, Any] | None:
         """A rule belongs to ``when``: with another choice its field is hidden, and forgotten."""
@@ -85,6 +117,10 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             self.add_error(field, sentence)
 
 
+def _is_group(name: str) -> bool:
+    return Group.objects.filter(name=name).exists()
+
+
 def _place(message: str) -> tuple[str | None, str]:
     """The field that ``check_binding`` names, and the rest of its sentence."""
     for field in _JSON_FIELDS:
@@ -101,7 +137,17 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
     form = ToolBindingForm
     classes = ("hb-bindings",)
     fieldsets = (
-        (None, {"fields": (("tool", "approval", "enabled"), "approval_when", "defaults")}),
+        (
+            None,
+            {
+                "fields": (
+                    ("tool", "approval", "enabled"),
+                    "approval_when",
+                    ("approval_seconds", "approvals", "approvers"),
+                    "defaults",
+                )
+            },
+        ),
     )
     verbose_name = "tool"
     verbose_name_plural = "tools"

@@ -23,7 +23,7 @@ FIELDS = (
     *("model", "fallback_models", "strong_model"),
     *("temperature", "reasoning_effort", "max_tokens", "stop"),
     *("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
-    *("approval", "uncertain_calls", "response_schema"),
+    *("approval", "approval_seconds", "uncertain_calls", "response_schema"),
     *("max_turns", "timeout_seconds", "max_run_tokens", "max_run_cost_usd"),
     *("tool_timeout_seconds", "max_tool_output_bytes"),
     *("team", "max_parallel", "delegation_timeout_seconds", "queue"),
@@ -68,6 +68,10 @@ class AgentForm(forms.ModelForm[Agent]):
     refusal = ""
     context_type = forms.ChoiceField(
         label="What the model is sent of a long conversation",
+        help_text=(
+            "The journal keeps everything; this is what each call to the model contains. Less "
+            "costs less and forgets more."
+        ),
         choices=[(kind.type, title) for kind, title in strategy_form.TITLES.items()],
         widget=UnfoldAdminSelectWidget(),
     )
@@ -100,18 +104,35 @@ class AgentForm(forms.ModelForm[Agent]):
             "retry_max_delay_ms": "Longest pause (ms)",
             "max_tokens": "Longest answer (tokens)",
             "approval": "Calls that wait for a person",
+            "approval_seconds": "Time to decide (seconds)",
             "response_schema": "Form of the answer",
             "max_turns": "Model calls",
             "timeout_seconds": "Time (seconds)",
             "max_run_tokens": "Tokens",
             "max_run_cost_usd": "Cost (US dollars)",
-            "uncertain_calls": "Calls with an unknown outcome",
+            "uncertain_calls": "Unknown outcomes",
             "tool_timeout_seconds": "Time of one tool call (seconds)",
             "max_tool_output_bytes": "Result of one tool call (bytes)",
             "delegation_timeout_seconds": "Longest wait (seconds)",
+            "max_parallel": "Members at work at once",
             "stop": "Stop texts",
         }
-        help_texts = {"approval": "What a tool itself says wins."}
+        help_texts = {
+            "approval": "What a tool itself says wins.",
+            "reasoning_effort": (
+                "How long a reasoning model thinks before it answers: more costs more tokens and "
+                "time. Leave it empty for models that do not reason; they may refuse it."
+            ),
+            "strong_model": (
+                "Takes over for the rest of a run once the agent's own model has given two answers "
+                "in a row that do not do, such as arguments that do not fit a tool. Form: "
+                "provider:model. Empty: none."
+            ),
+            "uncertain_calls": (
+                "When a worker dies during a call that must not happen twice, nobody knows whether "
+                "it took effect. Asking is safe; make the call again only where twice does no harm."
+            ),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -11,6 +11,7 @@ from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.pause import Pause
 from agents.models.run import Run
 from agents.models.version import AgentVersion
+from agents.models.webhook import WebhookDelivery, WebhookEndpoint
 from agents.models.worker import WorkerHeartbeat
 
 __all__ = [
@@ -29,5 +30,7 @@ __all__ = [
     "ToolCall",
     "Vote",
     "Wait",
+    "WebhookDelivery",
+    "WebhookEndpoint",
     "WorkerHeartbeat",
 ]

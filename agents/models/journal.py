@@ -96,7 +96,10 @@ class Wait(models.Model):
                 fields=["expires_at"],
                 condition=Q(resolved_at__isnull=True, expires_at__isnull=False),
                 name="wait_expiring",
-            )
+            ),
+            models.Index(  # what webhooks look for
+                fields=["created_at"], condition=Q(kind=WaitKind.APPROVAL), name="wait_asked"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -152,6 +152,11 @@ class Run(models.Model):
                 condition=Q(status=RunStatus.QUARANTINED),
                 name="run_quarantined",
             ),
+            models.Index(  # what webhooks look for
+                fields=["workspace", "finished_at"],
+                condition=Q(finished_at__isnull=False, parent__isnull=True),
+                name="run_ended",
+            ),
             models.Index(
                 fields=["forked_from"],
                 condition=Q(forked_from__isnull=False),

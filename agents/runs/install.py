@@ -24,7 +24,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "413de2750fca19132cc5577bb1fea3b250575c935d83fa791af660a92f6ef1dd"
+FINGERPRINT = "b34a39b15a2d7c6cf8c57bea8280534add31959274b4afc3c3b1cc0b0ae033d7"
 
 
 def statements() -> str:

@@ -26,6 +26,7 @@ from heartbit_site.api.routes import (
     runs,
     turns,
     versions,
+    webhooks,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ ROUTERS = (
     identity.router,
     members.router,
     keys.router,
+    webhooks.router,
     audit.router,
     health.router,
 )

@@ -6,6 +6,7 @@ EXECUTE_RUN = "agents.execute_run"
 ANNOUNCE_CALLS = "agents.announce_calls"
 HOUSEKEEPING = "scheduling.housekeeping"
 CHECK_ACCOUNTS = "scheduling.check_accounts"
+DELIVER_WEBHOOKS = "scheduling.deliver_webhooks"
 
 AGENTS = "agents"  # where runs go unless their agent names another queue
 SYSTEM = "system"  # beat's small internal jobs

@@ -113,6 +113,8 @@ UNFOLD: dict[str, Any] = {
                     _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
                     _page("Budgets", "savings", "agents.budget"),
                     _page("API keys", "key", "base.apikey"),
+                    _page("Webhooks", "webhook", "agents.webhookendpoint"),
+                    _page("Webhook deliveries", "outgoing_mail", "agents.webhookdelivery"),
                     _page("Audit", "fact_check", "base.auditentry"),
                     _page("Users", "person", "auth.user"),
                     _page("Groups", "group", "auth.group"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from agents.actions.deliver_webhooks import forget_deliveries
 from scheduling.actions.archive_runs import archive_workspaces
 from scheduling.actions.prune_workers import prune_workers
 from scheduling.archive import ArchiveError, ArchivingError
@@ -16,11 +17,13 @@ logger = logging.getLogger(__name__)
 
 
 def keep_house(*, goes_on: Callable[[], bool]) -> int:
-    """Forget processes that left, archive and delete runs by policy; how many rows of both went.
+    """Forget what is over, archive and delete runs by policy; how many rows went.
+
+    What is over: processes that left, and what webhooks were told a month ago.
 
     An archive that cannot be written is one error in the log: nothing is deleted then.
     """
-    gone = prune_workers()
+    gone = prune_workers() + forget_deliveries()
     try:
         archived = archive_workspaces(goes_on=goes_on)
     except ArchivingError as busy:

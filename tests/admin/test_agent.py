@@ -6,11 +6,13 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
 from agents.actions.create_default_team import create_default_team
 from agents.actions.publish_agent import publish_agent
+from agents.admin.bindings import ToolBindingForm
 from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.models import Workspace
 from tests.admin.forms import filled
@@ -226,3 +228,93 @@ def test_starting_needs_the_permission(guest: Client, workspace: Workspace) -> N
 def test_agents_are_kept(browser: Client, workspace: Workspace) -> None:
     agent = Agent.objects.get(workspace=workspace, name="writer")
     assert browser.post(url_of(agent, "delete"), {"post": "yes"}).status_code == 403
+
+
+def test_who_decides_and_until_when_is_saved_and_published(
+    browser: Client, workspace: Workspace
+) -> None:
+    Group.objects.create(name="treasurers")
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    number = agent.bindings.count()
+    bound = {
+        "tool": "http_request",
+        "enabled": "on",
+        "approval": "always",
+        "approval_seconds": "3600",
+        "approvals": "2",
+        "approvers": "treasurers",
+    }
+    fields = {f"bindings-{number}-{name}": value for name, value in bound.items()}
+    sent = fields | {"bindings-TOTAL_FORMS": number + 1, "approval_seconds": "7200"}
+    assert save(browser, agent, **sent).status_code == 302
+    agent.refresh_from_db()
+    assert agent.current_version is not None
+    published = agent.current_version.snapshot
+    assert published["approval_seconds"] == 7200
+    [tool] = [tool for tool in published["tools"] if tool["name"] == "http_request"]
+    assert (tool["approval_seconds"], tool["approvals"], tool["approvers"]) == (
+        *(3600, 2),
+        "treasurers",
+    )
+    assert save(browser, agent).status_code == 302  # what the form shows is what was saved
+    assert agent.versions.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("approvers", "nobodies", "There is no group named nobodies"),
+        ("approvals", "none", "Enter a whole number"),
+        ("approvals", "0", "greater than or equal to 1"),
+        ("approvals", "21", "less than or equal to 20"),
+        ("approval_seconds", "0", "greater than or equal to 1"),
+    ],
+)
+def test_given_a_quorum_that_cannot_be_then_it_is_said_at_its_field(
+    db: None, field: str, value: str, said: str
+) -> None:
+    form = ToolBindingForm({"tool": "calculate", "enabled": "on", "approvals": "1", field: value})
+    assert list(form.errors) == [field]
+    assert said in form.errors[field][0]
+
+
+def test_every_editable_field_of_an_agent_and_of_its_tools_is_on_the_page(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="researcher")
+    shown = browser.get(url_of(agent))
+    [bindings, versions] = shown.context["inline_admin_formsets"]
+    own = {name for _, options in shown.context["adminform"].fieldsets for name in _flat(options)}
+    by_numbers = {"context_strategy"}  # its choice and numbers stand for it
+    by_switches = {"enabled"}  # the buttons above the page
+    assert _editable(Agent) - by_numbers - by_switches <= own
+    tools = {name for _, options in bindings.fieldsets for name in _flat(options)}
+    assert _editable(ToolBinding) - {"agent"} <= tools
+    assert versions.opts.verbose_name_plural == "versions"
+
+
+def test_the_versions_lead_to_the_page_that_compares_and_rolls_back(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    first = agent.current_version
+    assert first is not None
+    save(browser, agent, system_prompt="You write haiku.")
+    compare = reverse("admin:agents_agentversion_compare", args=[first.pk])
+    assert f'href="{compare}"' in browser.get(url_of(agent)).content.decode()
+    browser.post(compare)
+    agent.refresh_from_db()
+    assert agent.system_prompt == first.snapshot["system_prompt"]
+
+
+def _flat(options: Any) -> list[str]:
+    rows = options["fields"]
+    return [name for row in rows for name in ((row,) if isinstance(row, str) else row)]
+
+
+def _editable(model: Any) -> set[str]:
+    fields = (*model._meta.fields, *model._meta.many_to_many)
+    return {field.name for field in fields if field.editable and not field.primary_key} - {
+        "created_at",
+        "updated_at",
+    }

@@ -22,10 +22,12 @@ from django_celery_beat.models import (
 
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
+from agents.actions.save_webhook import save_webhook
+from agents.actions.send_webhook_again import ping_webhook
 from agents.admin.decision import TONES
 from agents.admin.words import CALL_TONES, RUN_TONES
 from agents.choices import VERDICTS, CallStatus, RunStatus
-from agents.models import Budget
+from agents.models import Budget, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
@@ -64,6 +66,14 @@ def full(workspace: Workspace) -> None:
     Membership.objects.create(workspace=workspace, user=member)
     audit.record(audit.SYSTEM, "test.made", workspace=workspace, label=rows.HOSTILE)
     Budget.objects.create(workspace=workspace, period="day", max_tokens=1000)
+    endpoint = WebhookEndpoint(
+        workspace=workspace,
+        name=rows.HOSTILE,
+        url="https://127.0.0.1/",
+        events=["run.failed"],
+    )
+    save_webhook(endpoint, by=audit.SYSTEM)
+    ping_webhook(endpoint, by=audit.SYSTEM)
 
 
 def test_every_model_has_the_theme() -> None:

@@ -121,12 +121,26 @@ ROUTES = (
     Route("GET", "/keys", "workspace:manage", foreign=200),
     Route("POST", "/keys", "workspace:manage", {"name": "x", "scopes": ["runs:read"]}, right=201),
     Route("POST", "/keys/{prefix}/revoke", "workspace:manage"),
+    Route("GET", "/webhooks", "workspace:manage", foreign=200),
+    Route(
+        "POST",
+        "/webhooks",
+        "workspace:manage",
+        {"name": "x", "url": "https://127.0.0.1/", "events": ["run.failed"]},
+        right=201,
+    ),
+    Route("PATCH", "/webhooks/{webhook_id}", "workspace:manage", {"name": "y"}),
+    Route("DELETE", "/webhooks/{webhook_id}", "workspace:manage", right=204),
+    Route("POST", "/webhooks/{webhook_id}/secret", "workspace:manage"),
+    Route("POST", "/webhooks/{webhook_id}/ping", "workspace:manage", right=201),
+    Route("GET", "/webhooks/{webhook_id}/deliveries", "workspace:manage"),
+    Route("POST", "/webhooks/{webhook_id}/deliveries/{delivery_id}/again", "workspace:manage"),
     Route("GET", "/audit", "audit:read", foreign=200),
     Route("GET", "/audit/verify", "audit:read", foreign=200),
     Route("GET", "/health", None, foreign=200),
 )
 #: What makes something new: elsewhere it is made elsewhere.
-MADE_THERE = {"/conversations", "/runs", "/members", "/keys"}
+MADE_THERE = {"/conversations", "/runs", "/members", "/keys", "/webhooks"}
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.

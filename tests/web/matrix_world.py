@@ -9,12 +9,23 @@ import httpx
 
 from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
-from agents.models import Agent, Conversation, Run, RunEvent, ToolCall
+from agents.models import (
+    Agent,
+    Conversation,
+    Run,
+    RunEvent,
+    ToolCall,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
+from agents.webhooks import new_message_id
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.models.api_key import SCOPES
@@ -55,6 +66,28 @@ def _prefix(workspace: Workspace) -> str:
     return create_api_key(workspace, "target", scopes=["runs:read"])[0].prefix
 
 
+def _webhook(workspace: Workspace) -> str:
+    url, events = "https://127.0.0.1/", ["run.failed"]
+    made = WebhookEndpoint(workspace=workspace, name="target", url=url, events=events)
+    save_webhook(made, by=SYSTEM)
+    return str(made.pk)
+
+
+def _delivery(workspace: Workspace) -> str:
+    """Of the webhook that was made last."""
+    endpoint = WebhookEndpoint.objects.filter(workspace=workspace).latest("pk")
+    message_id, data = new_message_id(), {"canary": f"canary of {workspace.slug}"}
+    made = WebhookDelivery.objects.create(
+        endpoint=endpoint,
+        event="run.failed",
+        occurrence=message_id,
+        message_id=message_id,
+        payload=data,
+        status="failed",
+    )
+    return str(made.pk)
+
+
 #: How something is made that an address names.
 MAKERS: dict[str, Callable[[Workspace], str]] = {
     "run_id": _run,
@@ -67,6 +100,8 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "slug": lambda workspace: workspace.slug,
     "username": lambda workspace: member(workspace, Role.VIEWER).username,
     "prefix": _prefix,
+    "webhook_id": _webhook,
+    "delivery_id": _delivery,
     "newcomer": lambda _: person().username,
 }
 

@@ -17,7 +17,9 @@ from django.urls import reverse
 from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
-from agents.models import Agent, Budget, Run
+from agents.actions.save_webhook import save_webhook
+from agents.actions.send_webhook_again import ping_webhook
+from agents.models import Agent, Budget, Run, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
@@ -79,6 +81,14 @@ def filled_workspace() -> Workspace:
     create_api_key(made, f"key of {slug}", scopes=["runs:read"])
     save_provider_account(ProviderAccount(workspace=made, provider="openai"), key=KEY)
     Budget.objects.create(workspace=made, period="day", max_tokens=1000)
+    endpoint = WebhookEndpoint(
+        workspace=made,
+        name=f"hook of {slug}",
+        url="https://127.0.0.1/",
+        events=["run.failed"],
+    )
+    save_webhook(endpoint, by=audit.SYSTEM)
+    ping_webhook(endpoint, by=audit.SYSTEM)
     staff(made, Role.ADMIN)
     audit.record(audit.SYSTEM, "test.made", workspace=made, label=slug)
     return made
@@ -223,6 +233,11 @@ RIGHTS = {
     ("base.workspace", "add"): set(),
     ("base.workspace", "delete"): set(),
     ("base.auditentry", "view"): {Role.ADMIN},
+    ("agents.webhookendpoint", "view"): {Role.ADMIN},
+    ("agents.webhookendpoint", "change"): {Role.ADMIN},
+    ("agents.webhookendpoint", "rotate"): {Role.ADMIN},
+    ("agents.webhookdelivery", "view"): {Role.ADMIN},
+    ("agents.webhookdelivery", "again"): {Role.ADMIN},
 }
 
 

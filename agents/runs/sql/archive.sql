@@ -20,6 +20,8 @@ BEGIN
                   FROM agents_wait w WHERE w.run_id = r.id),
         'decisions', (SELECT coalesce(json_agg(to_jsonb(d) - '{id,run_id}'::text[] ORDER BY d.id), '[]')
                       FROM agents_decision d WHERE d.run_id = r.id),
+        'votes', (SELECT coalesce(json_agg(to_jsonb(v) - '{id,run_id}'::text[] ORDER BY v.id), '[]')
+                  FROM agents_vote v WHERE v.run_id = r.id),
         'grants', (SELECT coalesce(json_agg(to_jsonb(g) - '{root_id}'::text[] ORDER BY g.id), '[]')
                    FROM agents_grant g WHERE g.root_id = r.id),
         'blackboard', (SELECT coalesce(json_agg(to_jsonb(b) - '{id,root_id}'::text[] ORDER BY b.key), '[]')
@@ -100,6 +102,7 @@ BEGIN
     DELETE FROM agents_toolcall WHERE run_id = ANY (v_ids);
     DELETE FROM agents_wait WHERE run_id = ANY (v_ids);
     DELETE FROM agents_decision WHERE run_id = ANY (v_ids);
+    DELETE FROM agents_vote WHERE run_id = ANY (v_ids);
     UPDATE agents_decision d SET grant_id = NULL FROM agents_grant g
     WHERE g.root_id = ANY (v_ids) AND d.grant_id = g.id;
     DELETE FROM agents_grant WHERE root_id = ANY (v_ids);

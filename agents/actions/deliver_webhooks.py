@@ -1,0 +1,178 @@
+"""Look for what webhooks have to tell, and send what is due (docs/decisions/0009)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import httpx
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from agents.choices import DeliveryStatus
+from agents.models import WebhookDelivery, WebhookEndpoint
+from agents.runs.ended import look_for
+from agents.webhooks import body_of, headers_of, retry_after
+from heartbit_site.base import aio
+from heartbit_site.base.audit import SYSTEM, record
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http import guarded_client, parse_allow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 64
+MOST_OF_ONE = 8  # a receiver that hangs delays nobody but itself
+TIMEOUT_SECONDS = 10.0
+LEASE_SECONDS = 60.0  # whoever died while sending is followed by somebody else
+KEPT = timedelta(days=30)
+_GONE = 410
+
+# An attempt counts from here on: a process that dies over an answer does not try for ever.
+_CLAIM = """
+UPDATE agents_webhookdelivery d
+SET attempts = d.attempts + 1, next_at = clock_timestamp() + make_interval(secs => %s)
+FROM (
+    SELECT due.id FROM agents_webhookendpoint e
+    CROSS JOIN LATERAL (
+        SELECT w.id, w.next_at FROM agents_webhookdelivery w
+        WHERE w.endpoint_id = e.id AND w.status = 'pending' AND w.next_at <= clock_timestamp()
+        ORDER BY w.next_at, w.id LIMIT %s FOR UPDATE SKIP LOCKED
+    ) due
+    WHERE e.enabled ORDER BY due.next_at LIMIT %s
+) mine
+WHERE d.id = mine.id RETURNING d.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """One request to make."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What came of it.
+
+    Attributes:
+        code: The response's status; None: there was none.
+        error: Why it is no success; empty: it is one.
+    """
+
+    code: int | None = None
+    error: str = ""
+
+
+def deliver_webhooks() -> int:
+    """Make the deliveries that are owed and send those that are due; how many arrived.
+
+    Any number may run at once, in any number of processes.
+    """
+    for endpoint in WebhookEndpoint.objects.filter(enabled=True).order_by("pk"):
+        look_for(endpoint)
+    claimed = _claim()
+    if not claimed:
+        return 0
+    replies = aio.run(_send_all([_letter(delivery) for delivery in claimed]))
+    for delivery, reply in zip(claimed, replies, strict=True):
+        _store(delivery, reply)
+    return sum(not reply.error for reply in replies)
+
+
+def forget_deliveries() -> int:
+    """Delete the log of what was told, or given up, a month ago; how many rows."""
+    old = WebhookDelivery.objects.filter(created_at__lt=timezone.now() - KEPT)
+    return old.exclude(status=DeliveryStatus.PENDING).delete()[0]
+
+
+def _claim() -> list[WebhookDelivery]:
+    """Take what is due; nobody else sends it before the lease is over."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])
+        ids = [row[0] for row in cursor.fetchall()]
+    rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("endpoint__workspace")
+    return list(rows.order_by("pk"))
+
+
+def _letter(delivery: WebhookDelivery) -> _Letter | _Reply:
+    """The request; already its outcome when the secret cannot be read."""
+    body = body_of(delivery)
+    try:
+        headers = headers_of(delivery.endpoint, delivery.message_id, body)
+    except HeartbitError as error:
+        return _Reply(error=str(error))
+    return _Letter(delivery.endpoint.url, headers, body)
+
+
+async def _send_all(letters: Sequence[_Letter | _Reply]) -> list[_Reply]:
+    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOW)
+    async with guarded_client(allow=allow, deadline_seconds=TIMEOUT_SECONDS) as client:
+        return list(await asyncio.gather(*(_send(client, letter) for letter in letters)))
+
+
+async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
+    """Post it. Of the answer only the status counts; its body is not read."""
+    if isinstance(letter, _Reply):
+        return letter
+    post = client.stream(
+        "POST",
+        letter.url,
+        content=letter.body,
+        headers=letter.headers,
+        follow_redirects=False,
+    )
+    try:
+        async with post as response:
+            code = response.status_code
+    except (HeartbitError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        return _Reply(error=str(error) or type(error).__name__)
+    if 200 <= code < 300:
+        return _Reply(code)
+    follows = " (redirects are not followed)" if 300 <= code < 400 else ""
+    return _Reply(code, f"It answered with HTTP {code}{follows}.")
+
+
+def _store(delivery: WebhookDelivery, reply: _Reply) -> None:
+    """Note the outcome, unless somebody else has taken the message over meanwhile."""
+    now = timezone.now()
+    mine = WebhookDelivery.objects.filter(
+        pk=delivery.pk, status=DeliveryStatus.PENDING, attempts=delivery.attempts
+    )
+    noted = {"response_code": reply.code, "error": reply.error[:500]}
+    if not reply.error:
+        mine.update(status=DeliveryStatus.DELIVERED, delivered_at=now, **noted)
+        return
+    wait = None if reply.code == _GONE else retry_after(delivery.attempts)
+    if wait is None:
+        mine.update(status=DeliveryStatus.FAILED, **noted)
+    else:
+        mine.update(next_at=now + wait, **noted)
+    if reply.code == _GONE:
+        _disable(delivery.endpoint)
+    logger.info("webhook %s was not told: %s", delivery.endpoint_id, reply.error)
+
+
+@transaction.atomic
+def _disable(endpoint: WebhookEndpoint) -> None:
+    """The receiver said that it wants no more, for ever."""
+    why = "It answered with HTTP 410: it wants to be told no more."
+    enabled = WebhookEndpoint.objects.filter(pk=endpoint.pk, enabled=True, url=endpoint.url)
+    if enabled.update(enabled=False, disabled_because=why):
+        record(
+            SYSTEM,
+            "webhook.disable",
+            workspace=endpoint.workspace,
+            target=f"webhook:{endpoint.pk}",
+            label=endpoint.name,
+            details={"because": why},
+        )

@@ -1,0 +1,26 @@
+"""Remove a webhook's endpoint, and the log of what it was told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base.audit import Actor, record
+
+if TYPE_CHECKING:
+    from agents.models import WebhookEndpoint
+
+
+@transaction.atomic
+def remove_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> None:
+    """Delete it; what is being sent in this moment may still arrive.
+
+    Args:
+        endpoint: A saved one.
+        by: Who does it, for the audit.
+    """
+    target, details = f"webhook:{endpoint.pk}", {"url": endpoint.url}
+    workspace, label = endpoint.workspace, endpoint.name
+    endpoint.delete()
+    record(by, "webhook.remove", workspace=workspace, target=target, label=label, details=details)

@@ -1,0 +1,103 @@
+"""Save a webhook's endpoint; a new one gets its secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from agents.errors import TooManyWebhooksError
+from agents.models import WebhookEndpoint
+from agents.models.webhook import check_webhook_url
+from agents.webhooks import EVENTS, new_secret
+from heartbit_site.base import secrets
+from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
+
+MOST = 100  # of a workspace
+_CHANGED = ("name", "url", "events", "enabled")
+
+
+def save_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> str | None:
+    """Write the endpoint's row; what happened while it was disabled is not told afterwards.
+
+    Args:
+        endpoint: New or changed.
+        by: Who does it, for the audit.
+
+    Returns:
+        A new one's secret in plain text: show it now, it cannot be read again. Else None.
+
+    Raises:
+        ConfigurationError: The address is none, or an event is unknown, or there is none.
+        TooManyWebhooksError: The workspace has 100.
+    """
+    _check(endpoint)
+    with transaction.atomic():
+        if endpoint._state.adding:
+            return _make(endpoint, by)
+        _change(endpoint, by)
+        return None
+
+
+def _check(endpoint: WebhookEndpoint) -> None:
+    """Bring the row into form, or refuse it."""
+    endpoint.name = endpoint.name.strip()
+    if not endpoint.name:
+        raise ConfigurationError("A webhook needs a name: say what it is for.")
+    try:
+        check_webhook_url(endpoint.url)
+    except ValidationError as error:
+        raise ConfigurationError(f"The webhook's URL is none: {error.messages[0]}") from None
+    wanted = sorted(set(endpoint.events))
+    unknown = [event for event in wanted if event not in EVENTS]
+    if unknown or not wanted:
+        asked = f"{', '.join(unknown)} is no event" if unknown else "it needs an event"
+        raise ConfigurationError(f"Of a webhook: {asked}; choose from {', '.join(EVENTS)}.")
+    endpoint.events = wanted
+
+
+def _make(endpoint: WebhookEndpoint, by: Actor) -> str:
+    # One after the other, so that the limit holds.
+    Workspace.objects.select_for_update(no_key=True).get(pk=endpoint.workspace_id)
+    if WebhookEndpoint.objects.filter(workspace=endpoint.workspace_id).count() >= MOST:
+        raise TooManyWebhooksError(
+            f"The workspace has {MOST} webhooks, which is the most: remove one first."
+        )
+    secret = new_secret()
+    endpoint.save()
+    endpoint.secret = secrets.seal(endpoint, "secret", secret)
+    endpoint.save(update_fields=["secret"])
+    endpoint.refresh_from_db(fields=["since", "created_at"])
+    _record(endpoint, "webhook.create", by, {"url": endpoint.url, "events": endpoint.events})
+    return secret
+
+
+def _change(endpoint: WebhookEndpoint, by: Actor) -> None:
+    before = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+    changes = {
+        name: [getattr(before, name), getattr(endpoint, name)]
+        for name in _CHANGED
+        if getattr(before, name) != getattr(endpoint, name)
+    }
+    if not changes:
+        return
+    if "enabled" in changes:
+        endpoint.disabled_because = ""
+        endpoint.since = timezone.now() if endpoint.enabled else before.since
+    endpoint.save(update_fields=[*_CHANGED, "disabled_because", "since"])
+    _record(endpoint, "webhook.change", by, changes)
+
+
+def _record(endpoint: WebhookEndpoint, action: str, by: Actor, details: dict[str, Any]) -> None:
+    record(
+        by,
+        action,
+        workspace=endpoint.workspace,
+        target=f"webhook:{endpoint.pk}",
+        label=endpoint.name,
+        details=details,
+    )

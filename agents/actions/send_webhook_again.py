@@ -1,0 +1,80 @@
+"""Send a webhook's message once more, or a first one to try it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.choices import DeliveryStatus
+from agents.errors import DeliveryStateError
+from agents.models import WebhookDelivery
+from agents.webhooks import PING, message, new_message_id
+from heartbit_site.base.audit import Actor, record
+
+if TYPE_CHECKING:
+    from agents.models import WebhookEndpoint
+
+
+@transaction.atomic
+def send_webhook_again(delivery: WebhookDelivery, *, by: Actor) -> None:
+    """Let a delivered or failed message go out at the next look, under its own id.
+
+    Args:
+        delivery: With its endpoint; it is brought up to date.
+        by: Who does it, for the audit.
+
+    Raises:
+        DeliveryStateError: It is on its way already, or its endpoint is disabled.
+    """
+    _check(delivery.endpoint)
+    done = WebhookDelivery.objects.filter(pk=delivery.pk).exclude(status=DeliveryStatus.PENDING)
+    again = {"status": DeliveryStatus.PENDING, "attempts": 0, "delivered_at": None}
+    if not done.update(**again, next_at=timezone.now()):
+        raise DeliveryStateError("The message is on its way already: look again in a while.")
+    delivery.refresh_from_db(fields=[*again, "next_at"])
+    _record(delivery, "webhook.send_again", by)
+
+
+@transaction.atomic
+def ping_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> WebhookDelivery:
+    """Let a message that is about nothing go out at the next look.
+
+    Args:
+        endpoint: A saved one.
+        by: Who does it, for the audit.
+
+    Raises:
+        DeliveryStateError: The endpoint is disabled.
+    """
+    _check(endpoint)
+    message_id, now = new_message_id(), timezone.now()
+    made = WebhookDelivery.objects.create(
+        endpoint=endpoint,
+        event=PING,
+        occurrence=message_id,
+        message_id=message_id,
+        payload=message(PING, now, {"webhook": endpoint.pk, "name": endpoint.name}),
+        next_at=now,
+        created_at=now,
+    )
+    _record(made, "webhook.ping", by)
+    return made
+
+
+def _check(endpoint: WebhookEndpoint) -> None:
+    if not endpoint.enabled:
+        raise DeliveryStateError(f"The webhook {endpoint.name} is disabled: enable it first.")
+
+
+def _record(delivery: WebhookDelivery, action: str, by: Actor) -> None:
+    endpoint = delivery.endpoint
+    record(
+        by,
+        action,
+        workspace=endpoint.workspace,
+        target=f"webhook:{endpoint.pk}",
+        label=endpoint.name,
+        details={"message": delivery.message_id, "event": delivery.event},
+    )

@@ -1,0 +1,115 @@
+"""The list of agents: what each one is, whether it works, how its newest run is doing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.contrib import admin, messages
+from django.urls import reverse
+from django.utils.html import format_html
+
+from agents.admin import queries, words
+from agents.admin.switches import AgentSwitches
+from agents.choices import RunStatus
+from agents.models import Agent
+from heartbit_site.base.admin.themed import ModelAdmin, pill
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+
+class AgentList(AgentSwitches, ModelAdmin[Agent]):
+    """Its columns, and what is done to chosen agents."""
+
+    list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
+    list_display_links = ("who",)
+    list_select_related = ("current_version", "workspace")
+    list_filter = ("workspace", "enabled")
+    search_fields = ("name", "description")
+    actions = ("start_again", "stop")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
+        """What people edit; on the list with the team, the newest run and whether one is live."""
+        agents = super().get_queryset(request).filter(origin="")
+        if request.resolver_match and request.resolver_match.url_name == "agents_agent_changelist":
+            return queries.with_runs(agents).prefetch_related("team")
+        return agents
+
+    @admin.display(description="agent", ordering="name")
+    def who(self, agent: Agent) -> SafeString:
+        """Name and description."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            agent.name,
+            agent.description,
+        )
+
+    @admin.display(description="state")
+    def state(self, agent: Agent) -> SafeString:
+        """Whether it works, could, or must not."""
+        return words.agent_pill(_state(agent))
+
+    @admin.display(description="model", ordering="model")
+    def uses(self, agent: Agent) -> str:
+        """Its model."""
+        return agent.model or "default"
+
+    @admin.display(description="team")
+    def members(self, agent: Agent) -> str:
+        """Who it may delegate to."""
+        return ", ".join(member.name for member in agent.team.all()) or "-"
+
+    @admin.display(description="version")
+    def published(self, agent: Agent) -> str:
+        """What its next run is pinned to."""
+        version = agent.current_version
+        return f"v{version.number}" if version else "not published"
+
+    @admin.display(description="last run")
+    def last_status(self, agent: Agent) -> SafeString:
+        """How the newest run is doing, as a link to it."""
+        run = _last_run(agent)
+        if run is None:
+            return pill("never")
+        url = reverse("admin:agents_run_change", args=[run["id"]])
+        return format_html('<a href="{}">{}</a>', url, words.run_pill(run["status"]))
+
+    @admin.display(description="when")
+    def last_time(self, agent: Agent) -> str:
+        """When the newest run was accepted."""
+        run = _last_run(agent)
+        return words.clock(datetime.fromisoformat(run["at"])) if run else "-"
+
+    @admin.action(description="Start", permissions=["change"])
+    def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        """They take runs again, and what they had goes on."""
+        count = self._switch_all(request, agents, "start")
+        messages.success(request, f"{words.counted(count, 'agent')} started.")
+
+    @admin.action(description="Stop", permissions=["change"])
+    def stop(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        """They take no runs; what is at work is handed back, and goes on when they are started."""
+        count = self._switch_all(request, agents, "stop")
+        messages.success(
+            request,
+            f"{words.counted(count, 'agent')} stopped. Live runs are kept, and go on at its start.",
+        )
+
+
+def _last_run(agent: Agent) -> dict[str, str] | None:
+    found: dict[str, str] | None = getattr(agent, "last_run", None)
+    return found
+
+
+def _state(agent: Agent) -> str:
+    """As ``agents.metrics`` has it, from what the list has read already."""
+    if not agent.enabled:
+        return "stopped"
+    if getattr(agent, "has_live_run", False):
+        return "busy"
+    run = _last_run(agent)
+    failed = run is not None and run["status"] in (RunStatus.FAILED, RunStatus.QUARANTINED)
+    return "error" if failed else "idle"

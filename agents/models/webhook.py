@@ -1,0 +1,139 @@
+"""Where a workspace wants to be told of its runs, and what it was told."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from agents.choices import DeliveryStatus
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.secret_text import SecretTextField
+
+
+def check_webhook_url(url: str) -> None:
+    """Refuse what is no plain web address; where it leads is checked when something is sent.
+
+    Raises:
+        ValidationError: It is none, or holds a password or a fragment.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+        raise ValidationError("Write it like https://host/path.")
+    if "@" in parts.netloc or parts.fragment:
+        raise ValidationError("Leave out name and password, and what begins with #.")
+
+
+class WebhookEndpoint(models.Model):
+    """An address that is told of events; written through ``actions.save_webhook``.
+
+    Attributes:
+        events: Names of ``agents.webhooks.EVENTS``.
+        secret: The encrypted ``whsec_...``; the former one signs as well until ``former_until``.
+        since: What happened before is not told: when it was made, or last enabled.
+        looked_at: When events were last looked for; null: never.
+        disabled_because: Why Heartbit itself disabled it; empty: it did not.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="webhooks")
+    name = models.CharField(max_length=100, help_text="What it is for, e.g. ticket system.")
+    url = models.CharField(
+        "URL",
+        max_length=500,
+        validators=[check_webhook_url],
+        help_text=(
+            "Where messages are posted to. A host that is not public has to be in "
+            "HEARTBIT_HTTP_ALLOW."
+        ),
+    )
+    events = models.JSONField(default=list, help_text="What it is told of.")
+    secret = SecretTextField()
+    former_secret = SecretTextField()
+    former_until = models.DateTimeField(null=True, editable=False)
+    enabled = models.BooleanField(default=True, help_text="A disabled one is told nothing.")
+    disabled_because = models.CharField(max_length=200, blank=True, default="", editable=False)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    since = models.DateTimeField(db_default=Now(), editable=False)
+    looked_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "webhook"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WebhookDelivery(models.Model):
+    """One message to one endpoint, and how far it has got.
+
+    Attributes:
+        run_id: What it is about; null: nothing, somebody tried the endpoint. No foreign key: the
+            log outlives the run.
+        occurrence: Which of the run's events of this kind; with it nothing is told twice.
+        message_id: The same at each attempt, so that a receiver can tell repetitions.
+        payload: What is posted.
+        error: Why the last attempt failed, as one sentence.
+        next_at: When it is due. Whoever sends it moves that ahead first.
+    """
+
+    endpoint = models.ForeignKey(
+        WebhookEndpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False
+    )
+    run_id = models.UUIDField("run", null=True, blank=True)
+    event = models.CharField(max_length=40)
+    occurrence = models.CharField(max_length=80)
+    message_id = models.CharField(max_length=40, unique=True)
+    payload = models.JSONField()
+    status = models.CharField(
+        max_length=12,
+        choices=DeliveryStatus.choices,
+        default=DeliveryStatus.PENDING,
+        db_default=DeliveryStatus.PENDING,
+    )
+    attempts = models.PositiveIntegerField(default=0, db_default=0)
+    response_code = models.PositiveSmallIntegerField(null=True, blank=True)
+    error = models.CharField(max_length=500, blank=True, default="", db_default="")
+    next_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Now())
+    delivered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "webhook delivery"
+        verbose_name_plural = "webhook deliveries"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "run_id", "event", "occurrence"], name="webhook_told_once"
+            ),
+            models.CheckConstraint(
+                name="webhook_status_known", condition=Q(status__in=DeliveryStatus.values)
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["endpoint", "next_at"],
+                condition=Q(status=DeliveryStatus.PENDING),
+                name="webhook_due",
+            ),
+            models.Index(fields=["created_at"], name="webhook_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.message_id}"
