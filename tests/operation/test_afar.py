@@ -55,7 +55,7 @@ def test_agents_are_switched_from_afar(there: There, solo: Agent) -> None:
 
 def test_the_fleet_is_for_operators(there: There) -> None:
     shown = there("fleet", "--json").json
-    assert set(shown) == {"workers", "queues", "totals", "problems"}
+    assert set(shown) == {"workers", "queues", "totals", "problems", "pauses"}
     assert "slots in use" in there("fleet").out
     refused = there("fleet", scopes=("runs:read", "agents:read"))
     assert refused.code == 2

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.web.conftest import browser, site
+from tests.web.conftest import _loop_of_playwright, browser, site
 
-__all__ = ["browser", "site"]
+__all__ = ["_loop_of_playwright", "browser", "site"]

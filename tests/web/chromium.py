@@ -46,6 +46,11 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
+def take_loop(browser: Browser) -> None:
+    """Make Playwright's loop the thread's own."""
+    asyncio.set_event_loop(browser._loop)
+
+
 @contextmanager
 def _loop_apart() -> Iterator[None]:
     """Let the thread have a running loop only while Playwright waits for the browser.

@@ -24,12 +24,13 @@ the ORM works beside it as in every test; await nothing in a test that uses a pa
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from tests.api.server import WebServer
-from tests.web.chromium import chromium
+from tests.web.chromium import chromium, take_loop
 from tests.web.people import member
 from tests.web.visitor import Visitor, visit
 
@@ -65,6 +66,20 @@ def browser() -> Iterator[Browser]:
     """Chromium."""
     with chromium() as started:
         yield started
+
+
+@pytest.fixture(autouse=True)
+def _loop_of_playwright(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What Playwright does without waiting for it goes to the thread's loop: let that be its own.
+
+    A test that is a coroutine leaves none behind.
+    """
+    if "browser" not in request.fixturenames:
+        yield
+        return
+    take_loop(request.getfixturevalue("browser"))
+    yield
+    asyncio.set_event_loop(None)
 
 
 @pytest.fixture

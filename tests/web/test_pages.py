@@ -77,7 +77,7 @@ def world(site: WebServer, worker: Worker) -> World:
     return World(workspace, person(operator=True), pages)
 
 
-@pytest.fixture(scope="module", params=[(1280, False), (1280, True), (390, False), (390, True)])
+@pytest.fixture(scope="module", params=[(1280, False), (390, True)])
 def visitor(
     request: pytest.FixtureRequest, site: WebServer, browser: Browser, world: World
 ) -> Iterator[Visitor]:

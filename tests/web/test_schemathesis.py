@@ -63,7 +63,7 @@ def asked(case: schemathesis.Case[Any], site: WebServer, key: str, checks: list[
 
 
 EXAMPLES = settings(
-    max_examples=3,
+    max_examples=1,
     deadline=None,
     derandomize=True,
     database=None,

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from tests.web.chromium import take_loop
 from tests.web.people import session_of
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def visit(
         height: In pixels.
         protected: Whether the browser heeds the content security policy.
     """
+    take_loop(browser)
     context = browser.new_context(
         color_scheme="dark" if dark else "light",
         viewport={"width": width, "height": height},
