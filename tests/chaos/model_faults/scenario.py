@@ -202,7 +202,7 @@ def _elsewhere(on: Stage, results: Sequence[Result]) -> list[Result]:
     return [Result(led[0].played, led[0].seen, ("a redirect was followed",))]
 
 
-SIZES = {"small": Load(step=41, together=40, every_route=False), "full": Load()}
+SIZES = {"small": Load(step=29, together=20, every_route=False), "full": Load()}
 
 
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
