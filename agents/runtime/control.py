@@ -122,28 +122,34 @@ class Control:
         session = await psycopg.AsyncConnection.connect(
             self._conninfo, autocommit=True, application_name="heartbit-control"
         )
-        if not self.worker_id:
-            cursor = await session.execute(
-                "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds)"
-                " VALUES (%s, %s, %s, %s, %s) RETURNING id",
-                self._row,
-            )
-            row = await cursor.fetchone()
-            if row is None:
-                raise RuntimeError("INSERT ... RETURNING returned no row")
-            self.worker_id = row[0]
-            # What it held under its former names is nobody's fault.
-            await session.execute(
-                "UPDATE agents_workerheartbeat SET gone_at = clock_timestamp()"
-                " WHERE id = ANY (%s) AND gone_at IS NULL",
-                (self._former,),
-            )
-            self._former = []
-        # Waits if the server has not noticed yet that our former session is gone.
-        await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
-        await session.execute(f"LISTEN {CHANNEL}")
+        async with contextlib.AsyncExitStack() as unless_ready:
+            unless_ready.push_async_callback(session.close)
+            if not self.worker_id:
+                await self._register(session)
+            # Waits if the server has not noticed yet that our former session is gone.
+            await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
+            await session.execute(f"LISTEN {CHANNEL}")
+            unless_ready.pop_all()
         self._locked.set()
         return session
+
+    async def _register(self, session: psycopg.AsyncConnection) -> None:
+        cursor = await session.execute(
+            "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds)"
+            " VALUES (%s, %s, %s, %s, %s) RETURNING id",
+            self._row,
+        )
+        row = await cursor.fetchone()
+        if row is None:
+            raise RuntimeError("INSERT ... RETURNING returned no row")
+        self.worker_id = row[0]
+        # What it held under its former names is nobody's fault.
+        await session.execute(
+            "UPDATE agents_workerheartbeat SET gone_at = clock_timestamp()"
+            " WHERE id = ANY (%s) AND gone_at IS NULL",
+            (self._former,),
+        )
+        self._former = []
 
     async def _listen(self) -> None:
         while True:

@@ -102,7 +102,7 @@ def final(name: str, fault: str, sees: str) -> Mode:
     )
 
 
-def endless(name: str, fault: str, *, deadline: int = 2) -> Mode:
+def endless(name: str, fault: str, *, deadline: int = 3) -> Mode:
     """Only the run's own time ends it."""
     return Mode(
         name=name,
