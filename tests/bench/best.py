@@ -1,7 +1,7 @@
 """Of several measurements of the same thing the best one counts, and all are told.
 
-The processor of a shared machine runs at half its speed for minutes: identical code took 6 and 12
-milliseconds within a quarter of an hour. What disturbs a measurement only adds to it, so the least
+The processor of a shared machine runs at half its speed for minutes: identical code took 9 and 25
+milliseconds within two hours. What disturbs a measurement only adds to it, so the least
 is nearest to what the code costs (as ``timeit`` says of its repetitions). What misses is therefore
 measured again after all else, some minutes later. That holds for speed alone: whatever must be 0,
 as lost runs, counts from every measurement.
