@@ -84,7 +84,7 @@ class AgentStatus:
 
 def statuses(workspace: Workspace, *, name: str = "") -> list[AgentStatus]:
     """The agents that people edit, by name; only the one of that name, if one is given."""
-    found = agents_with_metrics(workspace, name=name)
+    found = agents_with_metrics(workspace, names=[name] if name else None)
     live = _live(workspace, name)
     return [_status(overview, live.get(overview.agent.pk, {})) for overview in found]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any
 
-from django.db.models import Q
 from django.utils import timezone
 from pydantic import Field
 
 from agents.models import BlackboardEntry
+from agents.querysets import blackboard
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
 
 Key = Annotated[str, Field(min_length=1, max_length=200, description="The entry's name.")]
@@ -18,7 +18,7 @@ Key = Annotated[str, Field(min_length=1, max_length=200, description="The entry'
 @tool(effect=Effect.PURE, tags=("blackboard",))
 def blackboard_read(context: ToolContext, key: Key) -> Any:
     """Read an entry of the team's blackboard. A finished member's result is at agent:<name>."""
-    entry = _entries(context).filter(key=key).first()
+    entry = blackboard(context.root_id).filter(key=key).first()
     if entry is None:
         return f"There is no entry {key!r}; blackboard_list shows what there is."
     return entry.value
@@ -51,9 +51,4 @@ def blackboard_write(
 @tool(effect=Effect.PURE, tags=("blackboard",))
 def blackboard_list(context: ToolContext) -> list[dict[str, str]]:
     """List the entries of the team's shared blackboard with their authors."""
-    return [{"key": entry.key, "author": entry.author} for entry in _entries(context)]
-
-
-def _entries(context: ToolContext) -> Any:
-    live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    return BlackboardEntry.objects.filter(live, root_id=context.root_id)
+    return [{"key": one.key, "author": one.author} for one in blackboard(context.root_id)]

@@ -7,27 +7,19 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.conf import settings
-
 from agents.choices import LIVE
 from agents.errors import RunNotFoundError
-from agents.live.follow import follow
 from agents.live.member import ABSENT, MALFORMED, SILENT, MemberConsumer
-from agents.live.shown import Shown
-from agents.live.valkey import ValkeySource, connect
+from agents.live.watchers import watch
 from agents.models import Run
 from agents.querysets import calls_in_doubt, calls_waiting, find_run
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-
-    from agents.live.updates import Update
+    from collections.abc import Mapping
 
 ASK_SECONDS = 10.0
 PULSE_SECONDS = 1.0
-BATCH = 200
-GATHER_SECONDS = 0.02
 
 
 class RunConsumer(MemberConsumer):
@@ -66,19 +58,11 @@ class RunConsumer(MemberConsumer):
             await self.close(SILENT)
 
     async def _tell(self, after: Mapping[UUID, int]) -> None:
-        client = connect(settings.REDIS_URL)
-        try:
-            shown = Shown()
-            updates = follow(self._root_id, ValkeySource(client), after=after)
-            async with contextlib.aclosing(gathered(updates)) as batches:
-                async for batch in batches:
-                    lines = await shown.lines(batch)
-                    if lines:
-                        await self.send_json({"type": "lines", "lines": lines})
-            await self.send_json({"type": "end"})
-            await self.close()
-        finally:
-            await client.aclose()
+        async with contextlib.aclosing(watch(self._root_id, after=after)) as batches:
+            async for batch in batches:
+                await self.send(text_data=await batch.text())
+        await self.send_json({"type": "end"})
+        await self.close()
 
 
 class WorkspaceConsumer(MemberConsumer):
@@ -136,37 +120,3 @@ def _after(content: Any) -> dict[UUID, int] | None:
         except ValueError:
             return None
     return found
-
-
-async def gathered(updates: AsyncIterator[Update]) -> AsyncGenerator[list[Update], None]:
-    """The updates in batches: whatever comes within a moment goes out together."""
-    batch: list[Update] = []
-    coming: asyncio.Task[Update] | None = None
-    loop = asyncio.get_running_loop()
-    due = 0.0
-    try:
-        while True:
-            coming = coming or asyncio.ensure_future(_next(updates))
-            timeout = max(0.0, due - loop.time()) if batch else None
-            done, _ = await asyncio.wait([coming], timeout=timeout)
-            if done:
-                task, coming = coming, None
-                try:
-                    update = task.result()
-                except StopAsyncIteration:
-                    break
-                due = due if batch else loop.time() + GATHER_SECONDS
-                batch.append(update)
-            if not done or len(batch) >= BATCH:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
-    finally:
-        if coming is not None:
-            coming.cancel()
-            await asyncio.gather(coming, return_exceptions=True)
-
-
-async def _next(updates: AsyncIterator[Update]) -> Update:
-    return await anext(updates)

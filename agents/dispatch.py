@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heartbit_site.base import enqueue
-from heartbit_site.base.queues import ANNOUNCE_CALLS, EXECUTE_RUN, SYSTEM
+from heartbit_site.base.queues import ANNOUNCE_CALLS, ANNOUNCE_ESCALATION, EXECUTE_RUN, SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,11 @@ def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> N
 def announce(run_id: UUID) -> None:
     """Have the people written to who may decide what waits in a run."""
     enqueue.send(enqueue.Nudge(ANNOUNCE_CALLS, str(run_id), SYSTEM))
+
+
+def announce_escalation(wait_id: int) -> None:
+    """Have the people written to who may decide by now what this wait is for."""
+    enqueue.send(enqueue.Nudge(ANNOUNCE_ESCALATION, str(wait_id), SYSTEM))
 
 
 def _nudge(run_id: UUID, queue: str) -> enqueue.Nudge:

@@ -15,6 +15,8 @@ from agents.querysets import calls_in_doubt
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from django.db.models import QuerySet
+
     from agents.models import Run, ToolCall
     from heartbit_site.base.models import Workspace
 
@@ -35,38 +37,45 @@ class Doubt:
     arguments: dict[str, Any]
 
 
-def doubts(workspace: Workspace, run: Run | None = None, *, most: int | None = None) -> list[Doubt]:
+def doubts(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
     """The calls in doubt, the oldest first.
 
     Args:
         workspace: Where.
         run: Only its own calls and its sub-agents'.
-        most: Not more than these.
     """
+    rows = asked_about(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
+    return [doubt_of(row) for row in rows]
+
+
+def asked_about(workspace: Workspace) -> QuerySet[Any]:
+    """The calls in doubt with what ``doubt_of`` reads of them."""
     asked = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
         kind=WaitKind.OUTCOME,
         resolved_at__isnull=True,
     )
-    rows = calls_in_doubt(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
-    annotated = rows.annotate(
+    return calls_in_doubt(workspace).annotate(
         question=Subquery(asked.values("key")[:1]),
         asked_at=Subquery(asked.values("created_at")[:1]),
         edited=edited_arguments(),
     )
-    return [
-        Doubt(row, row.question, row.asked_at, made_with(row, row.edited))
-        for row in annotated[:most]
-    ]
+
+
+def doubt_of(row: Any) -> Doubt:
+    """One of ``asked_about``."""
+    return Doubt(row, row.question, row.asked_at, made_with(row, row.edited))
 
 
 def edited_arguments() -> Subquery:
     """Of a tool call: what a person wrote instead of the model, as JSON, or null."""
-    edits = Decision.objects.filter(
-        run=OuterRef("run"), call_id=OuterRef("call_id"), verdict=Verdict.EDITED
-    )
-    return Subquery(edits.values("arguments")[:1])
+    allowed = Decision.objects.filter(
+        run=OuterRef("run"),
+        call_id=OuterRef("call_id"),
+        verdict__in=[Verdict.APPROVED, Verdict.EDITED],
+    ).order_by("-id")  # an earlier one may have lapsed
+    return Subquery(allowed.values("arguments")[:1])
 
 
 def made_with(call: ToolCall, edited: str | None) -> dict[str, Any]:

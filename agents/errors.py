@@ -21,6 +21,10 @@ class RunNotFoundError(NotFoundError):
     """There is no run with that id in the workspace."""
 
 
+class ArtifactNotFoundError(NotFoundError):
+    """The run has no artifact of that name."""
+
+
 class EmptyTaskError(HeartbitError):
     """A run needs something to do."""
 
@@ -35,6 +39,14 @@ class NoLongerOpenError(ConflictError):
 
 class InvalidEditError(HeartbitError):
     """The arguments that a person wrote for a call do not fit the tool."""
+
+
+class NoDryRunError(HeartbitError):
+    """The call cannot be tried: of its tool, or of who asks, more is wanted."""
+
+
+class DryRunStoppedError(ConflictError):
+    """A dry run took too long, or met others that work on the same; it is undone."""
 
 
 class RunStateError(ConflictError):

@@ -130,6 +130,9 @@ class ApprovalRequested:
         timeout_seconds: When it is refused unless somebody decides; None: never.
         needed: How many people have to approve it.
         group: Whose members may decide; empty: whoever may decide at all.
+        escalate_seconds: When more people may decide unless somebody has; None: never.
+        escalate_group: Whose members may decide from then on as well; empty: whoever may at all.
+        question: How often the call was asked about, this time included.
     """
 
     type: ClassVar[str] = "approval.requested"
@@ -142,11 +145,49 @@ class ApprovalRequested:
     timeout_seconds: int | None = None
     needed: int = 1
     group: str = ""
+    escalate_seconds: int | None = None
+    escalate_group: str = ""
+    question: int = 1
 
     @property
     def key(self) -> str:
         """The wait that the decision resolves."""
-        return f"approval:{self.call_id}"
+        return approval_key(self.call_id, self.question)
+
+
+def approval_key(call_id: str, question: int) -> str:
+    """The wait that a decision resolves; the first has the name that all had once."""
+    return f"approval:{call_id}" if question == 1 else f"approval:{call_id}:{question}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalEscalated:
+    """Nobody has decided about a call in time: more people may. Written by the sweeper.
+
+    Attributes:
+        key: The wait that is still open.
+        group: Whose members may decide now as well; empty: whoever may decide at all.
+    """
+
+    type: ClassVar[str] = "approval.escalated"
+    call_id: str
+    key: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLapsed:
+    """Who let a call run may not decide it any more: it was not run, and is asked about again.
+
+    Attributes:
+        key: The wait that they had resolved.
+        reason: One sentence for a person.
+    """
+
+    type: ClassVar[str] = "decision.lapsed"
+    call_id: str
+    key: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +341,8 @@ Event = (
     | ModelDelayed
     | ContextSummarized
     | ApprovalRequested
+    | ApprovalEscalated
+    | DecisionLapsed
     | OutcomeAsked
     | ToolStarted
     | ToolFinished

@@ -20,6 +20,7 @@ from agents.models import Agent, Run
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime, timedelta
     from uuid import UUID
 
@@ -71,12 +72,14 @@ class AgentOverview:
     metrics: AgentMetrics
 
 
-def agents_with_metrics(workspace: Workspace, *, name: str = "") -> list[AgentOverview]:
-    """The agents that people edit, by name; only the one of that name, if one is given."""
+def agents_with_metrics(
+    workspace: Workspace, *, names: Collection[str] | None = None
+) -> list[AgentOverview]:
+    """The agents that people edit, by name; only those of these names, if any are given."""
     agents = Agent.objects.filter(workspace=workspace, origin="")
-    agents = agents.filter(name=name) if name else agents
-    runs = _runs(workspace, name)
-    usage = _usage(workspace, name)
+    agents = agents if names is None else agents.filter(name__in=names)
+    runs = _runs(workspace, names)
+    usage = _usage(workspace, names)
     return [_overview(agent, runs.get(agent.pk, {}), usage) for agent in _with_runs(agents)]
 
 
@@ -123,9 +126,9 @@ def _state(agent: Any) -> AgentState:
     return "error" if agent.ended is not None and agent.ended["status"] in failed else "idle"
 
 
-def _runs(workspace: Workspace, name: str) -> dict[int, dict[str, Any]]:
+def _runs(workspace: Workspace, names: Collection[str] | None) -> dict[int, dict[str, Any]]:
     runs = Run.objects.filter(workspace=workspace, version__agent__origin="")
-    runs = runs.filter(version__agent__name=name) if name else runs
+    runs = runs if names is None else runs.filter(version__agent__name__in=names)
     counted: Any = (
         runs.order_by()
         .values(agent_id=F("version__agent"))
@@ -141,11 +144,11 @@ def _runs(workspace: Workspace, name: str) -> dict[int, dict[str, Any]]:
     return {row["agent_id"]: row for row in counted}
 
 
-def _usage(workspace: Workspace, name: str) -> dict[int, dict[str, Any]]:
+def _usage(workspace: Workspace, names: Collection[str] | None) -> dict[int, dict[str, Any]]:
     # From the ledger, which knows the live runs too. It has no foreign key to runs, hence the
     # subquery; an entry whose run is deleted belongs to no agent any more.
     agents = Run.objects.filter(pk=OuterRef("run_id"), version__agent__origin="")
-    agents = agents.filter(version__agent__name=name) if name else agents
+    agents = agents if names is None else agents.filter(version__agent__name__in=names)
     spent: Any = (
         UsageEntry.objects.filter(workspace=workspace)
         .annotate(agent_id=Subquery(agents.values("version__agent")))

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from agents.choices import RunStatus
 from agents.errors import HaltedError
 from agents.models.pause import Pause, PauseKind
 
 if TYPE_CHECKING:
+    from agents.models import Run
     from heartbit_site.base.models import Workspace
 
 
@@ -45,6 +47,7 @@ class Held:
 
 
 EVERYTHING = Held(PauseKind.ALL)
+STOPPED = "The agent {} is stopped: the run goes on when an editor starts it in the admin."
 
 
 def queue(name: str) -> Held:
@@ -69,7 +72,28 @@ def refuse_if_halted(workspace: Workspace) -> None:
     everything = halted.kind == PauseKind.ALL
     what = "Everything" if everything else f"The workspace {workspace.slug}"
     again = "heartbit fleet continue" + ("" if everything else f" {workspace.slug}")
-    why = f" ({halted.reason})" if halted.reason else ""
     raise HaltedError(
-        f"{what} was stopped by {halted.by}{why}, so no run starts: `{again}` ends that."
+        f"{what} was stopped by {_who(halted)}, so no run starts: an operator ends that on the "
+        f"page Fleet, or by `{again}`."
     )
+
+
+def why_held(run: Run) -> str:
+    """What is in the way of a queued run, as one sentence; empty: nothing is."""
+    if run.status != RunStatus.QUEUED:
+        return ""
+    above = Q(kind=PauseKind.ALL) | Q(workspace=run.workspace_id)
+    held = Pause.objects.filter(above | Q(kind=PauseKind.QUEUE, queue=run.queue)).first()
+    if held is None:
+        return "" if run.version.agent.enabled else STOPPED.format(run.agent)
+    what = {
+        PauseKind.ALL: "Everything was stopped",
+        PauseKind.WORKSPACE: "The workspace was stopped",
+        PauseKind.QUEUE: f"The queue {held.queue} was paused",
+    }[PauseKind(held.kind)]
+    return f"{what} by {_who(held)}: the run goes on when an operator ends that on the page Fleet."
+
+
+def _who(pause: Pause) -> str:
+    """Who did it, and why if they said so."""
+    return f"{pause.by} ({pause.reason})" if pause.reason else pause.by

@@ -6,11 +6,13 @@ from string import hexdigits
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus, WaitKind
 from agents.errors import RunNotFoundError
-from agents.models import Run, RunEvent, ToolCall, Wait
+from agents.events import approval_key
+from agents.models import BlackboardEntry, Run, RunEvent, ToolCall, Wait
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -59,6 +61,12 @@ def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:
 def tree(root_id: UUID) -> list[Run]:
     """All runs of a tree, oldest first."""
     return list(Run.objects.filter(root_id=root_id).order_by("created_at", "id"))
+
+
+def blackboard(root_id: UUID) -> QuerySet[BlackboardEntry]:
+    """What a tree shares now: an entry whose time is over does not count."""
+    live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    return BlackboardEntry.objects.filter(live, root_id=root_id)
 
 
 def events_after(run_id: UUID, seq: int) -> list[RunEvent]:
@@ -121,3 +129,8 @@ def shown_tool(call: ToolCall) -> str:
     """The name of the tool that a call which waits for approval would run."""
     shown = call.shown or {}
     return str(shown.get("tool", call.tool))
+
+
+def approval_of(call: ToolCall) -> str:
+    """The wait that a decision about the call resolves, or has resolved."""
+    return approval_key(call.call_id, int((call.shown or {}).get("question", 1)))

@@ -113,14 +113,14 @@ def build(
         status="success" if succeeded else "partial" if something else "failure",
         data=data,
         text=text,
-        artifacts=_artifacts(text, data),
+        artifacts=artifacts_in(text, data),
         metrics=metrics,
         error=None if succeeded else error or f"The run was {status}.",
     )
 
 
-def _artifacts(text: str, data: JSONValue) -> tuple[Artifact, ...]:
-    """The code blocks of a text that hold anything, and the data."""
+def artifacts_in(text: str, data: JSONValue) -> tuple[Artifact, ...]:
+    """The code blocks of a text that hold anything (at most ``MAX_ARTIFACTS``), and the data."""
     blocks = [block for block in fenced(text) if block.content.strip()][:MAX_ARTIFACTS]
     found = [
         Artifact("code", f"code-{number}", block.content, block.language)

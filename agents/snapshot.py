@@ -82,4 +82,6 @@ def _tool(tool: dict[str, Any]) -> BoundTool:
         approval_seconds=tool.get("approval_seconds"),
         approvals=tool.get("approvals", 1),
         approvers=tool.get("approvers", ""),
+        escalate_minutes=tool.get("escalate_minutes"),
+        escalate_group=tool.get("escalate_group", ""),
     )

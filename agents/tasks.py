@@ -7,7 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from agents.actions.announce_calls import announce_calls as announce
+from agents.actions import announce_calls as announcing
 from agents.runtime import worker
 from heartbit_site.base import aio, queues
 
@@ -21,4 +21,10 @@ def execute_run(self: Any, run_id: str) -> str:
 @shared_task(name=queues.ANNOUNCE_CALLS)
 def announce_calls(run_id: str) -> int:
     """Write to the people who may decide what waits in a run."""
-    return announce(UUID(run_id))
+    return announcing.announce_calls(UUID(run_id))
+
+
+@shared_task(name=queues.ANNOUNCE_ESCALATION)
+def announce_escalation(wait_id: str) -> int:
+    """Write to the people who may decide by now what nobody decided in time."""
+    return announcing.announce_escalation(int(wait_id))

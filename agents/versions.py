@@ -12,6 +12,8 @@ from agents.snapshot_diff import SnapshotDiff, compare
 from heartbit_site.base.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from heartbit_site.base.models import Workspace
 
 
@@ -32,9 +34,15 @@ def find_editable(workspace: Workspace, name: str) -> Agent:
 
 def versions_of(agent: Agent) -> list[tuple[AgentVersion, int]]:
     """All of an agent's, the newest first, each with the number of its runs."""
-    runs = Run.objects.filter(version__agent=agent).order_by().values_list("version")
+    return with_runs(agent.versions.order_by("-number"))
+
+
+def with_runs(versions: Iterable[AgentVersion]) -> list[tuple[AgentVersion, int]]:
+    """Versions, each with the number of its runs."""
+    found = list(versions)
+    runs = Run.objects.filter(version__in=found).order_by().values_list("version")
     pinned = dict(runs.annotate(Count("pk")))
-    return [(version, pinned.get(version.pk, 0)) for version in agent.versions.order_by("-number")]
+    return [(version, pinned.get(version.pk, 0)) for version in found]
 
 
 def find_version(agent: Agent, number: int) -> AgentVersion:

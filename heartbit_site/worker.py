@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -15,6 +16,10 @@ from agents.runtime import worker
 from heartbit_site.base.queues import SYSTEM
 
 logger = logging.getLogger(__name__)
+
+#: Objects made before the youngest are looked at for cycles, and how often the older ones are. As
+#: Python has it, a burst of runs costs an eighth of a worker's processor for garbage it hardly has.
+GARBAGE = (50_000, 20, 100)
 
 _asked: list[str] = []  # what somebody asked this process to do; it leaves once
 
@@ -32,6 +37,8 @@ class RunHost(bootsteps.StartStopStep):
             # sweeper. So nobody keeps books of who has which, two round trips for each.
             queue.no_ack = queue.name != SYSTEM
         names = tuple(sorted(queues))
+        gc.freeze()  # what is here by now stays
+        gc.set_threshold(*GARBAGE)
         worker.start(queues=names, slots=parent.pool.limit)
         worker.host().process.control.on_wanted = _obey
         worker_shutting_down.connect(_drain, weak=False)

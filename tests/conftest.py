@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,16 @@ from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.bootstrap import prepare
+from tests.api.server import WebServer
 from tests.environment import STATE
 from tests.fleet import WireServer, Worker
 from tests.prepared import Prepared
+from tests.web.chromium import chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from playwright.sync_api import Browser
     from pytest_django import DjangoDbBlocker
 
 
@@ -35,6 +39,8 @@ def pytest_configure() -> None:
     authority = STATE / "authority.pem"
     authority.write_text(first + end)
     os.environ["SSL_CERT_FILE"] = str(authority)
+    # pytest-xdist's processes are deaf to Ctrl-C, and so would be every process of a test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +82,23 @@ def worker(database: None, wire_server: WireServer) -> Iterator[Worker]:
     """A fleet worker that serves the default queues."""
     with Worker() as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def site(database: None, wire_server: WireServer) -> Iterator[WebServer]:
+    """The web process; its log may hold no defect at the end."""
+    with WebServer() as server:
+        yield server
+        log = server.log.read_text()
+        _, defect, rest = log.partition("Traceback")
+        assert not defect, rest[:8000]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium; a process has one (``tests.web.chromium``), so that no directory makes its own."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

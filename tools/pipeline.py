@@ -25,15 +25,15 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
-from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome
-from heartbit_site.base.untrusted import UntrustedJSONError, clean_text, parse_untrusted_json
+from tools import questions
 from tools.isolation import Isolation
-from tools.registry import closest, resolve
+from tools.reading import read
+from tools.result import MAX_OUTPUT_BYTES, Done, answer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -41,11 +41,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Status = Literal["ok", "error", "timeout", "invalid", "refused"]
 Intent = Callable[[], Awaitable[None]]
 
-MAX_OUTPUT_BYTES = 65_536
-MAX_ARGUMENT_BYTES = 1_000_000
 CANCEL_GRACE_SECONDS = 1.0
 
 
@@ -59,22 +56,6 @@ class Ask:
 Policy = Callable[[ToolSpec, Mapping[str, Any]], str | Ask | None]
 
 _abandoned: set[asyncio.Future[Any]] = set()  # a task nobody refers to may be collected half-way
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A call's result as the model sees it.
-
-    Attributes:
-        content: Text that Postgres can keep, within the byte limit.
-        status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the
-            tool raised; ``timeout``: it took too long, and may still have had its effect.
-        truncated: Whether ``content`` was cut.
-    """
-
-    content: str
-    status: Status
-    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +82,6 @@ class Prepared:
     keywords: Mapping[str, Any]
     max_output_bytes: int
     timeout_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A call that is understood.
-
-    Attributes:
-        spec: The tool.
-        arguments: Parsed and valid, defaults included.
-        keywords: What the function is called with, but for the context.
-    """
-
-    spec: ToolSpec
-    arguments: Mapping[str, Any]
-    keywords: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,75 +150,31 @@ def prepare(
     policy: Policy | None = None,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
+    answered: bool = False,
 ) -> Prepared | Held | Done:
-    """Everything before execution; ``Done`` when that already answers the call. See ``invoke``."""
-    found = read(specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes)
+    """Everything before execution; ``Done`` when that already answers the call. See ``invoke``.
+
+    ``answered``: a person has written the arguments, as in ``read``. Without that a question is
+    held, whatever the policy.
+    """
+    found = read(
+        specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes, answered=answered
+    )
     if isinstance(found, Done):
         return found
     spec, values, keywords = found.spec, found.arguments, dict(found.keywords)
     match policy(spec, values) if policy is not None else None:
         case str(refusal):
-            return _answer(refusal, "refused", max_output_bytes)
-        case Ask(reason):
+            return answer(refusal, "refused", max_output_bytes)
+        case Ask(reason) if spec.answer_parameter is None:
             return Held(spec, values, reason)
+    if spec.answer_parameter is not None and not answered:
+        return Held(spec, values, questions.REASON)
     if spec.context_parameter is not None:
         keywords[spec.context_parameter] = context
     limits = (spec.timeout_seconds, timeout_seconds)
     seconds = min(limit for limit in limits if limit is not None)
     return Prepared(spec, values, keywords, max_output_bytes, seconds)
-
-
-def read(
-    specs: Mapping[str, ToolSpec],
-    *,
-    name: str,
-    arguments: str,
-    max_output_bytes: int = MAX_OUTPUT_BYTES,
-) -> Read | Done:
-    """What a call means: the tool, and arguments that fit it; ``Done`` (invalid) when it has none.
-
-    Also what a person writes in place of a model goes through here. See ``invoke``.
-    """
-    spec = resolve(specs, name)
-    if spec is None:
-        return _answer(_unknown(name, specs), "invalid", max_output_bytes)
-    try:
-        given = {**spec.defaults, **parse_arguments(arguments)}
-    except UntrustedJSONError as error:
-        text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
-        return _answer(text, "invalid", max_output_bytes)
-    problems = validate(spec.parameters, given)
-    if problems:
-        return _answer(_invalid(spec, problems), "invalid", max_output_bytes)
-    with Isolation() as isolation:
-        # The function's own defaults stay as they are: they need not fit its schema.
-        keywords = dict(spec.bind(given) if spec.bind is not None else given)
-    if isolation.error is not None:  # a type of the function that its schema cannot express
-        return _answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
-    return Read(spec, {**_own_defaults(spec), **given}, keywords)
-
-
-def _own_defaults(spec: ToolSpec) -> dict[str, Any]:
-    """What the function takes when an argument is left out: rules and people have to see it."""
-    return {
-        name: schema["default"]
-        for name, schema in spec.parameters.get("properties", {}).items()
-        if isinstance(schema, dict) and "default" in schema
-    }
-
-
-def parse_arguments(text: str) -> dict[str, Any]:
-    """The arguments of a call; empty text means none.
-
-    Raises:
-        UntrustedJSONError: Malformed, hostile, too large, or not an object.
-    """
-    if not text or text.isspace():
-        return {}
-    values = parse_untrusted_json(text, max_bytes=MAX_ARGUMENT_BYTES)
-    if not isinstance(values, dict):
-        raise UntrustedJSONError("The JSON is not an object.")
-    return values
 
 
 async def execute(prepared: Prepared, *, executor: Executor, intent: Intent) -> Done | Waiting:
@@ -302,7 +224,7 @@ def resume(
     with Isolation() as isolation:
         if spec.resume is None:
             raise TypeError(f"the tool {spec.name} cannot resume")
-        done = _answer(_as_text(spec.resume(outcomes)), "ok", max_output_bytes)
+        done = answer(_as_text(spec.resume(outcomes)), "ok", max_output_bytes)
     return done if done is not None else _failed(max_output_bytes, isolation)
 
 
@@ -332,7 +254,7 @@ async def _limited(
     if running.cancelled() or isinstance(running.exception(), asyncio.CancelledError):
         # By the tool itself: nobody cancelled the run, so the run must not end by it.
         text = "CancelledError: the tool cancelled itself."
-        return _answer(text, "error", prepared.max_output_bytes)
+        return answer(text, "error", prepared.max_output_bytes)
     return running.result()
 
 
@@ -351,7 +273,7 @@ def _rendered(prepared: Prepared, value: object) -> Done | Waiting:
         if prepared.spec.resume is None:
             raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
         return Waiting(value)
-    return _answer(_as_text(value), "ok", prepared.max_output_bytes)
+    return answer(_as_text(value), "ok", prepared.max_output_bytes)
 
 
 def _as_text(value: object) -> str:
@@ -363,31 +285,9 @@ def _as_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=to_jsonable_python)
 
 
-def _answer(text: str, status: Status, max_bytes: int) -> Done:
-    content, truncated = truncate(clean_text(text), max_bytes)
-    return Done(content, status, truncated)
-
-
-def truncate(text: str, max_bytes: int) -> tuple[str, bool]:
-    """The text within a byte limit, and whether it was cut.
-
-    It is cut between characters, and a line at its end says how much is missing; only that line
-    may exceed a limit smaller than itself.
-    """
-    if len(text) * 4 <= max_bytes:
-        return text, False
-    data = text.encode()
-    if len(data) <= max_bytes:
-        return text, False
-    marker = "\n[cut: {kept} of {size} bytes shown]"
-    room = max(0, max_bytes - len(marker.format(kept=max_bytes, size=len(data))))
-    kept = data[:room].decode("utf-8", "ignore")
-    return kept + marker.format(kept=len(kept.encode()), size=len(data)), True
-
-
 def _failed(max_bytes: int, isolation: Isolation) -> Done:
     logger.info("A tool raised an exception.", exc_info=isolation.error)
-    return _answer(isolation.message, "error", max_bytes)
+    return answer(isolation.message, "error", max_bytes)
 
 
 def _late(prepared: Prepared, *, never_ran: bool) -> Done:
@@ -398,15 +298,4 @@ def _late(prepared: Prepared, *, never_ran: bool) -> Done:
         text = f"{spec.name} did not finish within {seconds:g} s."
     else:
         text = f"{spec.name} did not finish within {seconds:g} s. It may still have had its effect."
-    return _answer(text, "timeout", prepared.max_output_bytes)
-
-
-def _unknown(name: str, specs: Mapping[str, ToolSpec]) -> str:
-    near = closest(name, specs)
-    hint = f"The closest are: {', '.join(near)}." if near else f"There are: {', '.join(specs)}."
-    return f"There is no tool {name[:80]!r}. {hint if specs else 'There are no tools.'}"
-
-
-def _invalid(spec: ToolSpec, problems: list[str]) -> str:
-    lines = "\n".join(f"- {problem}" for problem in problems)
-    return f"The arguments of {spec.name} are not valid; it was not called.\n{lines}"
+    return answer(text, "timeout", prepared.max_output_bytes)

@@ -1,4 +1,4 @@
-"""Write to the people who may decide when calls of a run begin to wait."""
+"""Write to the people who may decide when calls of a run begin to wait, or wait for too long."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from django.contrib.auth import get_user_model
 from django.core.mail import EmailMessage, get_connection
 
 from agents.approval_links import token_of
-from agents.models import Run
+from agents.models import Run, Wait
 from agents.querysets import calls_waiting, shown_tool
+from agents.questions import asked_form
 from heartbit_site.base.access import members_with
 from heartbit_site.base.visible_text import visible
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_TEXT = """{agent} asks before it uses {tool}.
+_TEXT = """{agent} asks before it uses {tool}.{more}
 
 {reason}
 
@@ -34,6 +35,14 @@ Look at the whole call and decide:
 
 The link is yours alone and serves once. All that waits: {inbox}
 """
+_QUESTION = """{agent} asks you a question, with {tool}.{more}
+
+Read it, and answer or decline:
+{link}
+
+The link is yours alone and serves for one answer. All that waits: {inbox}
+"""
+_ESCALATED = " Nobody has decided in time, so that you may as well."
 
 
 def announce_calls(run_id: UUID) -> int:
@@ -47,35 +56,65 @@ def announce_calls(run_id: UUID) -> int:
     run = Run.objects.select_related("workspace").filter(pk=run_id).first()
     if run is None:
         return 0
-    calls = list(calls_waiting(run.workspace).filter(run=run))
-    mails = [_mail(call, person) for call in calls for person in _deciders(call)]
+    calls = calls_waiting(run.workspace).filter(run=run)
+    return _send(
+        [
+            _mail(call, person)
+            for call in calls
+            for person in _deciders(call, (call.shown or {}).get("group", ""))
+        ]
+    )
+
+
+def announce_escalation(wait_id: int) -> int:
+    """Mail a link for a call that nobody has decided to each member who may by now.
+
+    Returns:
+        How many mails were sent; none when it is decided meanwhile.
+    """
+    wait = Wait.objects.select_related("run__workspace").filter(pk=wait_id).first()
+    if wait is None or wait.resolved_at is not None:
+        return 0
+    calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
+    return _send(
+        [
+            _mail(call, person, more=_ESCALATED)
+            for call in calls
+            for person in _deciders(call, (call.shown or {}).get("escalated_to", ""))
+        ]
+    )
+
+
+def _send(mails: list[EmailMessage]) -> int:
     if not mails:
         return 0
     try:
         return get_connection().send_messages(mails) or 0
     except (SMTPException, OSError) as error:
-        logger.warning("nobody was written to about run %s (%s)", run_id, error)
+        logger.warning("%d people were not written to (%s)", len(mails), error)
         return 0
 
 
-def _deciders(call: ToolCall) -> list[User]:
+def _deciders(call: ToolCall, group: str) -> list[User]:
     people = get_user_model().objects.exclude(email="").order_by("pk")
     found = people.filter(pk__in=members_with(call.run.workspace, "approvals:decide"))
-    group = (call.shown or {}).get("group")
     return list(found.filter(groups__name=group) if group else found)
 
 
-def _mail(call: ToolCall, person: User) -> EmailMessage:
+def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
     root = settings.HEARTBIT_PUBLIC_URL
     agent, tool = call.run.agent, _line(shown_tool(call))
-    text = _TEXT.format(
+    is_question = asked_form(call) is not None
+    text = (_QUESTION if is_question else _TEXT).format(
         agent=agent,
         tool=tool,
+        more=more,
         reason=visible(str((call.shown or {}).get("reason", ""))),
         link=f"{root}/approve/{token_of(call, person.pk)}/",
         inbox=f"{root}/w/{call.run.workspace.slug}/approvals/",
     )
-    return EmailMessage(f"{agent} waits for you: {tool}", text, to=[person.email])
+    subject = f"{agent} asks you a question" if is_question else f"{agent} waits for you: {tool}"
+    return EmailMessage(subject, text, to=[person.email])
 
 
 def _line(text: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_run
+from agents.audited import record_of_run
 from agents.errors import RunNotFoundError
 from agents.models import Run
+from heartbit_site.base.audit import SYSTEM, Actor
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -16,19 +18,39 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 
-def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str) -> None:
+@transaction.atomic
+def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = SYSTEM) -> None:
     """Queued and waiting runs end here and now; running ones are told and end themselves.
 
-    A run that has ended already is left as it is.
+    A run that has ended already, or was told before, is left as it is.
+
+    Args:
+        workspace: Where.
+        run_id: Which; its sub-agents' runs go with it.
+        reason: For its journal.
+        by: Who does it, for the audit.
 
     Raises:
         RunNotFoundError: The workspace has no such run.
     """
-    if not Run.objects.filter(workspace=workspace, pk=run_id).exists():
+    run = Run.objects.filter(workspace=workspace, pk=run_id).first()
+    if run is None:
         raise RunNotFoundError(
             f"There is no run {run_id} in {workspace.slug}: `heartbit status` lists them."
         )
-    with connection.cursor() as cursor:  # one statement, so atomic by itself
+    stops = _lock(run)
+    with connection.cursor() as cursor:
         cursor.execute("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
         ring: UUID | None = cursor.fetchone()[0]
+    if stops:
+        record_of_run(by, "cancel", run, reason=reason)
     ring_run(ring)
+
+
+def _lock(run: Run) -> bool:
+    """Lock what the function locks first, in its order; whether there is something to stop."""
+    locked = Run.objects.select_for_update(no_key=True).order_by()
+    if run.parent_id is not None:
+        locked.filter(pk=run.parent_id).values_list("pk").first()
+    found = locked.filter(pk=run.pk).values_list("finished_at", "cancel_requested").first()
+    return found == (None, False)

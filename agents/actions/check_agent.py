@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import Group
+
 from agents.context import strategy
 from agents.llm.references import check_reference
 from agents.output.check import check_response_schema
@@ -41,7 +43,7 @@ def check_agent(agent: Agent) -> None:
 
 
 def check_binding(agent: Agent, binding: ToolBinding) -> None:
-    """Check one tool's rule and defaults.
+    """Check one tool's rule and defaults, and who decides its calls.
 
     Raises:
         ConfigurationError: As ``check_agent``.
@@ -56,6 +58,36 @@ def check_binding(agent: Agent, binding: ToolBinding) -> None:
         _field(agent, f"{place}: approval_when", _check_object, binding.approval_when)
         _field(agent, f"{place}: approval_when", check_schema, binding.approval_when)
     _field(agent, f"{place}: defaults", _check_object, binding.defaults)
+    _check_escalation(agent, binding)
+
+
+def check_group(name: str) -> None:
+    """Of a group that is not there nobody is a member: calls would wait for nobody.
+
+    Raises:
+        ConfigurationError: There is none of that name; an empty one stands for no group.
+    """
+    if name and not Group.objects.filter(name=name).exists():
+        raise ConfigurationError(
+            f"There is no group named {name}: a superuser adds it under Groups."
+        )
+
+
+def _check_escalation(agent: Agent, binding: ToolBinding) -> None:
+    place = f"Agent {agent.name!r}, tool {binding.tool}"
+    minutes = binding.escalate_minutes
+    if minutes is None:
+        if binding.escalate_group:
+            raise ConfigurationError(
+                f"{place}: escalate_group: say with escalate_minutes when the group is asked."
+            )
+        return
+    seconds = binding.approval_seconds or agent.approval_seconds
+    if seconds is not None and seconds <= minutes * 60:
+        raise ConfigurationError(
+            f"{place}: escalate_minutes: a call is refused after {seconds} seconds, before more "
+            "people are asked: give fewer minutes, or more seconds."
+        )
 
 
 def _field(agent: Agent, name: str, check: Callable[[Any], object], value: object) -> None:

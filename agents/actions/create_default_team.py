@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from agents.actions.publish_agent import publish_agent
+from agents.actions.publish_agent import make_current
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.models import Workspace
 
@@ -53,7 +53,10 @@ PROMPT = (
 
 @transaction.atomic
 def create_default_team(workspace: Workspace) -> Agent | None:
-    """Create and publish the team, unless the workspace has any agent; return the orchestrator."""
+    """Create and publish the team, unless the workspace has any agent; return the orchestrator.
+
+    An installation begins with it: nobody changed anything, so the audit is empty.
+    """
     Workspace.objects.select_for_update().get(pk=workspace.pk)
     if Agent.objects.filter(workspace=workspace).exists():
         return None
@@ -68,7 +71,7 @@ def create_default_team(workspace: Workspace) -> Agent | None:
         ToolBinding.objects.bulk_create(
             ToolBinding(agent=agent, tool=tool) for tool in member.tools
         )
-        publish_agent(agent)
+        make_current(agent)
         members.append(agent)
     orchestrator = Agent.objects.create(
         workspace=workspace,
@@ -77,5 +80,5 @@ def create_default_team(workspace: Workspace) -> Agent | None:
         system_prompt=PROMPT,
     )
     orchestrator.team.set(members)
-    publish_agent(orchestrator)
+    make_current(orchestrator)
     return orchestrator

@@ -1,4 +1,4 @@
-"""Decide a tool call that waits for a person: approve, edit, deny, always allow.
+"""Decide a tool call that waits for a person: approve, edit, answer, deny, always allow.
 
 What runs is what was shown: a decision names the digest of what its maker saw, the database takes
 it only while that is what waits, and the worker runs only what has the decided digest.
@@ -6,9 +6,10 @@ it only while that is what waits, and the worker runs only what has the decided 
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.db import transaction
 
@@ -22,11 +23,12 @@ from agents.runs.refusals import ask
 from agents.runtime.toolbox import offer_of
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.untrusted import clean_text
-from tools import pipeline
+from tools import questions, reading
 from tools.approval import digest as digest_of
-from tools.pipeline import Done
 from tools.registry import registry
+from tools.result import Done
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -69,11 +71,15 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
         always: Also allow this tool of this agent from now on; what else waits for it goes on too.
 
     Raises:
+        InvalidEditError: It is a question, and this is no answer.
         NoLongerOpenError: It is decided, its run has ended, or it is not what was shown.
     """
     approved = Verdict.APPROVED
+    offer = _offer(call.run)
+    if _answer_parameter(call, offer) is not None:
+        raise InvalidEditError("This is a question: answer it, or deny it and say why.")
     with transaction.atomic():
-        grant = _grant(call, _offer(call.run), by, always) if always is not None else None
+        grant = _grant(call, offer, by, always) if always is not None else None
         _decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant)
     if grant is None:
         return
@@ -101,7 +107,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
     """
     offer = _offer(call.run)
     name = shown_tool(call)
-    found = pipeline.read(offer.specs, name=name, arguments=arguments)
+    found = reading.read(offer.specs, name=name, arguments=arguments, answered=True)
     if isinstance(found, Done):
         raise InvalidEditError(" ".join(found.content.split()))
     runs_digest = digest_of(
@@ -118,6 +124,34 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
         runs_digest=runs_digest,
         arguments=arguments,
     )
+
+
+def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> None:
+    """Answer a call that is a question; the model is told the answer.
+
+    Args:
+        call: It waits for a person.
+        digest: Of what the decider saw.
+        by: The decider.
+        answer: A JSON value.
+
+    Raises:
+        InvalidEditError: The call is no question, or the answer does not fit its form.
+        NoLongerOpenError: As for ``approve_call``.
+    """
+    name = _answer_parameter(call, _offer(call.run))
+    if name is None:
+        raise InvalidEditError("The call asks nothing: approve it, edit it or deny it.")
+    asked = (call.shown or {}).get("arguments", {})
+    problems = validate(questions.form_of(asked), answer)
+    if problems:  # said to a person, who reads it beside their answer
+        raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
+    edit_call(call, digest=digest, by=by, arguments=json.dumps({**asked, name: answer}))
+
+
+def _answer_parameter(call: ToolCall, offer: Offer) -> str | None:
+    spec = offer.specs.get(shown_tool(call))
+    return None if spec is None else spec.answer_parameter
 
 
 @transaction.atomic

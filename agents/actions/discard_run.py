@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db import transaction
+
+from agents.audited import record_of_run
 from agents.runs.refusals import ask
 
 if TYPE_CHECKING:
     from agents.models import Run
+    from heartbit_site.base.audit import Actor
 
 
-def discard_run(run: Run, *, by: str) -> None:
+@transaction.atomic
+def discard_run(run: Run, *, by: Actor) -> None:
     """It is cancelled, and nobody has to look at it any more; its journal stays.
 
     Raises:
         NoLongerOpenError: It is not in quarantine (any more).
     """
-    ask("SELECT heartbit_discard(%s, %s)", [run.pk, by])
+    ask("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+    record_of_run(by, "discard", run)

@@ -10,10 +10,11 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
 from agents.actions.start_run import find_agent
+from agents.audited import record_of_run
 from agents.choices import Home
 from agents.errors import InvalidEditError, RunStateError
 from agents.events import RunForked, RunSteered, encode
@@ -23,12 +24,13 @@ from agents.runs.recorded import past_of
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of
 from agents.versions import find_version
+from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
-from tools import pipeline
-from tools.pipeline import Done
+from tools import reading
 from tools.registry import registry
+from tools.result import Done
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -80,12 +82,13 @@ class _Plan:
 NO_EDITS = Edits()
 
 
+@transaction.atomic
 def fork_run(
     source: Run,
     turn: int,
     *,
     edits: Edits = NO_EDITS,
-    by: str = "",
+    by: Actor = NOBODY,
     home: Home = Home.FLEET,
     idempotency_key: str | None = None,
 ) -> UUID:
@@ -95,7 +98,7 @@ def fork_run(
         source: Stays as it is.
         turn: The last turn that is kept; 0: the task alone.
         edits: What shall be different.
-        by: Who asks, for the journal.
+        by: Who asks; the new run is theirs.
         home: Who may execute it.
         idempotency_key: The same key in the same workspace gives the same run.
 
@@ -110,16 +113,34 @@ def fork_run(
         ForkRefusedError: The turn ended the source, and nothing new is said.
         AgentNotFoundError: The agent is stopped.
     """
+    made, is_new = accept_fork(
+        source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key
+    )
+    if is_new:
+        record_of_run(by, "fork", source, run=str(made), turn=turn, edits=sorted(edits.said()))
+    return made
+
+
+def accept_fork(
+    source: Run,
+    turn: int,
+    *,
+    edits: Edits = NO_EDITS,
+    by: Actor = NOBODY,
+    home: Home = Home.FLEET,
+    idempotency_key: str | None = None,
+) -> tuple[UUID, bool]:
+    """The same for a verb that says in the audit itself what it does; also whether it is new."""
     edits = _cleaned(edits)
     version = find_version(source.version.agent, edits.version) if edits.version else None
     past = past_of(source)
     plan = _plan(source, past, turn, edits, version or source.version)
     if edits.task:
         plan.changed[1] = {**past.payloads[1], "task": edits.task}
-    forked = RunForked(str(source.pk), plan.cut, turn, edits.said(), by)
+    forked = RunForked(str(source.pk), plan.cut, turn, edits.said(), by.name)
     events: list[Event] = [forked]
     if edits.message:
-        events.append(RunSteered(edits.message, by))
+        events.append(RunSteered(edits.message, by.name))
     run_id = new_id()
     parameters = (
         run_id,
@@ -132,10 +153,13 @@ def fork_run(
         json.dumps([encode(event) for event in events], ensure_ascii=False),
         home.value,
         idempotency_key,
+        by.name,
+        by.user_id,
     )
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
         cursor.execute(
-            "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
+            "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            parameters,
         )
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
@@ -145,7 +169,7 @@ def fork_run(
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:
         ring_queue(accepted, queue)
-    return accepted
+    return accepted, is_new
 
 
 def _cleaned(edits: Edits) -> Edits:
@@ -200,7 +224,7 @@ def _other_arguments(
     name = turn.answer.message.tool_calls[index].name
     if name != respond.NAME:
         offer = offer_of(definition_of(version), registry, is_child=is_child)
-        found = pipeline.read(offer.specs, name=name, arguments=edits.arguments or "")
+        found = reading.read(offer.specs, name=name, arguments=edits.arguments or "")
         if isinstance(found, Done):
             raise InvalidEditError(" ".join(found.content.split()))
     payload = json.loads(json.dumps(past.payloads[turn.seq]))  # a copy down to its leaves

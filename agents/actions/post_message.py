@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
 from agents.actions.start_run import find_agent, task_text
+from agents.audited import record_of_run
 from agents.choices import Home, SecondMessage
 from agents.errors import ConversationBusyError
-from agents.models import Conversation
+from agents.events import RunSteered
+from agents.models import Conversation, Run, RunEvent
+from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 _CONVERSE = (
-    "SELECT * FROM heartbit_converse(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+    "SELECT * FROM heartbit_converse(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
 Outcome = Literal["new", "held", "steered"]
 
@@ -62,11 +65,12 @@ def start_conversation(
     )
 
 
+@transaction.atomic
 def post_message(
     conversation: Conversation,
     text: str,
     *,
-    by: str = "",
+    by: Actor = NOBODY,
     model: str = "",
     home: Home = Home.FLEET,
     idempotency_key: str | None = None,
@@ -92,6 +96,7 @@ def post_message(
         ConversationBusyError: The policy is to refuse it, and a run is under way.
     """
     policy = SecondMessage(second_message or conversation.second_message)
+    reached = _under_way(conversation, policy, idempotency_key)
     run_id = new_id()
     parameters = (
         conversation.pk,
@@ -107,7 +112,8 @@ def post_message(
         conversation.origin,
         approve,
         None,
-        by,
+        by.name,
+        by.user_id,
     )
     with connection.cursor() as cursor:
         cursor.execute(_CONVERSE, parameters)
@@ -120,6 +126,11 @@ def post_message(
         raise ConversationBusyError(
             f"The conversation is busy with run {accepted}: wait for it, or cancel it."
         )
+    for run in reached:
+        if outcome == "steered" and run.pk == accepted:
+            record_of_run(by, "steer", run)
+        elif is_new and policy is SecondMessage.INTERRUPT:
+            record_of_run(by, "cancel", run, reason="interrupted by a new message")
     if home is Home.FLEET and is_new:
         ring_queue(accepted, queue)
     match outcome:
@@ -129,3 +140,18 @@ def post_message(
             return Posted(accepted, "steered")
         case _:
             return Posted(accepted, "new")
+
+
+def _under_way(conversation: Conversation, policy: SecondMessage, key: str | None) -> list[Run]:
+    """The runs that the message interrupts, or one of which it is told to; none if it came before.
+
+    Their conversation is locked, which is what the function does first.
+    """
+    if policy not in (SecondMessage.INTERRUPT, SecondMessage.STEER):
+        return []
+    Conversation.objects.select_for_update(no_key=True).filter(pk=conversation.pk).first()
+    runs = Run.objects.filter(conversation=conversation)
+    told = RunEvent.objects.filter(run__in=runs, type=RunSteered.type, payload__key=key)
+    if key is not None and told.exists():
+        return []
+    return list(runs.filter(finished_at__isnull=True, cancel_requested=False).order_by("pk"))

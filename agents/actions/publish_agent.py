@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -11,6 +12,7 @@ from agents import snapshot
 from agents.actions.check_agent import check_agent
 from agents.choices import UncertainCalls
 from agents.models import Agent, AgentVersion
+from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import ConfigurationError
 from tools.registry import closest, definition_hash, registry
 
@@ -19,9 +21,65 @@ if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolSpec
 
 
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What publishing came to.
+
+    Attributes:
+        version: The current one now.
+        before: The number of the one before; None: there was none.
+    """
+
+    version: AgentVersion
+    before: int | None
+
+    def __bool__(self) -> bool:
+        """Whether another version is the current one now."""
+        return self.before != self.version.number
+
+    def said(self) -> dict[str, Any]:
+        """What an entry of the audit holds of it: from which version to which, if it differs."""
+        return {"version": [self.before, self.version.number]} if self else {}
+
+
 @transaction.atomic
-def publish_agent(agent: Agent) -> AgentVersion:
+def publish_agent(agent: Agent, *, by: Actor = SYSTEM) -> AgentVersion:
+    """Do it, and write it into the audit if another version is the current one now.
+
+    Args:
+        agent: Which.
+        by: Who publishes it.
+
+    Raises:
+        ConfigurationError: As ``make_current``.
+    """
+    made = make_current(agent)
+    record_publication(agent, made, by=by)
+    return made.version
+
+
+def record_publication(agent: Agent, made: Publication, *, by: Actor) -> None:
+    """Write it into the audit, last in the transaction.
+
+    Agents that a file or a program brought are nobody's to change: their runs say whose they are.
+    """
+    if made and not agent.origin:
+        record(
+            by,
+            "agent.publish",
+            workspace=agent.workspace,
+            target=f"agent:{agent.pk}",
+            label=agent.name,
+            details=made.said(),
+        )
+
+
+@transaction.atomic
+def make_current(agent: Agent) -> Publication:
     """Snapshot the agent; the same content gives the version that is already there.
+
+    For verbs that publish several agents, or say more of it than that: whoever calls this writes
+    into the audit, when every row is locked that will be.
 
     Raises:
         ConfigurationError: It is bound to a tool that is not installed, or its context strategy,
@@ -29,6 +87,8 @@ def publish_agent(agent: Agent) -> AgentVersion:
     """
     check_agent(agent)
     locked = Agent.objects.select_for_update().get(pk=agent.pk)
+    numbers = Agent.objects.values_list("current_version__number", flat=True)
+    before = numbers.get(pk=locked.pk)
     content = _content(locked)
     digest = snapshot.digest(content)
     version = AgentVersion.objects.filter(agent=locked, hash=digest).first()
@@ -40,7 +100,7 @@ def publish_agent(agent: Agent) -> AgentVersion:
     if locked.current_version_id != version.pk:
         Agent.objects.filter(pk=locked.pk).update(current_version=version)
     agent.current_version = version
-    return version
+    return Publication(version, before)
 
 
 def _content(agent: Agent) -> dict[str, Any]:
@@ -123,6 +183,9 @@ def _decided_by(binding: ToolBinding) -> dict[str, Any]:
         content["approvals"] = binding.approvals
     if binding.approvers:
         content["approvers"] = binding.approvers
+    if binding.escalate_minutes is not None:
+        content["escalate_minutes"] = binding.escalate_minutes
+        content["escalate_group"] = binding.escalate_group
     return content
 
 

@@ -11,6 +11,7 @@ import logging
 
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError
 from tools.registry import definition_hash, registry
 
@@ -32,7 +33,7 @@ def republish_agents() -> list[str]:
     names = []
     for agent in Agent.objects.filter(pk__in=stale):
         try:
-            publish_agent(agent)
+            publish_agent(agent, by=SYSTEM)
         except ConfigurationError as error:
             logger.warning("not published again: %s", error)
         else:

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.actions.discard_run import discard_run
-from agents.actions.fork_run import fork_run
+from agents.actions.fork_run import accept_fork
+from agents.audited import record_of_run
 from agents.choices import TERMINAL, Home, RunStatus
 from agents.errors import RunStateError
+from agents.runs.refusals import ask
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.models import Run
+    from heartbit_site.base.audit import Actor
 
 
-def retry_run(run: Run, *, by: str, home: Home = Home.FLEET) -> UUID:
+def retry_run(run: Run, *, by: Actor, home: Home = Home.FLEET) -> UUID:
     """Accept a new run with the same task, on the same version; it says whose task it repeats.
 
     A quarantined run is discarded with it: that question is settled.
@@ -34,7 +36,10 @@ def retry_run(run: Run, *, by: str, home: Home = Home.FLEET) -> UUID:
         raise RunStateError(
             f"Run {run.pk} has not ended ({run.status}): cancel it first, or wait for it."
         )
+    discarded = run.status == RunStatus.QUARANTINED
     with transaction.atomic():
-        if run.status == RunStatus.QUARANTINED:
-            discard_run(run, by=by)
-        return fork_run(run, 0, by=by, home=home)
+        if discarded:
+            ask("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+        accepted, _ = accept_fork(run, 0, by=by, home=home)
+        record_of_run(by, "retry", run, run=str(accepted), discarded=discarded)
+    return accepted

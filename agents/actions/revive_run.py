@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db import transaction
+
 from agents.actions.ring_run import ring_run
+from agents.audited import record_of_run
 from agents.runs.refusals import ask
 
 if TYPE_CHECKING:
     from agents.models import Run
+    from heartbit_site.base.audit import Actor
 
 
-def revive_run(run: Run, *, by: str) -> None:
+@transaction.atomic
+def revive_run(run: Run, *, by: Actor) -> None:
     """Queue it again; it is tried alone, in a process where it can harm no other run.
 
     Raises:
         NoLongerOpenError: It is not in quarantine (any more), or who waited for it has gone on.
     """
-    ring_run(ask("SELECT heartbit_revive(%s, %s)", [run.pk, by]))
+    ring = ask("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
+    record_of_run(by, "resume", run)
+    ring_run(ring)

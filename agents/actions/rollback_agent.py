@@ -18,17 +18,20 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import transaction
 from django.db.models import Field
 
-from agents.actions.publish_agent import publish_agent
+from agents.actions.publish_agent import make_current
 from agents.models import Agent, ToolBinding
 from agents.snapshot_diff import PartChange, compare
 from agents.versions import find_version
+from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
 from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agents.actions.publish_agent import Publication
     from agents.models import AgentVersion
+    from heartbit_site.base.audit import Actor
 
 logger = logging.getLogger(__name__)
 
@@ -66,16 +69,13 @@ class Rollback:
 
 
 @transaction.atomic
-def rollback_agent(
-    agent: Agent, number: int, *, by: str, user_id: int | None = None, anyway: bool = False
-) -> Rollback:
+def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False) -> Rollback:
     """Make version ``number`` what the agent is.
 
     Args:
         agent: Whose fields, tools and team are written.
         number: Of one of its versions.
-        by: Who does it, for the log.
-        user_id: Their account, if they have one: the admin's history names them.
+        by: Who does it, for the log, the audit and, if they have an account, the admin's history.
         anyway: Take today's definitions where tools or team members are not as they were.
 
     Raises:
@@ -93,15 +93,15 @@ def rollback_agent(
     if gone and not anyway:
         raise RollbackRefusedError(_refusal(wanted, " and ".join(gone)))
     _restore_fields(locked, wanted.snapshot, before.snapshot if before is not None else {})
-    published = publish_agent(locked)
-    difference = compare(wanted.snapshot, published.snapshot)
+    made = make_current(locked)
+    difference = compare(wanted.snapshot, made.version.snapshot)
     if difference and not anyway:
         changed = [*difference.tools, *difference.team]
         said = " and ".join(_now(part) for part in changed) or difference.sentence()
         raise RollbackRefusedError(_refusal(wanted, said))
-    _record(locked, before, wanted, published, by=by, user_id=user_id)
+    _record(locked, wanted, made, by=by)
     agent.refresh_from_db()
-    return Rollback(published, number, difference.sentence())
+    return Rollback(made.version, number, difference.sentence())
 
 
 def _restore_fields(agent: Agent, snapshot: Mapping[str, Any], today: Mapping[str, Any]) -> None:
@@ -152,6 +152,8 @@ def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
                     "approval_seconds": tool.get("approval_seconds"),
                     "approvals": tool.get("approvals", 1),
                     "approvers": tool.get("approvers", ""),
+                    "escalate_minutes": tool.get("escalate_minutes"),
+                    "escalate_group": tool.get("escalate_group", ""),
                 },
             )
         else:
@@ -181,27 +183,27 @@ def _refusal(wanted: AgentVersion, why: str) -> str:
     )
 
 
-def _record(
-    agent: Agent,
-    before: AgentVersion | None,
-    wanted: AgentVersion,
-    published: AgentVersion,
-    *,
-    by: str,
-    user_id: int | None,
-) -> None:
-    """Say who did it: in the log, and in the admin's history when they have an account."""
-    former = f"v{before.number}" if before is not None else "unpublished"
+def _record(agent: Agent, wanted: AgentVersion, made: Publication, *, by: Actor) -> None:
+    """Say who did it: in the log, in the admin's history if they have an account, in the audit."""
+    former = f"v{made.before}" if made.before is not None else "unpublished"
     sentence = f"Rolled back from {former} to v{wanted.number}"
-    if published.pk != wanted.pk:
-        sentence += f" as v{published.number}"
-    logger.info("agent %s (%s): %s by %s", agent.name, agent.workspace_id, sentence, by)
-    if user_id is not None:
+    if made.version.pk != wanted.pk:
+        sentence += f" as v{made.version.number}"
+    logger.info("agent %s (%s): %s by %s", agent.name, agent.workspace_id, sentence, by.name)
+    if by.user_id is not None:
         LogEntry.objects.create(
-            user_id=user_id,
+            user_id=by.user_id,
             content_type=ContentType.objects.get_for_model(Agent),
             object_id=str(agent.pk),
             object_repr=str(agent)[:200],
             action_flag=CHANGE,
-            change_message=f"{sentence} by {by}.",
+            change_message=f"{sentence} by {by.name}.",
         )
+    audit.record(
+        by,
+        "agent.rollback",
+        workspace=agent.workspace,
+        target=f"agent:{agent.pk}",
+        label=agent.name,
+        details={"to": wanted.number, **made.said()},
+    )

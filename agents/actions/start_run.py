@@ -13,6 +13,7 @@ from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.models import Agent
 from agents.pauses import refuse_if_halted
 from agents.payload import render
+from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
 from tools.registry import closest
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
     from agents.payload import TaskPayload
     from heartbit_site.base.models import Workspace
+
+_SUBMIT = (
+    "SELECT * FROM heartbit_submit("
+    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_by => %s, p_user => %s)"
+)
 
 
 def start_run(
@@ -36,6 +42,7 @@ def start_run(
     origin: str = "",
     approve: bool = False,
     payload: TaskPayload | None = None,
+    by: Actor = NOBODY,
 ) -> UUID:
     """Accept a run and, on the fleet, ring its queue after the commit.
 
@@ -51,6 +58,7 @@ def start_run(
             a configuration (``Agent.origin``).
         approve: Every tool call, also of its sub-agents, waits for a person.
         payload: The task in its long form; its text follows the task's.
+        by: Who starts it, for whoever looks at it.
 
     Returns:
         The run's id; it is never lost from here on.
@@ -73,11 +81,11 @@ def start_run(
         origin,
         approve,
         payload.model_dump_json() if payload is not None else None,
+        by.name,
+        by.user_id,
     )
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
-        cursor.execute(
-            "SELECT * FROM heartbit_submit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
-        )
+        cursor.execute(_SUBMIT, parameters)
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         find_agent(workspace, agent, origin=origin)  # raises, and names the agents there are

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db import transaction
+
+from agents.audited import record_of_run
 from agents.errors import EmptyTaskError
 from agents.runs.refusals import ask
+from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
     from agents.models import Run
 
 
-def steer_run(run: Run, text: str, *, by: str = "") -> None:
+@transaction.atomic
+def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
     """Add a message to a live run.
 
     Raises:
@@ -22,4 +27,5 @@ def steer_run(run: Run, text: str, *, by: str = "") -> None:
     words = clean_text(text).strip()
     if not words:
         raise EmptyTaskError("The message is empty: say what the run should know.")
-    ask("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by])
+    ask("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by.name])
+    record_of_run(by, "steer", run)

@@ -19,6 +19,7 @@ from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.models import Agent
 from heartbit_site.base.admin.themed import ask_again, dialog, page_action
+from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
                     agent=agent.name,
                     model=asked["model"],
                     approve=asked["approve"],
+                    by=actor_of(request),
                 )
                 self.note(request, "start_run", agent, {"run": str(run)})
         except HeartbitError as error:

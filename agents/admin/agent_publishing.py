@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 
-from agents.actions.publish_agent import publish_agent
+from agents.actions.publish_agent import make_current
+from agents.actions.publish_leaders import publish_leaders
 from agents.models import Agent
 from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -59,26 +61,32 @@ class PublishedBySaving(ModelAdmin[Agent]):
         """Team and tools are saved: publish what the agent is now."""
         super().save_related(request, form, formsets, change)
         agent: Agent = form.instance
-        before = agent.current_version_id
         try:
-            version = publish_agent(agent)
+            made = make_current(agent)
         except ConfigurationError as error:
             raise PublishRefusedError(str(error)) from error
-        if version.pk == before:
-            messages.info(request, f"Nothing that its runs see has changed: v{version.number}.")
+        request.heartbit_published = made.said()  # type: ignore[attr-defined]
+        number = made.version.number
+        if made:
+            messages.success(request, f"Published: runs from now on use v{number}.")
         else:
-            messages.success(request, f"Published: runs from now on use v{version.number}.")
-        self._publish_leaders(request, agent)
+            messages.info(request, f"Nothing that its runs see has changed: v{number}.")
+        for led in publish_leaders([agent], by=actor_of(request)):
+            name = led.agent.name
+            if led.made is None:
+                messages.warning(request, f"{name} was not published again: {led.problem}")
+            elif led.made:
+                number = led.made.version.number
+                messages.success(request, f"Published as well: {name} v{number}.")
 
-    @staticmethod
-    def _publish_leaders(request: HttpRequest, agent: Agent) -> None:
-        """What an orchestrator is told of its team is part of its own version."""
-        for leader in agent.orchestrators.all():
-            before = leader.current_version_id
-            try:
-                version = publish_agent(leader)
-            except ConfigurationError as error:  # its own affair: this agent is published
-                messages.warning(request, f"{leader.name} was not published again: {error}")
-                continue
-            if version.pk != before:
-                messages.success(request, f"Published as well: {leader.name} v{version.number}.")
+    def construct_change_message(
+        self,
+        request: HttpRequest,
+        form: Any,
+        formsets: Any,
+        add: bool = False,  # noqa: FBT001, FBT002  Django\'s signature
+    ) -> Any:
+        """The audit's one entry about the change also says which version it made."""
+        message = super().construct_change_message(request, form, formsets, add)
+        request.heartbit_changes |= getattr(request, "heartbit_published", {})  # type: ignore[attr-defined]
+        return message

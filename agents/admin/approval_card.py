@@ -12,9 +12,11 @@ from agents.admin.hidden_text import parts
 from agents.choices import CallStatus, Outcome
 from agents.doubts import made_with
 from agents.querysets import shown_tool
+from agents.questions import asked_form
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.toolspec import Effect
 from heartbit_site.base.visible_text import readable_json, visible
+from tools.form_words import explained, without_form
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,6 +57,7 @@ class Refused:
     problem: str
     arguments: str
     reason: str
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class Card:
 
     Attributes:
         in_doubt: Whether it has run, and nobody knows what became of it.
+        is_question: Whether a person answers it.
+        form: What the answer has to be, on lines; empty: any text.
         tool: The name of the tool that would run.
         asked_as: What the model called it, when that is another name.
         hidden: How many characters of the arguments are shown as escapes.
@@ -72,6 +77,8 @@ class Card:
 
     row: ToolCall
     in_doubt: bool
+    is_question: bool
+    form: str
     tool: str
     asked_as: str
     agent: str
@@ -91,11 +98,16 @@ def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
     reason = _DOUBT if in_doubt else str((call.shown or {}).get("reason", ""))
     values = asked_about(call)
     tool = shown_tool(call)
+    form = None if in_doubt else asked_form(call)
+    if form is not None:
+        values = without_form(values)
     mine = refused if refused is not None and refused.call_pk == call.pk else None
     arguments = [_argument(name, value) for name, value in values.items()]
     return Card(
         row=call,
         in_doubt=in_doubt,
+        is_question=form is not None,
+        form="" if form is None else visible(explained(form)),
         tool=visible(tool),
         asked_as="" if call.tool == tool else visible(call.tool),
         agent=call.run.agent,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.contrib.auth.models import Group
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from agents.actions.check_agent import check_binding
+from agents.actions.check_agent import check_binding, check_group
 from agents.admin.json_fields import JSONObjectText, JSONText, json_widget
 from agents.choices import BindingApproval
 from agents.models import Agent, ToolBinding
@@ -28,7 +27,7 @@ EFFECTS = {
     Effect.TRANSACTIONAL: "Transactional: exactly once, with its result",
     Effect.AT_MOST_ONCE: "At most once: never repeated by itself",
 }
-_JSON_FIELDS = ("approval_when", "defaults")
+_CHECKED = ("approval_when", "defaults", "escalate_minutes", "escalate_group")
 
 
 class ToolBindingForm(forms.ModelForm[ToolBinding]):
@@ -38,7 +37,8 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         model = ToolBinding
         fields = (
             *("tool", "enabled", "approval", "approval_when"),
-            *("approval_seconds", "approvals", "approvers", "defaults"),
+            *("approval_seconds", "approvals", "approvers"),
+            *("escalate_minutes", "escalate_group", "defaults"),
         )
         field_classes = {"approval_when": JSONText, "defaults": JSONObjectText}
         widgets = {
@@ -50,6 +50,8 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "approval_seconds": UnfoldAdminIntegerFieldWidget({"placeholder": "As the agent says"}),
             "approvals": UnfoldAdminIntegerFieldWidget({"placeholder": "1"}),
             "approvers": line_widget(placeholder="Whoever may decide"),
+            "escalate_minutes": UnfoldAdminIntegerFieldWidget({"placeholder": "Never"}),
+            "escalate_group": line_widget(placeholder="Whoever may decide"),
         }
         labels = {
             "approval": "Calls that wait for a person",
@@ -57,14 +59,22 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "approval_seconds": "Time to decide (seconds)",
             "approvals": "People who have to approve",
             "approvers": "Only this group decides",
+            "escalate_minutes": "Ask more people after (minutes)",
+            "escalate_group": "Who is asked then",
             "defaults": "Default arguments",
         }
         help_texts = {
             "approval": "",
-            "approval_when": "A JSON Schema: calls whose arguments fit it wait for a person.",
+            "approval_when": (
+                "A JSON Schema: calls whose arguments fit it wait for a person. "
+                '{"properties": {"amount": {"minimum": 100}}, "required": ["amount"]} asks about '
+                "amounts from 100 on."
+            ),
             "approval_seconds": "Then the call is refused.",
             "approvals": "Different people; one who denies the call denies it.",
             "approvers": "The name of a Django group; its members alone.",
+            "escalate_minutes": "If nobody has decided by then.",
+            "escalate_group": "The name of a Django group; its members as well.",
             "defaults": "Used where the model gives none.",
         }
 
@@ -88,11 +98,19 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
 
     def clean_approvers(self) -> str:
         """A group that is there: of another, nobody is a member, and every call would wait."""
-        name: str = self.cleaned_data["approvers"].strip()
-        if name and "approvers" in self.changed_data and not _is_group(name):
-            raise forms.ValidationError(
-                f"There is no group named {name}: a superuser adds it under Groups."
-            )
+        return self._group("approvers")
+
+    def clean_escalate_group(self) -> str:
+        """Likewise."""
+        return self._group("escalate_group")
+
+    def _group(self, field: str) -> str:
+        name: str = self.cleaned_data[field].strip()
+        if field in self.changed_data:
+            try:
+                check_group(name)
+            except ConfigurationError as error:
+                raise forms.ValidationError(str(error)) from error
         return name
 
     def clean(self) -> dict[str, Any] | None:
@@ -117,13 +135,9 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             self.add_error(field, sentence)
 
 
-def _is_group(name: str) -> bool:
-    return Group.objects.filter(name=name).exists()
-
-
 def _place(message: str) -> tuple[str | None, str]:
     """The field that ``check_binding`` names, and the rest of its sentence."""
-    for field in _JSON_FIELDS:
+    for field in _CHECKED:
         _, named, sentence = message.partition(f": {field}: ")
         if named:
             return field, sentence[:1].upper() + sentence[1:]
@@ -144,6 +158,7 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
                     ("tool", "approval", "enabled"),
                     "approval_when",
                     ("approval_seconds", "approvals", "approvers"),
+                    ("escalate_minutes", "escalate_group"),
                     "defaults",
                 )
             },

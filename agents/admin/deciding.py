@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from django import forms
 from django.utils import timezone
 
-from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+from agents.actions.decide_call import (
+    Always,
+    Decider,
+    answer_call,
+    approve_call,
+    deny_call,
+    edit_call,
+)
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
+from tools.questions import read_answer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from agents.models import ToolCall
 
 PERMISSION = "agents.add_decision"
-_VERDICTS = ("approve", "always", "edit", "deny")
+_VERDICTS = ("approve", "always", "edit", "answer", "deny")
 _SETTLED: dict[Outcome, str] = {
     Outcome.RETRIED: "is made again",
     Outcome.DONE: "is taken to have had its effect",
@@ -50,12 +58,18 @@ class DecisionForm(SentForm):
     digest = forms.CharField(max_length=_DIGEST)
     reason = forms.CharField(required=False, max_length=4_000)
     arguments = forms.CharField(required=False, strip=False)
+    answer = forms.CharField(required=False)
     scope = forms.ChoiceField(required=False, choices=[("run", "run"), ("agent", "agent")])
     until = forms.DateTimeField(
         required=False,
         input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
         error_messages={"invalid": "Write until when it is allowed as a date and a time."},
     )
+
+    def clean_answer(self) -> str:
+        """Its lines end as everywhere but in forms."""
+        answer: str = self.cleaned_data["answer"]
+        return answer.replace("\r\n", "\n")
 
     def clean_until(self) -> datetime | None:
         """A permission that has ended already would be none."""
@@ -86,7 +100,8 @@ def decide(call: ToolCall, form: DecisionForm | SettleForm, request: HttpRequest
 
     Raises:
         NoLongerOpenError: Somebody was quicker; the sentence says who.
-        InvalidEditError: The arguments do not fit the tool.
+        InvalidEditError: The arguments do not fit the tool, or the answer does not fit its form.
+        UntrustedJSONError: The answer is to be JSON, and is none.
     """
     asked = form.cleaned_data
     by = Decider(name=request.user.get_username(), via="admin", user_id=request.user.pk)
@@ -106,6 +121,10 @@ def decide(call: ToolCall, form: DecisionForm | SettleForm, request: HttpRequest
         case "edit":
             edit_call(call, digest=digest, by=by, arguments=asked["arguments"])
             return f"{call} was approved with your arguments."
+        case "answer":
+            said = read_answer((call.shown or {}).get("arguments", {}), asked["answer"])
+            answer_call(call, digest=digest, by=by, answer=said)
+            return f"{call} was answered."
         case _:
             deny_call(call, digest=digest, by=by, reason=asked["reason"])
             return f"{call} was denied; the model is told why."

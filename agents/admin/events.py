@@ -138,6 +138,13 @@ def _say_rest(event: events.Event, tools: dict[str, str]) -> Said:
         case events.OutcomeAsked(call_id=call_id):
             title = f"Nobody knows what became of {_name(call_id, tools)}: a person is asked"
             return Said(title, icon="help", tone="warning")
+        case events.ApprovalEscalated(call_id=call_id, group=group):
+            people = visible(group) or "everybody who may decide"
+            title = f"{_name(call_id, tools)}: escalated to {people}"
+            return Said(title, "Nobody has decided in time.", "back_hand", "warning")
+        case events.DecisionLapsed(call_id=call_id, reason=reason):
+            title = f"{_name(call_id, tools)} was not run: it is asked about again"
+            return Said(title, visible(reason), "block", "warning")
         case events.RunRevived(by=by):
             title = f"{visible(by) or 'Somebody'} let it go on"
             return Said(title, icon="restart_alt", tone="primary")
@@ -191,7 +198,7 @@ def _resolved(key: str, value: dict[str, object], tools: dict[str, str]) -> Said
     kind, _, subject = key.partition(":")
     match kind:
         case "approval":
-            return _decided(_name(subject, tools), value)
+            return _decided(_name(subject.partition(":")[0], tools), value)
         case "outcome":
             return _settled(_name(subject.partition(":")[0], tools), value)
         case "timer":

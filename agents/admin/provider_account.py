@@ -23,6 +23,7 @@ from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
 from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
+from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount
 
@@ -148,6 +149,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     }
     audit_name = "provider_account"
     unsaid = frozenset({"key"})
+    verbs_record = frozenset({"add", "change"})
     form = ProviderAccountForm
     list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
     list_display_links = ("who",)
@@ -189,7 +191,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
         """An empty key keeps the present one."""
-        save_provider_account(obj, key=form.cleaned_data["key"] or None)
+        save_provider_account(obj, key=form.cleaned_data["key"] or None, by=actor_of(request))
 
     # ------------------------------------------------------------------------------------- columns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
@@ -13,6 +14,7 @@ from agents.actions.retry_run import retry_run
 from agents.actions.revive_run import revive_run
 from agents.choices import TERMINAL, RunStatus
 from heartbit_site.base.admin.themed import DialogForm, dialog
+from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -51,7 +53,8 @@ class QuarantineActions:
     )
     def retry(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Start the new run and go to its page."""
-        return self._settle(request, object_id, retry_run, "This run does the task again.")
+        act = partial(retry_run, by=actor_of(request))
+        return self._settle(request, object_id, act, "This run does the task again.")
 
     @dialog(
         DialogForm,
@@ -63,7 +66,8 @@ class QuarantineActions:
     )
     def revive(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Queue it, and show it."""
-        return self._settle(request, object_id, revive_run, "The run goes on, alone.")
+        act = partial(revive_run, by=actor_of(request))
+        return self._settle(request, object_id, act, "The run goes on, alone.")
 
     @dialog(
         DialogForm,
@@ -76,17 +80,18 @@ class QuarantineActions:
     )
     def discard(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Cancel it, and show it."""
-        return self._settle(request, object_id, discard_run, "The run is discarded.")
+        act = partial(discard_run, by=actor_of(request))
+        return self._settle(request, object_id, act, "The run is discarded.")
 
     def _settle(
-        self, request: HttpRequest, object_id: str, act: Callable[..., UUID | None], done: str
+        self, request: HttpRequest, object_id: str, act: Callable[[Run], UUID | None], done: str
     ) -> HttpResponse:
         this: Any = self
         run: Run | None = this.get_object(request, object_id)
         shown: object = object_id
         if run is not None:
             try:
-                shown = act(run, by=str(request.user)) or object_id
+                shown = act(run) or object_id
             except HeartbitError as refused:
                 messages.error(request, str(refused))
             else:

@@ -23,7 +23,8 @@ from agents.choices import LIVE
 from agents.errors import NoLongerOpenError
 from agents.models import Agent, Run, ToolCall
 from heartbit_site.base.access import visible_to
-from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog
+from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, page_action
+from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         "fork": "runs:write",
         "decide": "approvals:decide",
     }
-    list_display = ("what", "state", "amount", "lasted", "accepted", "home", "watch")
+    list_display = ("what", "state", "amount", "lasted", "accepted", "started_by", "home", "watch")
     list_display_links = ("what",)
     list_filter = (
         ("status", ChoicesCheckboxFilter),
@@ -91,8 +92,10 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         ("home", ChoicesCheckboxFilter),
     )
     list_filter_submit = True
-    search_fields = ("task", "agent", "^id")
-    search_help_text = "Words of the task, an agent, or the beginning of an id; sub-agents count."
+    search_fields = ("task", "agent", "started_by", "^id")
+    search_help_text = (
+        "Words of the task, an agent, who started it, or the beginning of an id; sub-agents count."
+    )
     ordering = ("-id",)  # time-ordered, and an index: pages cost the same in a full table
     paginator = InfinitePaginator
     show_full_result_count = False
@@ -101,7 +104,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
     list_per_page = 50
     list_fullwidth = True
     fields = ("task",)
-    actions_detail = ("cancel", *QuarantineActions.settling)
+    actions_detail = ("open_live", "cancel", *QuarantineActions.settling)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -167,6 +170,14 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         own = {"cancel", *self.settling}
         return [one for one in offered if one.path not in own or one.path in now]
 
+    @page_action(label="Open live page", icon="monitor_heart", permissions=["view"])
+    def open_live(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The page of its workspace where it is watched, decided and forked."""
+        run = self.get_object(request, object_id)
+        if run is None:
+            return redirect("admin:agents_run_changelist")
+        return redirect("web:run", run.workspace.slug, run.pk)
+
     @dialog(
         DialogForm,
         label="Stop run",
@@ -180,7 +191,8 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         """Cancel, and show the run again."""
         run = self.get_object(request, object_id)
         if run is not None:
-            cancel_run(run.workspace, run.pk, reason=f"cancelled by {request.user}")
+            by = actor_of(request)
+            cancel_run(run.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
             messages.success(request, "The run was asked to stop.")
         return _redirect(reverse("admin:agents_run_change", args=[object_id]))
 
@@ -230,6 +242,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
             problem,
             sent.get("arguments", ""),
             sent.get("reason") or sent.get("result", ""),
+            sent.get("answer", ""),
         )
         request.method = "GET"  # to Django a POST to this page would be a change of the row
         return self.change_view(request, object_id, extra_context={"refused": refused})
@@ -239,7 +252,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         request: HttpRequest,
         context: dict[str, Any],
         add: bool = False,  # noqa: FBT001, FBT002
-        change: bool = False,  # noqa: FBT001, FBT002  Django\'s signature
+        change: bool = False,  # noqa: FBT001, FBT002  Django's signature
         form_url: str = "",
         obj: Run | None = None,
     ) -> HttpResponse:

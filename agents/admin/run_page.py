@@ -162,6 +162,8 @@ def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
         ("Finished", _later(run, run.finished_at)),
         ("Executed by", f"{run.get_home_display()}, queue {run.queue}"),
     ]
+    if run.started_by:
+        facts.append(("Started by", run.started_by))
     if run.worker is not None:
         facts.append(("Worker", run.worker.name))
     if run.approve:

@@ -16,6 +16,7 @@ from agents.admin.turns import ForkForm, TurnPage, read
 from agents.loop.past import TurnNotFoundError
 from agents.models import Run
 from heartbit_site.base.access import visible_to
+from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class TravelPages:
         if request.method == "POST":
             if form.is_valid():
                 try:
-                    made = fork_run(run, number, edits=form.edits(), by=request.user.get_username())
+                    made = fork_run(run, number, edits=form.edits(), by=actor_of(request))
                 except HeartbitError as error:
                     problem = str(error)
                 else:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
@@ -17,6 +16,7 @@ from agents.actions.rollback_agent import rollback_agent
 from agents.models import Agent, AgentVersion
 from agents.versions import VersionNotFoundError, difference, pair, versions_of
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
+from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import readable_json, visible
 
@@ -81,7 +81,7 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             if not self.may(request, "rollback", version):
                 raise PermissionDenied
             try:
-                return _rolled_back(self, request, version)
+                return _rolled_back(request, version)
             except HeartbitError as error:
                 problem = str(error)
         return self._compared(request, version, problem)
@@ -110,19 +110,10 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
         return render(request, "admin/agents/agentversion/compare.html", context)
 
 
-def _rolled_back(
-    page: AgentVersionAdmin, request: HttpRequest, version: AgentVersion
-) -> HttpResponse:
+def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
     """Bring the version back and show the agent's form, which says the same now."""
-    with transaction.atomic():
-        done = rollback_agent(
-            version.agent,
-            version.number,
-            by=request.user.get_username(),
-            user_id=request.user.pk,
-            anyway="anyway" in request.POST,
-        )
-        page.note(request, "rollback", version, {"to": version.number, "made": done.version.number})
+    anyway = "anyway" in request.POST
+    done = rollback_agent(version.agent, version.number, by=actor_of(request), anyway=anyway)
     messages.success(request, f"Rolled back: runs from now on use v{done.version.number}.")
     if done.differs:
         messages.warning(request, f"Not as in v{done.wanted}: {done.differs}.")

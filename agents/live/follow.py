@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -18,12 +17,11 @@ from redis.exceptions import RedisError
 
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
-from agents.events import Recorded, decode
 from agents.live.entries import Delta, End, Ended, Entry
+from agents.live.tree import TreeReader
 from agents.live.updates import Happened, RunSeen, Streamed, Update
 from agents.live.window import START, Cursor, Source
 from agents.models import Run
-from agents.querysets import events_after, tree
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -48,31 +46,6 @@ LOOK_SECONDS = 1.0  # how long a reader trusts a silent window before it asks Po
 STREAMING_LOOK_SECONDS = 3.0  # and how long one that is never silent
 
 
-@dataclass(slots=True)
-class _Reader:
-    root_id: UUID
-    seqs: dict[UUID, int] = field(default_factory=dict)
-    cursors: dict[UUID, Cursor] = field(default_factory=dict)
-    over: bool = False
-
-    def news(self) -> list[Update]:
-        """What Postgres has that was not seen yet. Runs in a thread."""
-        updates: list[Update] = []
-        runs = tree(self.root_id)
-        for run in runs:
-            seen = self.seqs.setdefault(run.pk, 0)
-            self.cursors.setdefault(run.pk, START)
-            if run.last_seq == seen:
-                continue
-            updates.append(RunSeen(run))
-            for row in events_after(run.pk, seen):
-                recorded = Recorded(row.seq, row.at, decode(row.type, row.payload))
-                updates.append(Happened(run.pk, recorded))
-                self.seqs[run.pk] = row.seq
-        self.over = all(run.status in TERMINAL for run in runs)
-        return updates
-
-
 async def follow(
     root_id: UUID, source: Source, *, after: Mapping[UUID, int] | None = None
 ) -> AsyncIterator[Update]:
@@ -86,19 +59,21 @@ async def follow(
         source: Says when to look, and carries the deltas.
         after: The last event that the reader has, by run: it goes on from there.
     """
-    reader = _Reader(root_id, seqs=dict(after or {}))
+    reader = TreeReader(root_id, seqs=dict(after or {}))
+    cursors: dict[UUID, Cursor] = {}
     while True:
         for update in await orm.in_thread(reader.news):
             yield update
         if reader.over:
             return
+        cursors = dict.fromkeys(reader.seqs, START) | cursors
         looked_at, look = time.monotonic(), False
         while not look:
-            entries = await _read(source, reader)
+            entries = await _read(source, cursors)
             # Silence, or so long a stream that what people wrote meanwhile would come late.
             look = not entries or time.monotonic() - looked_at > STREAMING_LOOK_SECONDS
             for run_id, cursor, entry in entries:
-                reader.cursors[run_id] = cursor
+                cursors[run_id] = cursor
                 if isinstance(entry, Delta):
                     yield Streamed(run_id, entry)
                 else:
@@ -117,11 +92,11 @@ async def wait_for_result(run_id: UUID, source: Source) -> End:
     Raises:
         RunNotFoundError: There is no such run, or not any more.
     """
-    reader = _Reader(run_id, cursors={run_id: START})
+    cursors = {run_id: START}
     while True:
-        entries = await _read(source, reader)
+        entries = await _read(source, cursors)
         for _, cursor, _entry in entries:
-            reader.cursors[run_id] = cursor
+            cursors[run_id] = cursor
         last = entries[-1][2] if entries else None
         if isinstance(last, Ended) and last.end is not None:
             return last.end
@@ -146,9 +121,9 @@ def _loaded(column: str | None) -> Any:
     return None if column is None else json.loads(column)  # Django leaves it as text
 
 
-async def _read(source: Source, reader: _Reader) -> list[tuple[UUID, Cursor, Entry]]:
+async def _read(source: Source, cursors: Mapping[UUID, Cursor]) -> list[tuple[UUID, Cursor, Entry]]:
     try:
-        return await source.read(reader.cursors, timeout=LOOK_SECONDS)
+        return await source.read(cursors, timeout=LOOK_SECONDS)
     except (RedisError, OSError) as error:
         logger.warning("the live window is away (%s); looking into the journal", error)
         await asyncio.sleep(LOOK_SECONDS)

@@ -1,39 +1,50 @@
-"""What every socket of a page has in common: a member of a workspace, for as long as they are one.
+"""What every socket has in common: a member of a workspace, or its key, for as long as they are it.
 
-Codes of closing, beside WebSocket's own: 4401 nobody is logged in (any more), 4403 the role does
-not allow it, 4404 there is nothing here, 4408 nothing was asked for in time, 4413 what was sent is
-no request.
+Codes of closing, beside WebSocket's own: 4401 nobody is logged in (any more), or the key opens
+nothing (any more), 4403 the role or the key does not allow it, 4404 there is nothing here, 4408
+nothing was asked for in time, 4413 what was sent is no request, 4429 too much was said, or somebody
+asked too often.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
+from django.utils.crypto import constant_time_compare
 
+from agents.llm.wrappers.bucket import Bucket
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user, renew
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-CHECK_SECONDS = 4.0  # a member who left, logged out or lost a right is gone within five
-UNKNOWN, FORBIDDEN, ABSENT, SILENT, MALFORMED = 4401, 4403, 4404, 4408, 4413
+CHECK_SECONDS = 4.0  # who left, logged out, was revoked or lost a right is gone within five
+FRAMES = Bucket(per_second=20, size=20)  # what one side may say
+UNKNOWN, FORBIDDEN, ABSENT, SILENT, MALFORMED, HASTY = 4401, 4403, 4404, 4408, 4413, 4429
 
 
 class MemberConsumer(AsyncJsonWebsocketConsumer):
-    """A socket of a member; subclasses say which scope it takes and what is told."""
+    """A socket of a member or a key; subclasses say which scope it takes and what is told."""
 
     scope_needed: ClassVar[str] = "runs:read"
     check_seconds: ClassVar[float] = CHECK_SECONDS
     access: Access
+    _is_over = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one socket."""
 
         async def told(message: Any) -> None:
+            if self._is_over and message["type"] != "websocket.close":
+                return  # after the last word another one is a mistake to the server
             # A page that has gone is no failure: the server says so here, and tells it next.
             with contextlib.suppress(OSError):
                 await send(message)
@@ -41,9 +52,10 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         await super().__call__(scope, receive, told)
 
     async def connect(self) -> None:
-        """Let a member in; everybody else is told why not, by the code."""
+        """Let members and keys in; everybody else is told why not, by the code."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_in = False
+        self._full_at = 0.0  # when it may say as much as ever again
         await self.accept()
         refused = await orm.in_thread(self._admitted)
         if refused is None:
@@ -60,10 +72,22 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         """Hand on what a member sent; what others send before they are gone is nothing."""
         if not self._is_in:
             return
-        if text_data is None:
+        now = time.monotonic()
+        self._full_at, allowed_at = FRAMES.take(self._full_at, now, 1)
+        if allowed_at > now:
+            await self.close(HASTY)
+        elif text_data is None:
             await self.close(MALFORMED)
+        else:
+            await super().receive(text_data=text_data, **kwargs)
+
+    async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:  # noqa: FBT001  the base class's
+        """Hang up, once; what the page says then is nothing, and nothing is done alongside."""
+        if self._is_over:
             return
-        await super().receive(text_data=text_data, **kwargs)
+        self._is_over, self._is_in = True, False
+        self._stop()
+        await super().close(code, reason)
 
     async def admitted(self) -> int | None:
         """Prepare; the code to close with, or None."""
@@ -77,10 +101,14 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         """End what was done alongside."""
-        tasks = list(self._tasks)
+        await asyncio.gather(*self._stop(), return_exceptions=True)
+
+    def _stop(self) -> list[asyncio.Task[None]]:
+        """Cancel what is done alongside, but for what asks for it."""
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        return tasks
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -91,14 +119,12 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
             self.alongside(self.close(1011))
 
     def _admitted(self) -> int | None:
-        user: Any = self.scope["user"]
-        if not user.is_authenticated:
-            return UNKNOWN
-        try:
-            self.access = access_of_user(user, self.scope["url_route"]["kwargs"]["workspace"])
-        except NoWorkspaceError:
-            return ABSENT
-        return None if self.access.allows(self.scope_needed) else FORBIDDEN
+        slug: str = self.scope["url_route"]["kwargs"]["workspace"]
+        found = _of_key(self.scope, slug) if "opened" in self.scope else _of_page(self.scope, slug)
+        if isinstance(found, int):
+            return found
+        self.access = found
+        return None if found.allows(self.scope_needed) else FORBIDDEN
 
     async def _stay(self) -> None:
         while True:
@@ -109,8 +135,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
                 return
 
     def _still(self) -> int | None:
-        session = self.scope["session"]
-        if session.session_key is None or not session.exists(session.session_key):
+        if self.access.key_id is None and not _is_logged_in(self.scope, self.access.user_id):
             return UNKNOWN
         now = renew(self.access)
         if now is None:
@@ -126,3 +151,34 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
             if isinstance(content, dict):
                 return content
         return {}
+
+
+def _of_key(scope: Any, slug: str) -> Access | int:
+    """What the key of the handshake opens (``heartbit_site.api.sockets``); how it is refused."""
+    found: Access | int = scope["opened"]
+    # What is in another workspace does not exist for a key, as in the API.
+    is_foreign = isinstance(found, Access) and found.workspace.slug != slug
+    return ABSENT if is_foreign else found
+
+
+def _of_page(scope: Any, slug: str) -> Access | int:
+    """What the person of a session may do; how they are refused."""
+    user: Any = scope["user"]
+    if not user.is_authenticated:
+        return UNKNOWN
+    try:
+        return access_of_user(user, slug)
+    except NoWorkspaceError:
+        return ABSENT
+
+
+def _is_logged_in(scope: Any, user_id: int | None) -> bool:
+    """Whether a session lasts, and its person has the password that it began with."""
+    engine = import_module(settings.SESSION_ENGINE)
+    session = engine.SessionStore(scope["session"].session_key)  # as it is now, and if it is
+    people = get_user_model().objects
+    user = people.filter(pk=user_id).first() if user_id is not None else None
+    if user is None or session.get(SESSION_KEY) != str(user.pk):
+        return False
+    began_with: str = session.get(HASH_SESSION_KEY, "")
+    return constant_time_compare(began_with, user.get_session_auth_hash())

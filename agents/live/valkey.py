@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
+    from redis.asyncio.client import Pipeline
     from redis.typing import EncodableT, FieldT
 
     from agents.live.window import Cursor
@@ -26,8 +28,13 @@ logger = logging.getLogger(__name__)
 COALESCE_SECONDS = 0.03
 MAX_ENTRIES = 5_000
 MAX_BACKLOG = 50_000
+#: What a reader takes at once: of all streams, about, and of one at most.
+READ_ENTRIES = 5_000
+READ_OF_ONE = 200
 LIVE_SECONDS = 24 * 3600  # after the last entry; a run cancelled while it waits gets no end
 ENDED_SECONDS = 3600  # whoever comes later reads the journal
+RENEW_SECONDS = 600  # so often a stream is given its time anew: not for each entry
+MAX_RENEWED = 10_000
 #: How long a frozen Valkey may hold up a writer, and a reader beyond its own time.
 PATIENCE_SECONDS = 2.0
 
@@ -48,6 +55,7 @@ class ValkeyWindow:
     def __init__(self, client: Redis) -> None:
         self._client = client
         self._backlog: list[tuple[UUID, Entry]] = []
+        self._renewed: dict[str, float] = {}
         self._urgent = asyncio.Event()
         self._some = asyncio.Event()
 
@@ -76,20 +84,31 @@ class ValkeyWindow:
         if not batch:
             return
         pipeline = self._client.pipeline(transaction=False)
-        lifetimes: dict[str, int] = {}
+        last: dict[str, Entry] = {}
         for run_id, entry in coalesce(batch):
             key = stream_key(run_id)
             fields: dict[FieldT, EncodableT] = dict(encode(entry).items())
             pipeline.xadd(key, fields, maxlen=MAX_ENTRIES, approximate=True)
-            lifetimes[key] = ENDED_SECONDS if isinstance(entry, Ended) else LIVE_SECONDS
-        for key, seconds in lifetimes.items():
-            pipeline.expire(key, seconds)
+            last[key] = entry
+        for key, entry in last.items():
+            self._expire(pipeline, key, has_ended=isinstance(entry, Ended))
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await pipeline.execute()
         except (RedisError, OSError) as error:
             reason = str(error) or type(error).__name__
             logger.warning("live output of %d entries was lost: %s", len(batch), reason)
+
+    def _expire(self, pipeline: Pipeline, key: str, *, has_ended: bool) -> None:
+        now = time.monotonic()
+        if has_ended:
+            self._renewed.pop(key, None)
+            pipeline.expire(key, ENDED_SECONDS)
+        elif now - self._renewed.get(key, -RENEW_SECONDS) >= RENEW_SECONDS:
+            if len(self._renewed) >= MAX_RENEWED:
+                self._renewed.clear()  # of runs that wait, or that others ended
+            self._renewed[key] = now
+            pipeline.expire(key, LIVE_SECONDS)
 
 
 def coalesce(batch: list[tuple[UUID, Entry]]) -> list[tuple[UUID, Entry]]:
@@ -133,6 +152,9 @@ class ValkeySource:
     ) -> list[tuple[UUID, Cursor, Entry]]:
         """Entries after the cursors; waits at most ``timeout`` seconds for the first.
 
+        What has gathered comes in several reads, from all streams evenly: of a wide tree it is
+        more than Valkey sends in the time that a read has.
+
         Raises:
             redis.exceptions.RedisError: Valkey is away; the caller polls Postgres meanwhile.
             TimeoutError: Valkey does not answer; the same.
@@ -141,6 +163,7 @@ class ValkeySource:
         async with asyncio.timeout(timeout + PATIENCE_SECONDS):
             streams: Any = await self._client.xread(  # redis-py types every shape it may return
                 {stream_key(run_id): cursor or "0" for run_id, cursor in cursors.items()},
+                count=max(1, min(READ_OF_ONE, READ_ENTRIES // max(1, len(runs)))),
                 block=max(1, round(timeout * 1000)),
             )
         return [

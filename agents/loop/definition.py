@@ -28,6 +28,8 @@ class BoundTool:
         approval_seconds: When a call that waits is refused; None: as the agent says.
         approvals: How many people have to approve a call.
         approvers: The group whose members may decide; empty: whoever may decide at all.
+        escalate_minutes: When more people may decide a call that nobody has; None: never.
+        escalate_group: Whose members may then as well; empty: whoever may decide at all.
     """
 
     name: str
@@ -38,6 +40,8 @@ class BoundTool:
     approval_seconds: int | None = None
     approvals: int = 1
     approvers: str = ""
+    escalate_minutes: int | None = None
+    escalate_group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

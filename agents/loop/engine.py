@@ -90,6 +90,7 @@ class Slice:
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
 
     async def _ask(self) -> Outcome | None:
+        await self._standing.proven()
         try:
             answered = await self._asking.next_answer()
         except TimeoutError:

@@ -32,9 +32,10 @@ class Limits:
         """The limit that forbids another model call, if one does."""
         definition, state = self._definition, self._state
         if state.turn - state.steered_turn >= definition.max_turns:
+            most = definition.max_turns
+            turns = "1 turn" if most == 1 else f"{most} turns"
             return self._limit(
-                "max_turns",
-                f"Stopped after {definition.max_turns} turns (max_turns of {definition.name}).",
+                "max_turns", f"Stopped after {turns} (max_turns of {definition.name})."
             )
         if self.seconds_left() <= 0:
             return self.out_of_time()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from agents.events import (
         ApprovalRequested,
+        DecisionLapsed,
         Ending,
         Event,
         ModelDelayed,
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
     from heartbit_site.base.toolspec import Suspension, WaitOutcome
-    from tools.pipeline import Done, Prepared, Waiting
+    from tools.pipeline import Prepared, Waiting
+    from tools.result import Done
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,10 @@ class Toolbox(Protocol):
         self, call_id: str, call: ToolCall, approved: Approved | None
     ) -> Ready | Done | ApprovalRequested:
         """Everything before a call acts: it is ready, answered already, or a person is asked."""
+        ...
+
+    async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
+        """Why what people decided about a call does not let it run any more; None: it does."""
         ...
 
     async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:

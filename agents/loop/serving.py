@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents.errors import JournalAwayError, LeaseLostError
@@ -18,7 +19,8 @@ from agents.loop.ports import (
     Ready,
 )
 from heartbit_site.base.toolspec import Effect
-from tools.pipeline import Done, Waiting
+from tools.pipeline import Waiting
+from tools.result import Done
 
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
@@ -132,9 +134,11 @@ class Serving:
     async def _doubtful(self, call: CallState) -> Served:
         """Nobody can know whether the call took effect: a person decides, or the agent's policy."""
         word = self._state.decision(call.doubt)
-        if word is not None:
+        if word is not None and call.doubt is not None:
             match word.value["status"]:
                 case "retried":
+                    if await self._lapsed(call, call.doubt.key):
+                        return await self._doubtful(call)
                     return await self._begin(call)
                 case "done":
                     text = word.value.get("result") or CONFIRMED
@@ -165,6 +169,8 @@ class Serving:
                 raise ValueError(f"call {call.call_id} was resumed without a decision")
             if decision.value["status"] not in ("approved", "edited"):
                 return _denied(call, decision)
+            if await self._lapsed(call, call.asked.key):
+                return await self._begin(call)
             approved = Approved(decision.value["digest"], decision.value["arguments"])
         ready = await self._toolbox.prepare(call.call_id, call.call, approved)
         effect = self._toolbox.effect(call.call.name)
@@ -172,13 +178,21 @@ class Serving:
             case Done():
                 return ToolFinished(call.call_id, ready.status, ready.content, effect)
             case ApprovalRequested():
-                return PendingApproval(ready)
+                return PendingApproval(replace(ready, question=call.lapsed + 1))
             case Ready() if effect == Effect.PURE:
                 return await self._execute(call, ready, effect)
         async with self._standing.acting():
             if effect == Effect.TRANSACTIONAL:
                 return await self._transact(call, ready)
             return await self._execute(call, ready, effect)
+
+    async def _lapsed(self, call: CallState, key: str) -> bool:
+        """Whether who let the call run may not any more; then nobody has decided about it."""
+        lapsed = await self._toolbox.lapsed(call.call_id, key)
+        if lapsed is None:
+            return False
+        await self._journaled.record(lapsed)
+        return True
 
     async def _execute(self, call: CallState, ready: Ready, effect: str) -> Served:
         async def intent() -> None:

@@ -38,6 +38,14 @@ class Standing:
         if not self._acting:
             self._stop()
 
+    async def proven(self) -> None:
+        """Wait until the process can prove that it lives.
+
+        One that was frozen for longer than a lease, and has not heard yet that its runs are
+        others', would ask a model for what they have been told already.
+        """
+        await self._proven()
+
     @asynccontextmanager
     async def acting(self) -> AsyncIterator[None]:
         """Do something that has an effect outside, from its intent to its result.
@@ -45,7 +53,7 @@ class Standing:
         Nothing begins while the process cannot prove that it lives: somebody else may hold the run
         already. Nothing begins any more in a slice that leaves: it is about to be stopped.
         """
-        await self._proven()
+        await self.proven()
         if self._leaving:
             await asyncio.get_running_loop().create_future()
         self._acting += 1

@@ -13,6 +13,7 @@ from agents.events import (
     CallWaiting,
     CancelRequested,
     ContextSummarized,
+    DecisionLapsed,
     ModelAnswered,
     ModelDelayed,
     OutcomeAsked,
@@ -39,6 +40,7 @@ _WORK = (
     ModelDelayed,
     ContextSummarized,
     ApprovalRequested,
+    DecisionLapsed,
     OutcomeAsked,
     ToolStarted,
     ToolFinished,
@@ -54,6 +56,7 @@ class CallState:
         call_id: Ours, ``turn.index``.
         call: As the model wrote it.
         asked: What a person was asked about it, when it needs approval.
+        lapsed: How often who approved it had lost the right to when it was about to run.
         started: Its intent is journaled, so it may already have acted: the tool's effect class.
         questions: How often a person was asked what became of it.
         doubt: The last of these questions, if it did not begin again since.
@@ -64,6 +67,7 @@ class CallState:
     call_id: str
     call: ToolCall
     asked: ApprovalRequested | None = None
+    lapsed: int = 0
     started: str = ""
     questions: int = 0
     doubt: OutcomeAsked | None = None
@@ -150,6 +154,7 @@ class RunState:
                 self._asked(event)
             case (
                 ApprovalRequested()
+                | DecisionLapsed()
                 | OutcomeAsked()
                 | ToolStarted()
                 | CallWaiting()
@@ -245,12 +250,20 @@ class RunState:
         self.escalated = self.escalated or self.poor >= POOR_ANSWERS
 
     def _step(
-        self, step: ApprovalRequested | OutcomeAsked | ToolStarted | CallWaiting | ToolFinished
+        self,
+        step: ApprovalRequested
+        | DecisionLapsed
+        | OutcomeAsked
+        | ToolStarted
+        | CallWaiting
+        | ToolFinished,
     ) -> None:
         call = self.calls[step.call_id]
         match step:
             case ApprovalRequested():
                 call.asked = step
+            case DecisionLapsed(key=key):
+                self._lapsed(call, key)
             case OutcomeAsked(question=question):
                 call.questions = question
                 call.doubt = step
@@ -262,6 +275,14 @@ class RunState:
             case ToolFinished():
                 call.finished = step
                 self._close_turn()
+
+    def _lapsed(self, call: CallState, key: str) -> None:
+        """Nobody has said that the call may run, or be made again."""
+        if call.asked is not None and call.asked.key == key:
+            call.asked = None
+            call.lapsed += 1
+        else:
+            call.doubt = None
 
     def _close_turn(self) -> None:
         self._open -= 1

@@ -1,4 +1,4 @@
-"""The journal's functions; the newest migration of them installs them all (now 0004)."""
+"""The journal's functions; the newest migration of them installs them all."""
 
 from __future__ import annotations
 

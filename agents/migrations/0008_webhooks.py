@@ -5,7 +5,6 @@ import heartbit_site.base.models.secret_text
 from django.conf import settings
 from django.db import migrations, models
 
-from agents.runs.install import install
 
 
 class Migration(migrations.Migration):
@@ -100,6 +99,4 @@ class Migration(migrations.Migration):
             model_name='webhookdelivery',
             constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'delivered', 'failed'])), name='webhook_status_known'),
         ),
-        # In the same transaction: the functions fit these tables.
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

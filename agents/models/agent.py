@@ -266,6 +266,19 @@ class ToolBinding(models.Model):
         db_default="",
         help_text="Only members of this Django group may decide. Empty: whoever may decide at all.",
     )
+    escalate_minutes = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="A call that nobody decides for so long goes to more people. Empty: never.",
+    )
+    escalate_group = models.CharField(
+        max_length=150,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Its members may then decide as well. Empty: whoever may decide at all.",
+    )
     defaults = models.JSONField(
         default=dict,
         db_default=Value({}, models.JSONField()),

@@ -70,7 +70,13 @@ class ToolCall(models.Model):
 
 
 class Wait(models.Model):
-    """A durable promise that a suspended run waits for; resolved once."""
+    """A durable promise that a suspended run waits for; resolved once.
+
+    Attributes:
+        expires_at: When it is resolved although nobody kept it; null: never.
+        escalates_at: When more people may decide, if it is about a call; null: never.
+        escalated_at: When that was done.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waits", db_index=False)
     key = models.CharField(max_length=80)
@@ -78,6 +84,8 @@ class Wait(models.Model):
     call_id = models.CharField(max_length=24, blank=True)
     value = models.JSONField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
+    escalates_at = models.DateTimeField(null=True, blank=True)
+    escalated_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     resolved_at = models.DateTimeField(null=True, blank=True)
 
@@ -96,6 +104,15 @@ class Wait(models.Model):
                 fields=["expires_at"],
                 condition=Q(resolved_at__isnull=True, expires_at__isnull=False),
                 name="wait_expiring",
+            ),
+            models.Index(
+                fields=["escalates_at"],
+                condition=Q(
+                    resolved_at__isnull=True,
+                    escalates_at__isnull=False,
+                    escalated_at__isnull=True,
+                ),
+                name="wait_escalating",
             ),
             models.Index(  # what webhooks look for
                 fields=["created_at"], condition=Q(kind=WaitKind.APPROVAL), name="wait_asked"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -31,6 +32,9 @@ class Run(models.Model):
         forked_from: The run whose journal it began with, up to ``forked_seq``.
         conversation: The thread it answers on. Its history is that thread's earlier runs, and
             while one of these is live, ``available_at`` is in the year 9999.
+        started_by: Who started it, as people read it; empty: nobody is named. Only the run at the
+            top of a tree has it.
+        started_user: The account of that person. None: a key's run, whoever made the key.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -65,6 +69,15 @@ class Run(models.Model):
         db_index=False,  # almost always null: see the partial index
     )
     forked_seq = models.PositiveIntegerField(default=0, db_default=0)
+    started_by = models.CharField(max_length=200, blank=True, default="", db_default="")
+    started_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
+    )
     approve = models.BooleanField(default=False, db_default=False)
     output = models.TextField(null=True, blank=True)  # noqa: DJ001  null: no output yet
     structured = models.JSONField(null=True, blank=True)
@@ -161,6 +174,11 @@ class Run(models.Model):
                 fields=["forked_from"],
                 condition=Q(forked_from__isnull=False),
                 name="run_forks",
+            ),
+            models.Index(  # somebody's own, the newest first; and those of an account that goes
+                fields=["started_user", "workspace", "-id"],
+                condition=Q(started_user__isnull=False),
+                name="run_started_by",
             ),
         ]
 

@@ -253,7 +253,11 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
         match asked:
             case PendingApproval(event):
                 wait = {"kind": "approval", "key": event.key, "call_id": event.call_id}
-                waits.append({**wait, "timeout_seconds": event.timeout_seconds})
+                times = {
+                    "timeout_seconds": event.timeout_seconds,
+                    "escalate_seconds": event.escalate_seconds,
+                }
+                waits.append(wait | times)
                 events.append(event)
             case PendingOutcome(doubt):
                 waits.append({"kind": "outcome", "key": doubt.key, "call_id": doubt.call_id})

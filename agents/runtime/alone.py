@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
 MODULE = "heartbit_site.alone"
@@ -28,20 +29,26 @@ class AloneProcesses:
     def __init__(self) -> None:
         self._busy = self._leaving = False
         self._child: asyncio.subprocess.Process | None = None
+        self._turned_away: set[UUID] = set()
 
-    async def __call__(self, run_id: UUID) -> None:
+    async def __call__(self, run_id: UUID) -> Sequence[UUID]:
         """Work one slice of the run in a child process; returns when it has ended.
 
-        While another one is at work it returns at once: a slot that waited here would serve nobody,
-        and a sweep rings the run again.
+        While another one is at work it returns at once: a slot that waited here would serve nobody.
+
+        Returns:
+            The runs that were turned away meanwhile; ring them, or a sweep does some seconds later.
         """
         if self._busy or self._leaving:
-            return
+            self._turned_away.add(run_id)
+            return ()
         self._busy = True
         try:
             await self._run(run_id)
         finally:
             self._busy, self._child = False, None
+        waiting, self._turned_away = tuple(self._turned_away), set()
+        return waiting
 
     def leave(self) -> None:
         """Start none any more; the one at work is told to hand its run back."""

@@ -36,6 +36,10 @@ class Doorbell(Protocol):
         """One run waits, maybe for people who want to hear of it."""
         ...
 
+    def escalated(self, wait_id: int) -> None:
+        """More people may decide what this wait is for."""
+        ...
+
 
 MAX_BACKLOG = 1_000
 
@@ -64,6 +68,11 @@ class FleetDoorbell:
         """Have mails written, if the installation wants any."""
         if settings.HEARTBIT_APPROVAL_MAIL:
             self._submit(lambda: dispatch.announce(run.id))
+
+    def escalated(self, wait_id: int) -> None:
+        """Have mails written to them, likewise."""
+        if settings.HEARTBIT_APPROVAL_MAIL:
+            self._submit(lambda: dispatch.announce_escalation(wait_id))
 
     def _submit(self, publish: Callable[[], None]) -> None:
         if not self._room.acquire(blocking=False):
@@ -105,6 +114,9 @@ class LocalDoorbell:
 
     def suspended(self, run: Child) -> None:
         """Write to nobody: whoever started it is here."""
+
+    def escalated(self, wait_id: int) -> None:
+        """Write to nobody, likewise: who may decide sees it on the approvals page."""
 
     async def _serve(self, run_id: UUID) -> None:
         if self._execute is None:

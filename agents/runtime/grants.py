@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.runs.pool import Pool, call
+from agents.runtime.rights import DECIDE
+from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:
     from agents.runs.claims import Claimed
@@ -13,19 +15,21 @@ if TYPE_CHECKING:
 # Who asked for approval of every call meant the agent's standing permissions as well: then only
 # those count that were given for this very tree.
 _QUERY = """
-    SELECT id FROM agents_grant
+    SELECT id FROM agents_grant g
     WHERE agent_id = %s AND tool = %s AND definition_hash = %s AND revoked_at IS NULL
           AND (expires_at IS NULL OR expires_at > clock_timestamp())
+          AND heartbit_grant_holds(g, %s)
           AND (root_id = %s OR (root_id IS NULL AND NOT %s))
     ORDER BY id LIMIT 1
 """
 
 
 def granted(pool: Pool, agent_id: int, claimed: Claimed) -> Granted:
-    """The lookup for one run."""
+    """The lookup for one run; who gave a permission must still have the right to."""
+    roles = roles_with(DECIDE)
 
     async def look(tool: str, definition_hash: str) -> int | None:
-        parameters = (agent_id, tool, definition_hash, claimed.root_id, claimed.approve)
+        parameters = (agent_id, tool, definition_hash, roles, claimed.root_id, claimed.approve)
         row = await call(pool, _QUERY, parameters)
         return None if row is None else int(row["id"])
 

@@ -112,6 +112,8 @@ class Host(ABC):
                 beats_steadily=self.process.control.beats_steadily,
                 free_slots=self._free_slots,
                 ring=self._ring,
+                home=home,
+                escalated=doorbell.escalated,
             )
         )
 

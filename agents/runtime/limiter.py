@@ -47,8 +47,8 @@ end
 """
 
 # ARGV: requests a second, size of that bucket, tokens a second, size, tokens, longest wait. A rate
-# of 0 is no limit; a longest wait below 0 only looks.
-_RESERVE = (
+# of 0 is no limit; a longest wait below 0 only looks. ``heartbit_site.api.rate`` runs it too.
+RESERVE = (
     _NOW
     + """
 local saved = redis.call('HMGET', KEYS[1], 'requests', 'tokens', 'paused')
@@ -121,7 +121,7 @@ class ValkeyLimiter:
         ``clock`` is only for this process's own waits; limits go by the server's clock.
         """
         self._clock = clock
-        self._reserve = client.register_script(_RESERVE)
+        self._reserve = client.register_script(RESERVE)
         self._settle = client.register_script(_SETTLE)
         self._pause = client.register_script(_PAUSE)
         # More runs than the client has connections may begin at once.

@@ -29,6 +29,7 @@ from agents.runtime.slices import Slices
 from agents.runtime.thread import spoken
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from psycopg.rows import DictRow
@@ -45,6 +46,7 @@ _HELD = """
 """
 _UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
 _FORGET = "DELETE FROM agents_checkpoint WHERE run_id = %s RETURNING run_id"
+_WAITING = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND status = 'queued'"
 _QUEUED = """
     SELECT id FROM agents_run
     WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
@@ -162,7 +164,7 @@ class Process:
         if claimed is None:
             return "nothing to do"
         if isinstance(claimed, Suspect):
-            await self._outside.run_alone(claimed.id)
+            await self._ring(await self._outside.run_alone(claimed.id))
             return "tried alone"
         try:
             held = self._hold(claimed)
@@ -250,6 +252,16 @@ class Process:
         if self._roots:
             for row in await self._rows(_QUEUED, (list(self._roots),)):
                 self._outside.doorbell.ring(Child(row["id"], ""))
+
+    async def _ring(self, runs: Sequence[UUID]) -> None:
+        """Ring those of the runs that are still queued."""
+        if not runs:
+            return
+        try:
+            for row in await self._rows(_WAITING, (list(runs),)):
+                self._outside.doorbell.ring(Child(row["id"], row["queue"]))
+        except psycopg.Error as error:
+            logger.warning("the database is away (%s): a sweep rings", error)
 
     async def _disown(self, row: DictRow) -> None:
         logger.warning("run %s was held by nobody: queued again", row["id"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
 CALLS_AT_ONCE = 16  # the client has a limited number of connections
 TIMEOUT_SECONDS = 1.0
@@ -53,12 +53,21 @@ class Reach:
 
         A block takes at most ``TIMEOUT_SECONDS``; no error of Valkey's leaves it.
         """
+        with self.blocking() as there:
+            if not there:
+                yield False
+                return
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                yield True
+
+    @contextmanager
+    def blocking(self) -> Iterator[bool]:
+        """The same for a client that blocks, whose own timeouts end the block."""
         if self.away:
             yield False
             return
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                yield True
+            yield True
         except (RedisError, OSError) as error:  # OSError: TimeoutError is one
             self._lost(error)
 

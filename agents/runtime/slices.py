@@ -22,6 +22,7 @@ from agents.runtime.accounts import Accounts
 from agents.runtime.budgets import Budgets
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import granted
+from agents.runtime.rights import lost
 from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
 from heartbit_site.base.errors import HeartbitError
 
@@ -159,6 +160,7 @@ class Slices:
             definition,
             approve=claimed.approve,
             granted=granted(self._pool, definition.agent_id, claimed),
+            lost=lost(self._pool, claimed),
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,

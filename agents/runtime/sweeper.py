@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
+    from agents.choices import Home
+
 logger = logging.getLogger(__name__)
 
 UNANSWERED_SECONDS = 3.0  # a nudge that nobody answered for this long was lost
 BATCH = 200
 FREE_SWEEPS = 2  # an advisory lock must be free this often in a row: its owner may be reconnecting
+SECOND_LOOK_SECONDS = 0.5  # until the sweep after the one that found a lock free
+#: What cut off this sweeper may have cut off all: for so long free locks mean nothing to it.
+SETTLING_SECONDS = 2.0
 
 _SUSPECTS = """
     SELECT id, beat_at < clock_timestamp() - make_interval(secs => lease_seconds) AS stale,
@@ -40,6 +46,7 @@ _DEPARTED = """
     SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
     WHERE r.worker_id IS NOT NULL AND w.gone_at IS NOT NULL
 """
+_ESCALATE = "SELECT escalated FROM heartbit_escalate_approvals(%s, %s)"
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
 
 
@@ -54,6 +61,8 @@ class Duty:
             itself may have been held up by what held up the others: a disk, a pooler, a network.
         free_slots: How many runs its process could start now.
         ring: Tells the fleet that a run (id, queue) may start.
+        home: Whose runs it asks more people about.
+        escalated: Has these people written to, about a wait.
     """
 
     conninfo: str
@@ -64,6 +73,8 @@ class Duty:
     beats_steadily: Callable[[], bool]
     free_slots: Callable[[], int]
     ring: Callable[[UUID, str], None]
+    home: Home
+    escalated: Callable[[int], None]
 
 
 class Sweeper(threading.Thread):
@@ -74,6 +85,7 @@ class Sweeper(threading.Thread):
         self._duty = duty
         self._over = threading.Event()
         self._free: Counter[int] = Counter()
+        self._trusts_locks_at = 0.0
 
     def stop(self) -> None:
         """End after the sweep under way."""
@@ -84,7 +96,7 @@ class Sweeper(threading.Thread):
     def run(self) -> None:
         """Sweep at the set pace."""
         connection: psycopg.Connection[dict[str, object]] | None = None
-        while not self._over.wait(self._duty.every_seconds):
+        while not self._over.wait(self.pause_seconds()):
             try:
                 connection = connection or psycopg.connect(
                     self._duty.conninfo,
@@ -95,11 +107,22 @@ class Sweeper(threading.Thread):
                 self.sweep(connection)
             except Exception:  # whatever it was, the next sweep must come
                 logger.exception("sweep failed; trying again")
+                self.distrust_locks()
                 if connection is not None:
                     connection.close()
                 connection = None
         if connection is not None:
             connection.close()
+
+    def distrust_locks(self) -> None:
+        """Declare nobody dead by their lock for a while: they may be connecting again."""
+        self._free.clear()
+        self._trusts_locks_at = time.monotonic() + SETTLING_SECONDS
+
+    def pause_seconds(self) -> float:
+        """Until the next sweep: runs of a process that seems dead do not wait for a whole pause."""
+        every = self._duty.every_seconds
+        return min(every, SECOND_LOOK_SECONDS) if any(self._free.values()) else every
 
     def sweep(self, connection: psycopg.Connection[dict[str, object]]) -> None:
         """Look once."""
@@ -108,6 +131,8 @@ class Sweeper(threading.Thread):
             logger.warning("worker %s is dead: its runs are queued again", worker_id)
             runs += self._recovered(connection, worker_id)
         runs += self._ids(connection, "SELECT ring FROM heartbit_expire_waits(%s)", (BATCH,))
+        for row in connection.execute(_ESCALATE, (self._duty.home.value, BATCH)).fetchall():
+            self._duty.escalated(int(str(row["escalated"])))
         slots = min(BATCH, self._duty.free_slots())
         if slots > 0:
             runs += self._ids(
@@ -138,9 +163,10 @@ class Sweeper(threading.Thread):
         dead = [int(str(row["id"])) for row in connection.execute(_DEPARTED).fetchall()]
         rows = connection.execute(_SUSPECTS, (self._duty.own_worker_id(),)).fetchall()
         steady = self._duty.beats_steadily()
+        trusts = time.monotonic() >= self._trusts_locks_at
         for row in rows:
             worker_id = int(str(row["id"]))
-            free = row["settled"] and self._lock_is_free(connection, worker_id)
+            free = trusts and row["settled"] and self._lock_is_free(connection, worker_id)
             self._free[worker_id] = self._free[worker_id] + 1 if free else 0
             silent = row["stale"] and row["settled"] and steady
             if silent or self._free[worker_id] >= FREE_SWEEPS:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from agents import delegation
-from agents.events import ApprovalRequested, ToolFinished
+from agents.events import ApprovalRequested, DecisionLapsed, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop.definition import BoundTool
 from agents.loop.ports import Approved, Ready
@@ -19,12 +19,14 @@ from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
-from tools.pipeline import Ask, Done, Held, Policy, Prepared, Waiting
+from tools.pipeline import Ask, Held, Policy, Prepared, Waiting
 from tools.registry import Registry, definition_hash, resolve
+from tools.result import Done
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
     from uuid import UUID
 
     import httpx
@@ -37,6 +39,8 @@ _UNBOUND = BoundTool("", "")  # delegating: nobody says anything special about i
 
 # The standing permission for a tool by its name and pinned hash, if there is one.
 Granted = Callable[[str, str], Awaitable[int | None]]
+# Who let a call run by deciding the wait of that key, and may not decide it any more.
+Lost = Callable[[str], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +125,19 @@ class RunToolbox:
         context: Callable[[str], ToolContext],
         executor: Executor,
         granted: Granted,
+        lost: Lost,
     ) -> None:
-        """``approve``: every call waits for a person; ``granted`` looks for their standing word."""
+        """Take what the run is offered, and how people's words are looked up.
+
+        Args:
+            offer: Its tools.
+            definition: Of its version.
+            approve: Every call waits for a person.
+            context: What each call is told of its run.
+            executor: For tools that are plain functions.
+            granted: Looks for a standing permission.
+            lost: Looks whether a decision's makers have lost the right to it.
+        """
         self._specs = offer.specs
         self._hashes = offer.hashes
         self._definition = definition
@@ -131,6 +146,7 @@ class RunToolbox:
         self._context = context
         self._executor = executor
         self._granted = granted
+        self._lost = lost
         self._offered = tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
             for spec in offer.specs.values()
@@ -162,13 +178,16 @@ class RunToolbox:
         if not isinstance(found, Held):
             return Ready(found) if isinstance(found, Prepared) else found
         bound = self._bound.get(found.spec.name, _UNBOUND)
-        # What several people have to approve, the standing word of one does not allow.
-        alone = bound.approvals == 1 and not bound.approvers
+        # What several people have to approve, the standing word of one does not allow; and nobody
+        # answers a question beforehand.
+        is_question = found.spec.answer_parameter is not None
+        alone = bound.approvals == 1 and not bound.approvers and not is_question
         pinned = self._hashes[found.spec.name]
         grant = await self._granted(found.spec.name, pinned) if alone else None
         if grant is not None:
             allowed = self._prepare(call, call.arguments, context, None)
             return Ready(allowed, grant) if isinstance(allowed, Prepared) else _answered(allowed)
+        escalate_minutes = bound.escalate_minutes
         return ApprovalRequested(
             call_id=call_id,
             tool=found.spec.name,
@@ -177,13 +196,23 @@ class RunToolbox:
             digest=self._digest(context, found.spec, found.arguments),
             reason=found.reason,
             timeout_seconds=bound.approval_seconds or self._definition.approval_seconds,
-            needed=bound.approvals,
+            needed=1 if is_question else bound.approvals,
             group=bound.approvers,
+            escalate_seconds=None if escalate_minutes is None else escalate_minutes * 60,
+            escalate_group=bound.escalate_group,
         )
+
+    async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
+        """Why what people decided about a call does not let it run any more; None: it does."""
+        who = await self._lost(key)
+        if who is None:
+            return None
+        reason = f"{who} let the call run, but may not decide it any more: it is asked about again."
+        return DecisionLapsed(call_id, key, reason)
 
     def _decided(self, call: ToolCall, context: ToolContext, approved: Approved) -> Ready | Done:
         arguments = call.arguments if approved.arguments is None else approved.arguments
-        found = self._prepare(call, arguments, context, None)
+        found = self._prepare(call, arguments, context, None, answered=True)
         if not isinstance(found, Prepared):
             return _answered(found)
         if self._digest(context, found.spec, found.arguments) != approved.digest:
@@ -192,7 +221,13 @@ class RunToolbox:
         return Ready(found)
 
     def _prepare(
-        self, call: ToolCall, arguments: str, context: ToolContext, policy: Policy | None
+        self,
+        call: ToolCall,
+        arguments: str,
+        context: ToolContext,
+        policy: Policy | None,
+        *,
+        answered: bool = False,
     ) -> Prepared | Held | Done:
         return pipeline.prepare(
             self._specs,
@@ -202,6 +237,7 @@ class RunToolbox:
             policy=policy,
             max_output_bytes=self._definition.max_tool_output_bytes,
             timeout_seconds=self._definition.tool_timeout_seconds,
+            answered=answered,
         )
 
     def _digest(self, context: ToolContext, spec: ToolSpec, arguments: Mapping[str, object]) -> str:
@@ -221,11 +257,7 @@ class RunToolbox:
 
         def body() -> ToolFinished:
             began = time.monotonic()
-            # The savepoint undoes a tool that failed; its answer is journaled all the same.
-            done = pipeline.execute_here(ready.prepared, around=transaction.atomic)
-            if isinstance(done, Waiting):
-                name = ready.prepared.spec.name
-                done = Done(f"{name} is transactional and cannot wait.", "error")
+            done = execute_transactional(ready.prepared, around=transaction.atomic)
             took = round((time.monotonic() - began) * 1000)
             effect = Effect.TRANSACTIONAL
             return ToolFinished(call_id, done.status, done.content, effect, took, ready.grant)
@@ -240,6 +272,21 @@ class RunToolbox:
         return pipeline.resume(
             spec, outcomes, max_output_bytes=self._definition.max_tool_output_bytes
         )
+
+
+def execute_transactional(
+    prepared: Prepared, *, around: Callable[[], AbstractContextManager[object]]
+) -> Done:
+    """A transactional call in the caller's transaction.
+
+    Args:
+        prepared: The call.
+        around: A savepoint, which undoes a tool that failed; its answer counts all the same.
+    """
+    done = pipeline.execute_here(prepared, around=around)
+    if isinstance(done, Waiting):
+        return Done(f"{prepared.spec.name} is transactional and cannot wait.", "error")
+    return done
 
 
 def context_factory(

@@ -12,6 +12,7 @@ from agents.querysets import shown_tool
 from agents.runtime.toolbox import offer_of
 from heartbit_site.base.toolspec import Effect
 from heartbit_site.base.visible_text import pieces, readable_json, visible
+from tools import questions
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from agents.models import Run, ToolCall
     from agents.runtime.toolbox import Offer
+    from heartbit_site.base.toolspec import ToolSpec
 
 _EFFECTS: Final = {
     Effect.PURE: "none outside",
@@ -40,14 +42,24 @@ class Offers:
 
     def parameters(self, run: Run, tool: str) -> dict[str, Any] | None:
         """The JSON Schema of a tool's arguments; None: it has changed since it was published."""
+        spec = self._spec(run, tool)
+        return dict(spec.parameters) if spec is not None else None
+
+    def form(self, run: Run, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The JSON Schema of the answer that a call asks a person for; None: it is no question."""
+        spec = self._spec(run, tool)
+        if spec is None or spec.answer_parameter is None:
+            return None
+        return questions.form_of(arguments)
+
+    def _spec(self, run: Run, tool: str) -> ToolSpec | None:
         key = (run.version_id, run.parent_id is not None)
         if key not in self._known:
             version = run.version
             agent = version.agent
             definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
             self._known[key] = offer_of(definition, registry, is_child=key[1])
-        spec = self._known[key].specs.get(tool)
-        return dict(spec.parameters) if spec is not None else None
+        return self._known[key].specs.get(tool)
 
 
 def view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> dict[str, Any]:

@@ -13,10 +13,13 @@ from django.contrib.auth import get_user
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
-from heartbit_site.api.errors import ForbiddenError, UnauthorizedError
+from heartbit_site.api.errors import ForbiddenError, TooManyRequestsError, UnauthorizedError
+from heartbit_site.api.guesses import prefixes
+from heartbit_site.api.rate import buckets, whose
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_key, access_of_user, operates
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models.api_key import OPERATORS_SCOPE
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ class ScopeAuth(AuthBase):
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
             ForbiddenError: They do not have the scope, or a session sent no CSRF token.
             NoWorkspaceError: A session asks for a workspace that the person is no member of.
+            TooManyRequestsError: They ask too often.
         """
         access = await orm.in_thread(lambda: _access(request))
         if not access.allows(self.scope):
@@ -67,6 +71,7 @@ class MemberAuth(ScopeAuth):
             UnauthorizedError: As for ``ScopeAuth``.
             ForbiddenError: A session sent no CSRF token, or named no workspace.
             NoWorkspaceError: As for ``ScopeAuth``.
+            TooManyRequestsError: As for ``ScopeAuth``.
         """
         return await orm.in_thread(lambda: _access(request))
 
@@ -79,6 +84,7 @@ class PersonAuth(MemberAuth):
 
         Raises:
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
+            TooManyRequestsError: As for ``ScopeAuth``.
         """
         return await orm.in_thread(lambda: _key(request) or _user(request))
 
@@ -93,6 +99,7 @@ class OperatorAuth(ScopeAuth):
             UnauthorizedError: As for ``ScopeAuth``.
             ForbiddenError: They do not have the scope, or the key is of somebody who is no
                 superuser.
+            TooManyRequestsError: As for ``ScopeAuth``.
         """
         access = await super().__call__(request)
         if not await orm.in_thread(lambda: operates(access)):
@@ -103,22 +110,62 @@ class OperatorAuth(ScopeAuth):
         return access
 
 
+def key_in(header: str) -> str | None:
+    """The API key that an ``Authorization`` header carries; None: it carries none."""
+    scheme, _, text = header.partition(" ")
+    return text if scheme.lower() == SCHEME and text.strip() else None
+
+
+def opened_by(key: str, *, address: str) -> Access:
+    """What an API key opens; asking counts as a request.
+
+    Args:
+        key: As it was sent.
+        address: Of whoever sent it: those who guess are counted by it.
+
+    Raises:
+        UnauthorizedError: It opens nothing (any more).
+        TooManyRequestsError: They ask too often.
+    """
+    try:
+        buckets().check(whose(address))
+    except TooManyRequestsError:
+        # Others at this address are let in, but a guess is not worth a look.
+        if not prefixes().may_open(key):
+            raise
+    row = authenticate_api_key(key)
+    if row is None:
+        raise _unknown(address, "The API key is unknown, expired or revoked.")
+    buckets().take(f"key:{row.pk}")
+    return access_of_key(row)
+
+
 def _key(request: HttpRequest) -> Access | None:
     """What the key opens; None: there is none."""
-    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != SCHEME or not text.strip():
-        return None
-    key = authenticate_api_key(text)
-    if key is None:
-        raise UnauthorizedError("The API key is unknown, expired or revoked.")
-    return access_of_key(key)
+    key = key_in(request.headers.get("Authorization", ""))
+    return None if key is None else opened_by(key, address=_address(request))
 
 
 def _user(request: HttpRequest) -> Any:
     user = get_user(request)
     if "Authorization" in request.headers or not user.is_authenticated:
-        raise UnauthorizedError("Send an API key: Authorization: Bearer hb_...")
+        raise _unknown(_address(request), "Send an API key: Authorization: Bearer hb_...")
+    buckets().take(f"user:{user.pk}")
     return user
+
+
+def _address(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def _unknown(address: str, why: str) -> UnauthorizedError:
+    """What somebody unknown is refused with; they are counted by their address's network.
+
+    Raises:
+        TooManyRequestsError: They ask too often.
+    """
+    buckets().take(whose(address))
+    return UnauthorizedError(why)
 
 
 def _access(request: HttpRequest) -> Access:
@@ -156,6 +203,7 @@ def workspace_of(request: HttpRequest) -> Workspace:
     return access_of(request).workspace
 
 
-def author_of(request: HttpRequest) -> str:
-    """Who asks, as the journal and decisions name it."""
-    return access_of(request).name
+def starter_of(request: HttpRequest) -> Actor:
+    """Who asks, as the runs that they start name them: a key is itself, not whoever made it."""
+    access = access_of(request)
+    return Actor(access.name, access.via, access.user_id if access.key_id is None else None)

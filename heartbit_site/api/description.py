@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from ninja.operation import Operation
 
 KEY, SESSION = "key", "session"
+RETRY_AFTER = {
+    "description": "After so many seconds one request is let in.",
+    "schema": {"type": "integer", "minimum": 1},
+}
 
 
 def schemes() -> dict[str, Any]:
@@ -67,6 +71,8 @@ class _Description(OpenAPISchema):
         """What it answers: whatever went wrong as problem details."""
         found: dict[int, Any] = super().responses(operation)
         for status, answer in found.items():
+            if status == 429:
+                answer["headers"] = {"Retry-After": RETRY_AFTER}
             if status >= 400 and "content" in answer:
                 answer["content"] = {PROBLEM: next(iter(answer["content"].values()))}
             elif operation.openapi_extra and "responses" in operation.openapi_extra:

@@ -52,6 +52,18 @@ class ForbiddenError(HeartbitError):
     """The API key does not have the scope."""
 
 
+class TooManyRequestsError(HeartbitError):
+    """Whoever asks has asked too often.
+
+    Attributes:
+        seconds: After these one request more is let in.
+    """
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
 #: The first that fits counts.
 STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (MalformedBodyError, 400),
@@ -60,6 +72,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (NotFoundError, 404),
     (ConflictError, 409),
     (TooLargeError, 413),
+    (TooManyRequestsError, 429),
     (HeartbitError, 422),
 )
 
@@ -100,7 +113,10 @@ def answer(status: int, code: str, detail: str) -> JsonResponse:
 def of_ours(request: HttpRequest, error: Any) -> HttpResponse:
     """The answer to one of our own errors."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
-    return answer(status, name_of(type(error)), str(error))
+    response = answer(status, name_of(type(error)), str(error))
+    if isinstance(error, TooManyRequestsError):
+        response["Retry-After"] = str(error.seconds)
+    return response
 
 
 def name_of(kind: type[Exception]) -> str:
@@ -160,7 +176,8 @@ def sentence(problem: Any) -> str:
         return f"The {where} {name} is missing."
     if problem["type"] == "extra_forbidden":
         return f"There is no {where} {name}: /api/v1/docs lists them."
-    return f"The {where} {name} is not right: {_uncapitalised(message)}."
+    end = "" if message.endswith("?") else "."
+    return f"The {where} {name} is not right: {_uncapitalised(message)}{end}"
 
 
 def _uncapitalised(text: str) -> str:

@@ -66,6 +66,7 @@ def run_row(run: Run, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
         "error": run.error,
         "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
         "cost_usd": money(costs[run.pk]),
+        "started_by": run.started_by,
         "approve": run.approve,
         "priority": run.priority,
         "queue": run.queue,
@@ -95,9 +96,17 @@ def approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]
         "needed": shown.get("needed", 1),
         "approved_by": votes,
         "group": shown.get("group", ""),
+        "escalated": _escalated(wait, shown.get("escalated_to", "")),
         "parameters": offers.parameters(call.run, shown_tool(call)),
+        "form": offers.form(call.run, shown_tool(call), arguments),
         "view": view(call, arguments, reason),
     }
+
+
+def _escalated(wait: Wait | None, group: str) -> dict[str, Any] | None:
+    if wait is None or wait.escalated_at is None:
+        return None
+    return {"group": group, "since": time(wait.escalated_at)}
 
 
 def doubt(found: Doubt) -> dict[str, Any]:

@@ -10,8 +10,7 @@ from pydantic import Field
 from heartbit_site.api.identity_inputs import (  # noqa: TC001  pydantic evaluates the annotations
     RoleName,
 )
-
-Next = str | None
+from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
 
 
 class WorkspaceOut(Schema):
@@ -23,9 +22,10 @@ class WorkspaceOut(Schema):
 
 
 class WorkspacesOut(Schema):
-    """Those that whoever asks belongs to, by name."""
+    """Those that whoever asks belongs to, by short name."""
 
     workspaces: list[WorkspaceOut]
+    next: Next
 
 
 class MeOut(Schema):

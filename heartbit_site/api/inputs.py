@@ -72,8 +72,9 @@ class DecisionIn(Body):
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(
         description="Of what was shown: from GET /approvals."
     )
-    verdict: Literal["approve", "edit", "deny"]
+    verdict: Literal["approve", "edit", "answer", "deny"]
     arguments: dict[str, JsonValue] | None = Field(None, description="With edit: what runs.")
+    answer: JsonValue = Field(None, description="With answer: fits the form that is asked for.")
     reason: Text = Field("", description="With deny: the model reads it.")
     always: AlwaysIn | None = Field(None, description="With approve: also from now on.")
 
@@ -81,6 +82,7 @@ class DecisionIn(Body):
     def _fits(self) -> DecisionIn:
         given: dict[str, Any] = {
             "arguments": ("edit", self.arguments is not None),
+            "answer": ("answer", "answer" in self.model_fields_set),
             "reason": ("deny", bool(self.reason)),
             "always": ("approve", self.always is not None),
         }
@@ -89,7 +91,20 @@ class DecisionIn(Body):
                 raise ValueError(f"{name} goes with the verdict {verdict}, not {self.verdict}")
         if self.verdict == "edit" and self.arguments is None:
             raise ValueError("the verdict edit needs arguments")
+        if self.verdict == "answer" and "answer" not in self.model_fields_set:
+            raise ValueError("the verdict answer needs an answer")
         return self
+
+
+class DryRunIn(Body):
+    """Which call to try, as it was shown."""
+
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] = Field(
+        description="Of what was shown: from GET /approvals."
+    )
+    arguments: dict[str, JsonValue] | None = Field(
+        None, description="To try it with instead of its own; null: as it was shown."
+    )
 
 
 class OutcomeIn(Body):

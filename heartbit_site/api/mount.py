@@ -12,10 +12,13 @@ from heartbit_site.api.bodies import UntrustedParser
 from heartbit_site.api.description import DescribedAPI
 from heartbit_site.api.routes import (
     approvals,
+    artifacts,
     audit,
+    blackboard,
     catalog,
     conversations,
     doubts,
+    dry_runs,
     events,
     fleet,
     health,
@@ -39,7 +42,10 @@ NAMESPACE = "api-v1"
 ROUTERS = (
     runs.router,
     events.router,
+    artifacts.router,
+    blackboard.router,
     approvals.router,
+    dry_runs.router,
     doubts.router,
     conversations.router,
     catalog.router,

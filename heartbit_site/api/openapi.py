@@ -6,7 +6,7 @@ from typing import Any
 
 from heartbit_site.api.outputs import ProblemOut
 
-_ALWAYS = (401, 403, 404, 422, 503)
+_ALWAYS = (401, 403, 404, 422, 429, 503)
 _OF_BODIES = (400, 413)
 
 
@@ -38,6 +38,15 @@ STREAM: dict[str, Any] = {
                     }
                 }
             },
+        }
+    }
+}
+
+FILE: dict[str, Any] = {
+    "responses": {
+        200: {
+            "description": "The file, to be saved",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
         }
     }
 }

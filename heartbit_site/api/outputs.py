@@ -10,6 +10,8 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field, JsonValue
 
+from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+
 Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
 
 
@@ -49,6 +51,9 @@ class RunOut(Schema):
     error: dict[str, Any] | None
     usage: UsageOut
     cost_usd: str | None = Field(description="Of its own model calls; null: a price is unknown.")
+    started_by: str = Field(
+        description="A person, or a key; empty: nobody is named, or it is a sub-agent's run."
+    )
     approve: bool
     priority: int
     queue: str
@@ -104,11 +109,27 @@ class RunDetailOut(RunTreeOut):
     has_worker: bool = Field(description="Whether a worker serves its queue now.")
 
 
+class ForkOut(Schema):
+    """A run that began with another's journal."""
+
+    run: str
+    turn: int = Field(description="The last turn that it kept; 0: the task alone.")
+
+
+class RunSeenOut(RunDetailOut):
+    """A run that is looked at, also with what is in its way and what came of it."""
+
+    held: str = Field(
+        description="Why nobody takes it while it is queued, as a sentence; empty: nothing known."
+    )
+    forks: list[ForkOut] = Field(description="The newest runs that began with its journal.")
+
+
 class RunPageOut(Schema):
     """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
 
     runs: list[RunOut]
-    next: str | None = Field(description="The cursor of the next page; null: there is none.")
+    next: Next
 
 
 class RunResultOut(Schema):
@@ -179,6 +200,13 @@ class AskedCallOut(Schema):
     view: AskedViewOut
 
 
+class EscalatedOut(Schema):
+    """That nobody had decided about a call in time."""
+
+    group: str = Field(description="Its members may decide as well; empty: whoever may at all.")
+    since: str
+
+
 class ApprovalOut(AskedCallOut):
     """A tool call that waits for a person."""
 
@@ -188,8 +216,12 @@ class ApprovalOut(AskedCallOut):
     needed: int = Field(description="How many people have to approve it.")
     approved_by: list[str] = Field(description="Who has, so far.")
     group: str = Field(description="Only its members may decide; empty: whoever may at all.")
+    escalated: EscalatedOut | None = Field(description="More people may decide by now; null: no.")
     parameters: dict[str, JsonValue] | None = Field(
         description="The JSON Schema of the tool's arguments; null: the tool has changed."
+    )
+    form: dict[str, JsonValue] | None = Field(
+        description="It is a question: the JSON Schema of its answer; null: it is none."
     )
 
 
@@ -197,6 +229,7 @@ class ApprovalsOut(Schema):
     """What waits, the oldest first."""
 
     calls: list[ApprovalOut]
+    next: Next
 
 
 class DoubtOut(AskedCallOut):
@@ -209,6 +242,7 @@ class DoubtsOut(Schema):
     """What is in doubt, the oldest first."""
 
     calls: list[DoubtOut]
+    next: Next
 
 
 class SettledOut(Schema):
@@ -279,10 +313,19 @@ class AgentOut(Schema):
     metrics: AgentMetricsOut
 
 
+class AgentDetailOut(AgentOut):
+    """An agent, what it is doing, and everything that may be edited."""
+
+    definition: dict[str, JsonValue] = Field(
+        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml."
+    )
+
+
 class AgentsOut(Schema):
     """The workspace's published agents."""
 
     agents: list[AgentOut]
+    next: Next
 
 
 class ToolOut(Schema):
@@ -298,6 +341,7 @@ class ToolsOut(Schema):
     """The installation's tools."""
 
     tools: list[ToolOut]
+    next: Next
 
 
 class HealthOut(Schema):

@@ -1,22 +1,34 @@
-"""Lists that can grow, page by page: ``?cursor=&limit=``, and ``next`` in the answer."""
+"""Lists that can grow, page by page: ``?cursor=&limit=``, and ``next`` in the answer.
+
+A list has an order, and in it each row has a place that no other row has: a number, or a name. The
+cursor is the place of the last row that was given out, so rows that come and go meanwhile shift
+nothing: the next page begins after that place.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from django.db.models import Model
+from django.db.models import CharField, Model
 from ninja import Query
+from pydantic import Field
 
 from heartbit_site.api.fields import Word
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from django.db.models import QuerySet
 
 M = TypeVar("M", bound=Model)
+P = TypeVar("P", int, str)
+T = TypeVar("T")
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 Cursor = Annotated[Word | None, Query(description="`next` of the page before; none: the first.")]
+Next = Annotated[str | None, Field(description="The cursor of the next page; null: there is none.")]
 USUAL = 50
 _MOST = 2**63 - 1
 
@@ -25,12 +37,14 @@ class CursorError(HeartbitError):
     """The cursor is none that was given out."""
 
 
-def page(rows: QuerySet[M], by: str, cursor: str | None, limit: int) -> tuple[list[M], str | None]:
-    """One page, the newest first.
+def page(
+    rows: QuerySet[M], order: str, cursor: str | None, limit: int
+) -> tuple[list[M], str | None]:
+    """One page of rows of the database.
 
     Args:
         rows: All that are listed.
-        by: A whole number that no two of them share and that grows; the cursor is one.
+        order: The field that is their place, as Django sorts by it: ``-pk`` is the newest first.
         cursor: ``next`` of the page before.
         limit: How many at most.
 
@@ -40,11 +54,44 @@ def page(rows: QuerySet[M], by: str, cursor: str | None, limit: int) -> tuple[li
     Raises:
         CursorError: It is no cursor.
     """
+    by = order.removeprefix("-")
     if cursor is not None:
-        usable = cursor.isascii() and cursor.isdecimal() and int(cursor[:20]) <= _MOST
-        if not usable:
-            raise CursorError("The cursor is none of this list: take `next` of the page before.")
-        rows = rows.filter(**{f"{by}__lt": int(cursor[:20])})
-    found = list(rows.order_by(f"-{by}")[: limit + 1])
+        meta = rows.model._meta
+        is_name = isinstance(meta.pk if by == "pk" else meta.get_field(by), CharField)
+        further = "lt" if order.startswith("-") else "gt"
+        rows = rows.filter(**{f"{by}__{further}": cursor if is_name else number(cursor)})
+    found = list(rows.order_by(order)[: limit + 1])
     more, found = len(found) > limit, found[:limit]
     return found, str(getattr(found[-1], by)) if more else None
+
+
+def page_of(
+    rows: Mapping[P, T], read: Callable[[str], P], cursor: str | None, limit: int
+) -> tuple[list[T], str | None]:
+    """One page of what is not in the database, as ``page``.
+
+    Args:
+        rows: All that are listed, by their places; they are sorted by these.
+        read: A place from its text: ``number``, or ``str``.
+        cursor: ``next`` of the page before.
+        limit: How many at most.
+
+    Raises:
+        CursorError: It is no cursor.
+    """
+    places = sorted(rows)
+    if cursor is not None:
+        places = places[bisect_right(places, read(cursor)) :]
+    more, places = len(places) > limit, places[:limit]
+    return [rows[place] for place in places], str(places[-1]) if more else None
+
+
+def number(cursor: str) -> int:
+    """A place that is a whole number.
+
+    Raises:
+        CursorError: It is none.
+    """
+    if not (cursor.isascii() and cursor.isdecimal() and int(cursor) <= _MOST):
+        raise CursorError("The cursor is none of this list: take `next` of the page before.")
+    return int(cursor)

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agents.actions.fork_run import Edits
-from agents.versions import difference, pair, versions_of
+from agents.versions import difference, pair
 from heartbit_site.api.forms import time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from agents.actions.rollback_agent import Rollback
     from agents.models import Agent, AgentVersion
@@ -40,9 +40,9 @@ def version_row(agent: Agent, version: AgentVersion, pinned: int) -> dict[str, A
     }
 
 
-def versions(agent: Agent) -> dict[str, Any]:
-    """An agent's, the newest first."""
-    rows = [version_row(agent, version, runs) for version, runs in versions_of(agent)]
+def versions(agent: Agent, found: Iterable[tuple[AgentVersion, int]]) -> dict[str, Any]:
+    """An agent's, each with the number of its runs."""
+    rows = [version_row(agent, version, runs) for version, runs in found]
     return {"agent": agent.name, "versions": rows}
 
 

@@ -7,6 +7,8 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+
 
 class TurnUsageOut(Schema):
     """Tokens of one model call."""
@@ -40,6 +42,7 @@ class TurnsOut(Schema):
 
     run: str
     turns: list[TurnRowOut]
+    next: Next
 
 
 class AskedCallOut(Schema):
@@ -139,6 +142,7 @@ class VersionsOut(Schema):
 
     agent: str
     versions: list[VersionOut]
+    next: Next
 
 
 class VersionDetailOut(VersionOut):

@@ -16,8 +16,6 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
-
 from agents.events import (
     ModelAnswered,
     Recorded,
@@ -27,16 +25,16 @@ from agents.events import (
     RunSucceeded,
     decode,
 )
-from agents.live.follow import Happened, RunSeen, Streamed, follow
 from agents.live.lines import line_of
-from agents.live.valkey import ValkeySource, connect
+from agents.live.updates import Happened, RunSeen, Streamed
+from agents.live.watchers import watch
 from agents.querysets import events_after, tree
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
     from uuid import UUID
 
-    from agents.live.follow import Update
+    from agents.live.updates import Update
     from agents.models import Run
 
 BEAT_SECONDS = 15.0
@@ -92,25 +90,28 @@ async def events_of(
         selection: What of its tree is sent.
         still_allowed: Asked once a minute; when it says no, the stream ends.
     """
-    client = connect(settings.REDIS_URL)
-    updates = with_silences(follow(run.root_id, ValkeySource(client)), BEAT_SECONDS)
+    updates = with_silences(_updates(run.root_id), BEAT_SECONDS)
     checked_at = time.monotonic()
-    try:
-        async with contextlib.aclosing(updates):
-            async for update in updates:
-                if time.monotonic() - checked_at > CHECK_SECONDS:
-                    checked_at = time.monotonic()
-                    if not await still_allowed():
-                        return
-                if update is None:
-                    yield BEAT
-                elif selection.wants(update):
-                    yield message(update, run.pk)
-                if selection.over:
-                    break
-        yield _encode("end", {"type": "end", "run": str(run.pk)})
-    finally:
-        await client.aclose()
+    async with contextlib.aclosing(updates):
+        async for update in updates:
+            if time.monotonic() - checked_at > CHECK_SECONDS:
+                checked_at = time.monotonic()
+                if not await still_allowed():
+                    return
+            if update is None:
+                yield BEAT
+            elif selection.wants(update):
+                yield message(update, run.pk)
+            if selection.over:
+                break
+    yield _encode("end", {"type": "end", "run": str(run.pk)})
+
+
+async def _updates(root_id: UUID) -> AsyncGenerator[Update, None]:
+    async with contextlib.aclosing(watch(root_id)) as batches:
+        async for batch in batches:
+            for update in batch.updates:
+                yield update
 
 
 def message(update: Update, run_id: UUID) -> bytes:
@@ -141,7 +142,7 @@ def _encode(event: str, data: dict[str, Any], seq: int | None = None) -> bytes:
 
 
 async def with_silences(
-    source: AsyncIterator[Update], seconds: float
+    source: AsyncGenerator[Update, None], seconds: float
 ) -> AsyncGenerator[Update | None, None]:
     """What the source yields, and None whenever it has been silent for so long."""
     asking: asyncio.Task[Update] | None = None
@@ -162,6 +163,7 @@ async def with_silences(
         if asking is not None:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
+        await source.aclose()
 
 
 async def _next(source: AsyncIterator[Update]) -> Update:

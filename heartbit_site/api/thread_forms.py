@@ -76,6 +76,7 @@ def _message(
         "status": run.status,
         "held": is_queued and run.available_at.year > _HELD_FROM,
         "text": run.task,
+        "started_by": run.started_by,
         "created_at": forms.time(run.created_at),
         "finished_at": forms.time(run.finished_at),
         "steps": steps,

@@ -12,6 +12,7 @@ from heartbit_site.api.outputs import (
     Status,
     UsageOut,
 )
+from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
 
 
 class ConversationRowOut(ConversationOut):
@@ -26,7 +27,7 @@ class ConversationPageOut(Schema):
     """Conversations, the one last used first."""
 
     conversations: list[ConversationRowOut]
-    next: str | None = Field(description="The cursor of the next page; null: there is none.")
+    next: Next
 
 
 class HelperOut(Schema):
@@ -78,6 +79,7 @@ class MessageOut(Schema):
     status: Status
     held: bool = Field(description="It starts when the run before it has ended.")
     text: str = Field(description="What was said.")
+    started_by: str = Field(description="Who said it; empty: nobody is named.")
     created_at: str
     finished_at: str | None
     steps: list[StepOut] = Field(description="What happened before the answer, in its order.")

@@ -8,6 +8,7 @@ from ninja import Schema
 from pydantic import Field, JsonValue
 
 from heartbit_site.api.forms import time
+from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
 
 if TYPE_CHECKING:
     from agents.models import WebhookDelivery, WebhookEndpoint
@@ -37,7 +38,7 @@ class WebhooksOut(Schema):
     """The workspace's webhooks, the newest first."""
 
     webhooks: list[WebhookOut]
-    next: str | None
+    next: Next
 
 
 class DeliveryOut(Schema):
@@ -61,7 +62,7 @@ class DeliveriesOut(Schema):
     """What a webhook was told in the last 30 days, the newest first."""
 
     deliveries: list[DeliveryOut]
-    next: str | None
+    next: Next
 
 
 def webhook(row: WebhookEndpoint) -> dict[str, Any]:

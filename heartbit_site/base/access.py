@@ -169,6 +169,11 @@ def visible_to(rows: QuerySet[M], user: Any, *, path: str = "workspace") -> Quer
 
 def members_with(workspace: Workspace, scope: str) -> Iterable[int]:
     """The ids of the workspace's members whose role has a scope."""
-    roles = [role for role, scopes in ROLE_SCOPES.items() if scope in scopes]
-    found = Membership.objects.filter(workspace=workspace, role__in=roles, user__is_active=True)
+    members = Membership.objects.filter(workspace=workspace, user__is_active=True)
+    found = members.filter(role__in=roles_with(scope))
     return list(found.values_list("user_id", flat=True))
+
+
+def roles_with(scope: str) -> list[str]:
+    """The roles that have a scope."""
+    return [str(role) for role, scopes in ROLE_SCOPES.items() if scope in scopes]

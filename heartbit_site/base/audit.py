@@ -7,6 +7,7 @@ done is in the audit, and what was undone is not. The database chains the entrie
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 _LABEL, _TARGET, _ACTOR = 200, 100, 200
+_SHORT = 120  # characters of a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Actor:
 
 #: Whatever Heartbit does by itself.
 SYSTEM = Actor("Heartbit", "system")
+#: Whoever is not named.
+NOBODY = Actor("", "system")
 
 
 def actor_of(access: Access) -> Actor:
@@ -76,6 +80,19 @@ def record(
         label=label[:_LABEL],
         details=dict(details or {}),
     )
+
+
+def changed(before: Any, after: Any) -> list[Any]:
+    """From what to what, for the details of an entry: short, and readable without the row."""
+    return [_brief(before), _brief(after)]
+
+
+def _brief(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    is_json = isinstance(value, dict | list)
+    text = json.dumps(value, ensure_ascii=False) if is_json else str(value)
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
 
 
 @dataclass(frozen=True, slots=True)

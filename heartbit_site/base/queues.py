@@ -4,6 +4,7 @@ from __future__ import annotations
 
 EXECUTE_RUN = "agents.execute_run"
 ANNOUNCE_CALLS = "agents.announce_calls"
+ANNOUNCE_ESCALATION = "agents.announce_escalation"
 HOUSEKEEPING = "scheduling.housekeeping"
 CHECK_ACCOUNTS = "scheduling.check_accounts"
 DELIVER_WEBHOOKS = "scheduling.deliver_webhooks"

@@ -20,7 +20,8 @@ Usage::
 
 Any app offers its tools in a module ``agent_tools``, and any package by the entry point group
 ``heartbit.tools``; ``tools`` discovers both. A parameter annotated ``ToolContext`` is filled in by
-the runtime and hidden from the model. The whole story: docs/howto/tools.md.
+the runtime and hidden from the model; one annotated ``Answer`` by a person, whom each call waits
+for. The whole story: docs/howto/tools.md.
 """
 
 from __future__ import annotations
@@ -118,6 +119,18 @@ class WaitOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person answered to a call of a tool with a parameter of this type.
+
+    Attributes:
+        value: A JSON value that fits the form: the JSON Schema in the call's argument ``form``, or
+            text where there is none.
+    """
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool, resolved.
 
@@ -131,6 +144,8 @@ class ToolSpec:
             validated arguments by keyword (and the context, under ``context_parameter``).
         resume: For tools that return a ``Suspension``: builds the result from the outcomes.
         context_parameter: The parameter that receives the ``ToolContext``, if any.
+        answer_parameter: The parameter that receives a person's ``Answer``, if any: then every call
+            is a question that waits for them.
         tags: Free labels for lists.
         bind: Turns arguments that fit the schema into what the function's annotations say (dates,
             models, defaults); raises ``ValueError`` where a type wants more than its schema can
@@ -149,6 +164,7 @@ class ToolSpec:
     timeout_seconds: float = 60.0
     resume: Resume | None = None
     context_parameter: str | None = None
+    answer_parameter: str | None = None
     tags: tuple[str, ...] = field(default=())
     bind: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -260,7 +276,7 @@ def spec_of(
     text = (description or text or own_text).strip()
     if not text:
         raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
-    context_parameter, fields = _fields(function, tool_name, {**told, **own_told})
+    given, fields = _fields(function, tool_name, {**told, **own_told})
     model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **fields)
     schema = model.model_json_schema(schema_generator=_Untitled)
     schema.pop("title", None)
@@ -281,7 +297,8 @@ def spec_of(
         effect=_effect(effect, tool_name),
         timeout_seconds=timeout_seconds,
         resume=resume,
-        context_parameter=context_parameter,
+        context_parameter=given.get(ToolContext),
+        answer_parameter=given.get(Answer),
         tags=tags,
         bind=bind,
         credentials=credentials,
@@ -319,14 +336,14 @@ def _sentences(error: ValidationError) -> str:
 
 def _fields(
     function: Callable[..., Any], tool_name: str, told: Mapping[str, str]
-) -> tuple[str | None, dict[str, Any]]:
-    """The context's parameter, and the others as fields of a pydantic model.
+) -> tuple[dict[type, str], dict[str, Any]]:
+    """Parameters no model gives, by their type, and the others as fields of a pydantic model.
 
     Fields have neutral names and the parameters' as aliases: a parameter may be called ``json`` or
     ``schema``, which a model's attribute may not.
     """
     hints = _hints(function, tool_name)
-    context_parameter: str | None = None
+    given: dict[type, str] = {}
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -338,13 +355,13 @@ def _fields(
             raise ConfigurationError(
                 f"Parameter {name!r} of tool {tool_name!r} has no type annotation: add one."
             )
-        if hints[name] is ToolContext:
-            context_parameter = name
+        if hints[name] in (ToolContext, Answer):
+            given[hints[name]] = name
             continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         kind = _told(hints[name], told[name]) if told.get(name) else hints[name]
         fields[f"field_{len(fields)}"] = (kind, Field(default, alias=name))
-    return context_parameter, fields
+    return given, fields
 
 
 def _hints(function: Callable[..., Any], tool_name: str) -> dict[str, Any]:

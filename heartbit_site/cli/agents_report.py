@@ -36,7 +36,7 @@ def list_agents(*, as_json: bool) -> int:
 def show_agent(name: str, *, as_json: bool) -> int:
     """One agent: what it does, what it is, what it has done."""
     workspace = default_workspace()
-    found = agents_with_metrics(workspace, name=name)
+    found = agents_with_metrics(workspace, names=[name])
     if not found:
         find_agent(workspace, name)  # raises, and names those there are
         return OK

@@ -6,6 +6,7 @@ No Django: a machine with an address and a key is enough.
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -13,13 +14,13 @@ from uuid import UUID
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli import docket, remote
-from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, Settle, done
+from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settle, done, value_of
 from heartbit_site.cli.errors import OK, USAGE, CommandError
-from heartbit_site.cli.kinds import APPROVAL, DOUBT, OUTCOME
+from heartbit_site.cli.kinds import APPROVAL, DOUBT, OUTCOME, QUESTION
 from heartbit_site.cli.question import WaitingCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from heartbit_site.cli.choices import Order, Word
     from heartbit_site.cli.kinds import Kind
@@ -48,12 +49,12 @@ class ServersDesk:
                 remote.decide(self._server, named, "approve", always=always)
             case Edit(arguments):
                 value = _object(arguments)
-                try:
+                with _checked_there():
                     remote.decide(self._server, named, "edit", arguments=value)
-                except CommandError as error:
-                    if error.code != USAGE:
-                        raise
-                    raise InvalidEditError(str(error)) from error
+            case Answer():
+                said = value_of(call, choice)
+                with _checked_there():
+                    remote.decide(self._server, named, "answer", answer=said)
             case Deny(reason):
                 remote.decide(self._server, named, "deny", reason=reason)
             case Settle(outcome, result):
@@ -65,6 +66,17 @@ class ServersDesk:
         if any(_named(found) == _named(call) for found in waiting):
             return None
         return "The call waits no longer: somebody decided it, or its run has ended."
+
+
+@contextmanager
+def _checked_there() -> Iterator[None]:
+    """What the server finds wrong with a person's own words can be mended by them."""
+    try:
+        yield
+    except CommandError as error:
+        if error.code != USAGE:
+            raise
+        raise InvalidEditError(str(error)) from error
 
 
 def overview(server: Server, kind: Kind = APPROVAL, *, as_json: bool) -> int:
@@ -113,6 +125,7 @@ def _named(call: WaitingCall) -> tuple[UUID, str, str]:
 
 def _call(found: Mapping[str, Any], kind: Kind) -> WaitingCall:
     since = found.get("since")
+    form = found.get("form")
     return WaitingCall(
         id=0,
         run_id=UUID(found["run"]),
@@ -127,8 +140,9 @@ def _call(found: Mapping[str, Any], kind: Kind) -> WaitingCall:
         since=datetime.fromisoformat(since) if since else None,
         home=found.get("home", ""),
         queue=found.get("queue", ""),
-        kind=kind,
+        kind=kind if form is None else QUESTION,
         key=found.get("question", ""),
+        form=form,
     )
 
 

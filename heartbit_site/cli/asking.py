@@ -12,11 +12,12 @@ from agents.errors import InvalidEditError
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
-from heartbit_site.cli import editor, keyboard
-from heartbit_site.cli.choices import Approve, Choice, Deny, Edit, Settle
-from heartbit_site.cli.kinds import APPROVAL, OUTCOME
+from heartbit_site.cli import answering, editor, keyboard
+from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settle, Skip
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME, QUESTION
 from heartbit_site.cli.output import note
 from heartbit_site.cli.question import question
+from tools import form_words
 
 if TYPE_CHECKING:
     from heartbit_site.cli.choices import Desk
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was quicker
 _APPROVALS: Final = {"a": Approve(), "r": Approve("run"), "A": Approve("agent")}
-
-
-class Skip:
-    """Somebody else may decide."""
 
 
 class Asking:
@@ -74,7 +71,7 @@ class Asking:
     async def _consult(self, call: WaitingCall) -> bool:
         for text in question(call, shutil.get_terminal_size().columns):
             note(text)
-        draft = readable_json(dict(call.arguments))
+        draft = _draft(call)
         again = False
         while True:
             choice = await self._answer(call, draft, again=again)
@@ -88,8 +85,9 @@ class Asking:
             if problem is None:
                 return True
             note(f"Not decided: {problem}")
-            draft = choice.arguments if isinstance(choice, Edit) else draft
-            again = not editor.command()  # with an editor, [e] opens the draft again
+            draft = _written(choice) or draft
+            # With an editor, the letter that opened it opens the draft again.
+            again = not (_opens_editor(call) and editor.command())
 
     async def _carry_out(self, call: WaitingCall, choice: Choice) -> InvalidEditError | None:
         """Decide and say so; or why an edit cannot be."""
@@ -107,6 +105,8 @@ class Asking:
     async def _answer(self, call: WaitingCall, draft: str, *, again: bool) -> Choice | Skip | None:
         if call.kind is OUTCOME:
             return await _settled()
+        if call.kind is QUESTION:
+            return await answering.chosen(call, draft, self._in_editor, again=again)
         return await (self._edit(draft) if again else self._choose(draft))
 
     async def _choose(self, draft: str) -> Choice | Skip | None:
@@ -140,12 +140,31 @@ class Asking:
             return None
         return Edit(text.strip())
 
-    async def _in_editor(self, words: list[str], draft: str) -> str:
+    async def _in_editor(self, words: list[str], draft: str, file: str = editor.FILE) -> str:
         self.in_editor = True
         try:
-            return await editor.edited(words, draft)
+            return await editor.edited(words, draft, file)
         finally:
             self.in_editor = False
+
+
+def _draft(call: WaitingCall) -> str:
+    """What the person's own words about a call begin with."""
+    if call.form is not None:
+        return form_words.draft(call.form)
+    return readable_json(dict(call.arguments))
+
+
+def _written(choice: Choice) -> str:
+    """The person's own words about a call; empty: none that could be mended."""
+    match choice:
+        case Edit(text) | Answer(text):
+            return text
+    return ""
+
+
+def _opens_editor(call: WaitingCall) -> bool:
+    return call.form is None or answering.is_structured(call.form)
 
 
 async def _settled() -> Settle | Skip | None:

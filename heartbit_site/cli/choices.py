@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from agents.errors import InvalidEditError
+from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.escape import visible
+from heartbit_site.cli.kinds import QUESTION
 from heartbit_site.cli.until import moment
+from tools.questions import read_answer
 
 if TYPE_CHECKING:
     from heartbit_site.cli.question import WaitingCall
@@ -46,6 +50,13 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer it, for it is a question: as it was written, text or JSON."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deny:
     """Do not let it run; the model reads the reason."""
 
@@ -65,7 +76,32 @@ class Settle:
     result: str = ""
 
 
-Choice = Approve | Edit | Deny | Settle
+Choice = Approve | Edit | Answer | Deny | Settle
+
+
+class Skip:
+    """Somebody else may decide."""
+
+
+def value_of(call: WaitingCall, answer: Answer) -> Any:
+    """The JSON value that an answer means.
+
+    Raises:
+        InvalidEditError: It is to be JSON, and is none.
+    """
+    try:
+        return read_answer(call.arguments, answer.text)
+    except UntrustedJSONError as error:
+        raise InvalidEditError(str(error)) from error
+
+
+def unfit(call: WaitingCall, choice: Choice) -> str | None:
+    """Why a call cannot be decided so, as a sentence; None: it can."""
+    if call.kind is QUESTION and isinstance(choice, Approve | Edit):
+        return f"Call {call.call_id} is a question: say --answer TEXT, or --deny REASON."
+    if call.kind is not QUESTION and isinstance(choice, Answer):
+        return f"Call {call.call_id} asks nothing: say {call.kind.options}."
+    return None
 
 
 def done(call: WaitingCall, choice: Choice) -> str:
@@ -76,8 +112,10 @@ def done(call: WaitingCall, choice: Choice) -> str:
             return f"Approved {subject}{choice.scope}."
         case Edit():
             return f"Approved {subject} with other arguments."
+        case Answer():
+            return f"Answered {subject}."
         case Deny():
-            return f"Denied {subject}."
+            return f"{'Declined' if call.kind is QUESTION else 'Denied'} {subject}."
         case Settle("retried"):
             return f"To be made again: {subject}."
         case Settle("done"):
@@ -93,7 +131,7 @@ class Desk(Protocol):
         """Decide the call as it was shown and say, in one sentence, what was done.
 
         Raises:
-            InvalidEditError: The arguments do not fit the tool; nothing was decided.
+            InvalidEditError: The arguments, or the answer, do not fit; nothing was decided.
             ConflictError: Somebody was quicker, or the run has ended.
         """
         ...
@@ -109,12 +147,14 @@ class Order:
 
     Attributes:
         edit: The arguments to use instead, as JSON; None: not edited.
+        answer: To a question, as text or as JSON; None: not answered.
         deny: Why not; None: not denied.
         digest: Decide only the call that was shown with this digest.
     """
 
     yes: bool = False
     edit: str | None = None
+    answer: str | None = None
     deny: str | None = None
     always: Scope | None = None
     until: str | None = None
@@ -127,14 +167,17 @@ class Order:
             CommandError: Its parts contradict each other.
             UntilError: `until` is no moment to come.
         """
-        if sum([self.yes, self.edit is not None, self.deny is not None]) > 1:
-            raise CommandError("Say one of --yes, --edit and --deny.", USAGE)
+        texts = (self.edit, self.answer, self.deny)
+        if self.yes + sum(text is not None for text in texts) > 1:
+            raise CommandError("Say one of --yes, --edit, --answer and --deny.", USAGE)
         if self.always is None and self.until is not None:
             raise CommandError("--until goes with --always run or --always agent.", USAGE)
         if self.always is not None and not self.yes:
             raise CommandError("--always goes with --yes.", USAGE)
         if self.edit is not None:
             return Edit(self.edit)
+        if self.answer is not None:
+            return Answer(self.answer)
         if self.deny is not None:
             return Deny(self.deny)
         now = datetime.now().astimezone()

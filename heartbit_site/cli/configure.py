@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli import errors
+from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.output import clean, note, write, write_json
 from heartbit_site.config import export as exporting
 from heartbit_site.config.apply import import_config
@@ -55,7 +56,7 @@ def configuration_of(file: Path | None) -> Configuration | None:
 
 def import_(configuration: Configuration, *, prune: bool, as_json: bool) -> int:
     """Import it into the workspace of the command line and say what changed."""
-    changes = import_config(default_workspace(), configuration, prune=prune)
+    changes = import_config(default_workspace(), configuration, prune=prune, by=actor())
     if as_json:
         write_json(asdict(changes))
         return errors.OK

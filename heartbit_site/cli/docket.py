@@ -13,11 +13,11 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.asking import Asking
-from heartbit_site.cli.choices import Approve, Choice, Edit
+from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.kinds import APPROVAL
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table
 
@@ -51,7 +51,8 @@ def settle(
     """Decide the calls that were named, or ask about them; the exit code.
 
     Raises:
-        CommandError: There are several for one answer, nobody to ask, or somebody was quicker.
+        CommandError: There are several for one answer, nobody to ask, somebody was quicker, or the
+            answer is none to such a call.
     """
     if choice is None:
         if not as_json and not is_interactive():
@@ -63,6 +64,9 @@ def settle(
     if len(calls) > 1 and not isinstance(choice, Approve):
         names = ", ".join(f"{call.call_id} of run {str(call.run_id)[:RUN_WIDTH]}" for call in calls)
         raise CommandError(f"{len(calls)} calls wait in that run: name one of {names}.", USAGE)
+    problem = unfit(calls[0], choice)
+    if problem is not None and len(calls) == 1:
+        raise CommandError(problem, USAGE)
     return asyncio.run(_decide_all(calls, choice, desk, as_json=as_json))
 
 
@@ -84,7 +88,9 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
 
 def described(call: WaitingCall) -> dict[str, Any]:
     """Its machine form."""
-    named = {"digest": call.digest} if call.kind is APPROVAL else {"question": call.question}
+    named: dict[str, Any] = {"question": call.question}
+    if call.kind is not OUTCOME:
+        named = {"digest": call.digest, "form": dict(call.form) if call.form is not None else None}
     return {
         "run": str(call.run_id),
         "root": str(call.root_id),
@@ -108,6 +114,11 @@ async def _decide_all(
     decided: list[WaitingCall] = []
     code = OK
     for call in calls:
+        problem = unfit(call, choice)
+        if problem is not None:  # the others need not wait for it
+            note(problem)
+            code = FAILED
+            continue
         try:
             said = await desk.decide(call, choice)
         except ConflictError as error:
@@ -127,9 +138,15 @@ async def _decide_all(
 
 
 def _running(call: WaitingCall, choice: Choice) -> object:
-    """The arguments that were decided about: with an edit, the new ones."""
-    if isinstance(choice, Edit):
-        return parse_untrusted_json(choice.arguments)
+    """The arguments that were decided about: with an edit, the new ones; of a question: the answer.
+
+    Denied, it is shown as it was asked.
+    """
+    match choice:
+        case Edit(arguments):
+            return parse_untrusted_json(arguments)
+        case Answer():
+            return value_of(call, choice)
     return dict(call.arguments)
 
 

@@ -34,17 +34,17 @@ def command() -> list[str]:
         raise EditorError(f"VISUAL or EDITOR cannot be understood ({error}).") from error
 
 
-async def edited(words: list[str], text: str) -> str:
-    """The text as the person leaves it in the editor.
+async def edited(words: list[str], text: str, file: str = FILE) -> str:
+    """The text as the person leaves it in the editor, which sees it as a file of that name.
 
     Raises:
         EditorError: The editor cannot be started, or ends with an error.
     """
     with tempfile.TemporaryDirectory(prefix="heartbit-") as folder:  # only its owner may enter
-        file = Path(folder, FILE)
-        file.write_text(text + "\n", encoding="utf-8")
-        await _run([*words, str(file)])
-        return file.read_text(encoding="utf-8", errors="replace")
+        path = Path(folder, file)
+        path.write_text(text + "\n", encoding="utf-8")
+        await _run([*words, str(path)])
+        return path.read_text(encoding="utf-8", errors="replace")
 
 
 async def _run(words: list[str]) -> None:

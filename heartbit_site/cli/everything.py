@@ -40,6 +40,8 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     web = ["heartbit_site.asgi:application", "--host", bind, "--port", str(port)]
     web += ["--lifespan", "off", "--log-level", "warning", "--no-access-log"]
     web += ["--timeout-graceful-shutdown", str(GRACEFUL_SECONDS), "--ws-max-size", "65536"]
+    # A page's lines are small and many: to compress each costs more than it saves.
+    web += ["--ws-per-message-deflate", "false"]
     beat = ["--quiet", "-A", "heartbit_site.celery", "beat", "--loglevel", "warning", "--pidfile="]
     return [
         Part("web", "blue", "uvicorn", web),

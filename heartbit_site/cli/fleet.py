@@ -17,6 +17,7 @@ from agents.models import Run
 from agents.querysets import tree
 from heartbit_site.cli import describe
 from heartbit_site.cli.attendant import Attendant
+from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.errors import CANCELLED, OK
 from heartbit_site.cli.load import load
@@ -74,6 +75,7 @@ def submit(request: Request, *, follow: bool, as_json: bool, plain: bool) -> int
         origin=chosen.origin,
         approve=request.approve,
         payload=request.payload,
+        by=actor(),
     )
     run = Run.objects.get(pk=run_id)
     if not follow:

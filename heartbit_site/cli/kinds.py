@@ -1,4 +1,4 @@
-"""The two questions that a person is asked about a call. Pure."""
+"""What a person is asked about a call: to allow it, to answer it, what became of it. Pure."""
 
 from __future__ import annotations
 
@@ -40,6 +40,16 @@ APPROVAL: Final = Kind(
     about="a decision about",
     title="A tool call waits for your approval.",
     keys="[a]pprove  [e]dit  [d]eny  [r] always in this run  [A] always for this agent  [s]kip > ",
+)
+QUESTION: Final = Kind(
+    command="approve",
+    options="--answer TEXT or --deny REASON",
+    prefix="approval:",
+    nothing="Nothing waits for a decision.",
+    subject="a decision",
+    about="an answer to",
+    title="An agent asks you.",
+    keys="[a]nswer  [d]ecline  [s]kip > ",
 )
 OUTCOME: Final = Kind(
     command="settle",

@@ -22,9 +22,9 @@ from agents.querysets import find_run
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
 from heartbit_site.base.access import NoWorkspaceError
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import record
 from heartbit_site.base.models import Workspace
-from heartbit_site.cli.deciding import author
+from heartbit_site.cli.deciding import actor
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
@@ -42,18 +42,18 @@ class Here:
 
     def ask(self, worker_id: int, wanted: Asked) -> None:
         """Ask a worker to leave."""
-        ask_worker(worker_id, wanted, by=_actor())
+        ask_worker(worker_id, wanted, by=actor())
 
     def hold(self, what: Holdable, name: str, reason: str) -> dict[str, Any]:
         """Hold back a queue, a workspace or everything; whether that changed anything."""
         held = _held(what, name)
-        changed = pause_work(held, by=_actor(), reason=reason)
+        changed = pause_work(held, by=actor(), reason=reason)
         return fleet_forms.held(held, now=True, changed=changed)
 
     def free(self, what: Holdable, name: str) -> dict[str, Any]:
         """Let it go on; whether that changed anything."""
         held = _held(what, name)
-        return fleet_forms.held(held, now=False, changed=resume_work(held, by=_actor()))
+        return fleet_forms.held(held, now=False, changed=resume_work(held, by=actor()))
 
     def agents(self) -> list[dict[str, Any]]:
         """What every agent is doing."""
@@ -70,27 +70,21 @@ class Here:
         with transaction.atomic():
             if switch_agent(agent, to):
                 target = f"agent:{agent.pk}"
-                record(
-                    _actor(), f"agent.{to}", workspace=workspace, target=target, label=agent.name
-                )
+                record(actor(), f"agent.{to}", workspace=workspace, target=target, label=agent.name)
         return self.agent(name)
 
     def settle(self, run: str, how: Settling) -> dict[str, Any]:
         """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
         found = find_run(default_workspace(), run)
         if how == "retry":
-            retried = retry_run(found, by=author(), home=Home(found.home))
+            retried = retry_run(found, by=actor(), home=Home(found.home))
             found = Run.objects.get(pk=retried)
         elif how == "resume":
-            revive_run(found, by=author())
+            revive_run(found, by=actor())
         else:
-            discard_run(found, by=author())
+            discard_run(found, by=actor())
         found.refresh_from_db(fields=["status"])
         return {"run": str(found.pk), "status": found.status, "home": found.home}
-
-
-def _actor() -> Actor:
-    return Actor(author(), "terminal")
 
 
 def _held(what: Holdable, name: str) -> pauses.Held:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from heartbit_site.cli.remote_client import agent_path, get, post
+from heartbit_site.cli.remote_client import agent_path, get, post, whole
 from heartbit_site.cli.remote_runs import path_of
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class There:
 
     def agents(self) -> list[dict[str, Any]]:
         """What every published agent is doing."""
-        names = [row["name"] for row in self._get("/agents")["agents"]]
-        return [self.agent(name) for name in names]
+        rows = whole(self._server, "/agents", "agents")["agents"]
+        return [self.agent(row["name"]) for row in rows]
 
     def agent(self, name: str) -> dict[str, Any]:
         """What one agent is doing."""

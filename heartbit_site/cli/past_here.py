@@ -10,10 +10,10 @@ from agents.choices import Home
 from agents.models import Run
 from agents.querysets import find_past_run, tree
 from agents.turns import describe_turn
-from agents.versions import find_editable
+from agents.versions import find_editable, versions_of
 from heartbit_site.api import past_forms
 from heartbit_site.cli import describe
-from heartbit_site.cli.deciding import author
+from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.fleet import stay, warn_without_worker
 from heartbit_site.first_start import default_workspace
 
@@ -44,7 +44,8 @@ class Here:
 
     def versions(self, agent: str) -> dict[str, Any]:
         """An agent's versions, the newest first."""
-        return past_forms.versions(find_editable(default_workspace(), agent))
+        row = find_editable(default_workspace(), agent)
+        return past_forms.versions(row, versions_of(row))
 
     def diff(self, agent: str, older: int | None, newer: int | None) -> dict[str, Any]:
         """What changed between two versions."""
@@ -53,11 +54,11 @@ class Here:
     def rollback(self, agent: str, number: int, *, anyway: bool) -> dict[str, Any]:
         """Make an earlier version what the agent is."""
         row = find_editable(default_workspace(), agent)
-        done = rollback_agent(row, number, by=author(), anyway=anyway)
+        done = rollback_agent(row, number, by=actor(), anyway=anyway)
         return past_forms.rolled_back(row, done)
 
 
 def forked(run: str, turn: int, edits: Mapping[str, Any], home: Home) -> UUID:
     """The id of a fork; `edits` as the REST API takes them."""
     source = find_past_run(default_workspace(), run)
-    return fork_run(source, turn, edits=past_forms.edits(edits), by=author(), home=home)
+    return fork_run(source, turn, edits=past_forms.edits(edits), by=actor(), home=home)

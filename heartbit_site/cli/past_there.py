@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heartbit_site.cli.remote_client import agent_path, get, post
+from heartbit_site.cli.remote_client import agent_path, get, post, whole
 from heartbit_site.cli.remote_outcome import described, warn_without_worker
 from heartbit_site.cli.remote_runs import path_of, stay
 
@@ -40,7 +40,8 @@ class There:
 
     def versions(self, agent: str) -> dict[str, Any]:
         """An agent's versions, the newest first."""
-        return self._get(f"{agent_path(agent)}/versions")
+        found: dict[str, Any] = whole(self._server, f"{agent_path(agent)}/versions", "versions")
+        return found
 
     def diff(self, agent: str, older: int | None, newer: int | None) -> dict[str, Any]:
         """What changed between two versions."""

@@ -80,6 +80,16 @@ def _(event: events.ApprovalRequested, run: RunView) -> list[str]:
 
 
 @_say.register
+def _(event: events.ApprovalEscalated, run: RunView) -> list[str]:
+    return [f"asks more people: {one_line(event.group, 100) or 'everybody who may decide'}"]
+
+
+@_say.register
+def _(event: events.DecisionLapsed, run: RunView) -> list[str]:
+    return [f"did not run it: {one_line(event.reason, 200)}"]
+
+
+@_say.register
 def _(event: events.OutcomeAsked, run: RunView) -> list[str]:
     return [f"waits for a word on {one_line(event.tool, 40)}: nobody knows what became of it"]
 

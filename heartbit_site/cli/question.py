@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
+from heartbit_site.base import visible_text
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.kinds import APPROVAL
+from tools.form_words import are_numbered, explained, without_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 MARGIN: Final = "  | "
 NARROWEST: Final = 20
+ASKED: Final = "question"  # the argument that a question's text is in
 EFFECTS: Final[Mapping[str, str]] = {
     "pure": "no effect outside",
     "idempotent": "an effect that a repetition does not double",
@@ -46,6 +49,7 @@ class WaitingCall:
         home: Who executes the run, `fleet` or `local`.
         kind: What is asked.
         key: Of the wait; empty: `approval:` and the call.
+        form: The JSON Schema of the answer, when it is a question.
     """
 
     id: int
@@ -63,6 +67,7 @@ class WaitingCall:
     queue: str
     kind: Kind = APPROVAL
     key: str = ""
+    form: Mapping[str, Any] | None = None
 
     @property
     def question(self) -> str:
@@ -71,7 +76,10 @@ class WaitingCall:
 
 
 def question(call: WaitingCall, width: int) -> list[str]:
-    """The lines above the prompt: who asks for what, why, and all of the arguments."""
+    """The lines above the prompt: who asks for what, why, and all of the arguments.
+
+    Of a question: its text, the other arguments if there are any, and what the answer has to be.
+    """
     effect = f"{call.effect}: {EFFECTS[call.effect]}" if call.effect in EFFECTS else call.effect
     facts = (
         ("agent", visible(call.agent)),
@@ -79,15 +87,34 @@ def question(call: WaitingCall, width: int) -> list[str]:
         ("effect", effect),
         ("why", visible(call.reason)),
         ("call", f"{call.call_id} of run {call.run_id}"),
-        ("arguments", ""),
     )
     lines = ["", call.kind.title]
     for title, text in facts:
         first, *rest = wrap(text, width - 14) or [""]
         lines.append(f"  {title:<10}  {first}".rstrip())
         lines += [f"{'':14}{line}" for line in rest]
-    lines += margined(readable_json(dict(call.arguments)), width)
+    for title, text in _texts(call):
+        lines += [f"  {title}", *margined(text, width)]
     return lines
+
+
+def _texts(call: WaitingCall) -> list[tuple[str, str]]:
+    """What stands beside the margin, below its title."""
+    if call.form is None:
+        return [("arguments", readable_json(dict(call.arguments)))]
+    rest = without_form(call.arguments)
+    found: list[tuple[str, str]] = []
+    if isinstance(rest.get(ASKED), str):
+        found.append(("question", _plain(rest.pop(ASKED))))
+    if rest:
+        found.append(("arguments", readable_json(rest)))
+    wanted = explained(call.form, numbered=are_numbered(call.form))
+    return [*found, ("answer", _plain(wanted))] if wanted else found
+
+
+def _plain(text: str) -> str:
+    """A text of several lines without anything hidden in it, or wider than it counts."""
+    return visible_text.visible(text.expandtabs(4))
 
 
 def margined(text: str, width: int) -> list[str]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
 _UNNAMED: Final = f"./{locate.NAME}"
 
-Verdict = Literal["approve", "edit", "deny"]
+Verdict = Literal["approve", "edit", "answer", "deny"]
 Outcome = Literal["retried", "done", "skipped"]
 
 
@@ -99,13 +99,13 @@ def waiting(server: Server) -> list[dict[str, Any]]:
     """The tool calls that wait for a person, the oldest first.
 
     Each has ``run``, ``root``, ``call``, ``agent``, ``tool``, ``effect``, ``reason``,
-    ``arguments``, ``digest`` and ``since``, and beside these ``task``, ``home`` and ``queue``.
+    ``arguments``, ``digest`` and ``since``, and beside these ``task``, ``home`` and ``queue``; a
+    question has a ``form``, the JSON Schema of its answer.
 
     Raises:
         CommandError: The server cannot be reached, or refuses.
     """
-    found: list[dict[str, Any]] = load("remote_client").get(server, "/approvals")["calls"]
-    return found
+    return _calls(server, "/approvals")
 
 
 def doubts(server: Server) -> list[dict[str, Any]]:
@@ -116,8 +116,7 @@ def doubts(server: Server) -> list[dict[str, Any]]:
     Raises:
         CommandError: The server cannot be reached, or refuses.
     """
-    found: list[dict[str, Any]] = load("remote_client").get(server, "/doubts")["calls"]
-    return found
+    return _calls(server, "/doubts")
 
 
 def settle(
@@ -150,6 +149,7 @@ def decide(
     verdict: Verdict,
     *,
     arguments: Mapping[str, Any] | None = None,
+    answer: Any = None,
     reason: str = "",
     always: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -160,6 +160,7 @@ def decide(
         call: One of ``waiting``.
         verdict: What to do with it.
         arguments: With ``edit``: what runs.
+        answer: With ``answer``: a JSON value that fits the call's ``form``.
         reason: With ``deny``: what the model reads.
         always: With ``approve``: ``{"scope": "run" | "agent", "until": time | None}``.
 
@@ -173,6 +174,8 @@ def decide(
     body: dict[str, Any] = {"digest": call["digest"], "verdict": verdict}
     if arguments is not None:
         body["arguments"] = dict(arguments)
+    if verdict == "answer":
+        body["answer"] = answer
     if reason:
         body["reason"] = reason
     if always is not None:
@@ -180,6 +183,11 @@ def decide(
     address = f"/runs/{call['run']}/calls/{call['call']}/decision"
     decided: dict[str, Any] = load("remote_client").post(server, address, body)
     return decided
+
+
+def _calls(server: Server, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = load("remote_client").whole(server, path, "calls")["calls"]
+    return found
 
 
 def _configured(

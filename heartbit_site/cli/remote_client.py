@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 from urllib.parse import quote
 
@@ -22,6 +23,9 @@ CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 90.0  # longer than the server's longest wait
 SILENCE_SECONDS: Final = 45.0  # of a stream: the server says something every 15 s
 SHOWN: Final = 300
+PAGE: Final = 1000  # rows that are asked for at once
+BUSY_TIMES: Final = 5  # a server that has had too many requests is asked again so often
+LONGEST_PAUSE: Final = 10.0
 
 
 class Client:
@@ -70,10 +74,12 @@ class Client:
         return self._ask("POST", path, json=dict(body or {}), headers=extra)
 
     def _ask(self, method: str, path: str, **options: Any) -> Any:
-        try:
-            response = self._client.request(method, path, **options)
-        except (httpx.TransportError, UnicodeEncodeError) as error:
-            raise unreachable(self._server, error) from error
+        response = self._sent(method, path, **options)
+        for _ in range(BUSY_TIMES):
+            if response.status_code != httpx.codes.TOO_MANY_REQUESTS:
+                break
+            time.sleep(_pause(response))
+            response = self._sent(method, path, **options)
         if not response.is_success:
             refuse(self._server, response)
         found = _json(response)
@@ -81,11 +87,38 @@ class Client:
             raise CommandError(_stranger(self._server), CANNOT_START)
         return found
 
+    def _sent(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            return self._client.request(method, path, **options)
+        except (httpx.TransportError, UnicodeEncodeError) as error:
+            raise unreachable(self._server, error) from error
+
 
 def get(server: Server, path: str, query: Mapping[str, str | int | float] | None = None) -> Any:
     """`Client.get` on a connection of its own."""
     with Client(server) as client:
         return client.get(path, query)
+
+
+def whole(server: Server, path: str, rows: str) -> Any:
+    """The answer of an address whose rows come in pages, with all of them.
+
+    Args:
+        server: Where.
+        path: The address.
+        rows: What the answer calls them.
+
+    Raises:
+        CommandError: The server cannot be reached, or refuses.
+    """
+    with Client(server) as client:
+        found = client.get(path, {"limit": PAGE})
+        cursor = found.pop("next", None)
+        while cursor:
+            page = client.get(path, {"limit": PAGE, "cursor": cursor})
+            found[rows] += page[rows]
+            cursor = page.get("next")
+    return found
 
 
 def post(server: Server, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -134,9 +167,18 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
             raise NotFoundError(text)
         case 409:
             raise ConflictError(text)
+        case 429:
+            raise CommandError(text, CANNOT_START)
     if status >= 500:
         raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
     raise CommandError(text, USAGE)
+
+
+def _pause(response: httpx.Response) -> float:
+    """For how many seconds a server that has had too many requests wants none."""
+    wanted = response.headers.get("Retry-After", "")
+    is_number = wanted.isascii() and wanted.isdecimal()
+    return min(float(wanted), LONGEST_PAUSE) if is_number else 1.0
 
 
 def _json(response: httpx.Response) -> Any:

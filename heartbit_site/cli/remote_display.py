@@ -112,7 +112,9 @@ def show(run: dict[str, Any], updates: list[dict[str, Any]]) -> None:
     console = rich_console.Console(highlight=False)
     glyphs = render.ASCII if console.options.ascii_only else render.UNICODE
     canvas = render.Canvas(console.width, datetime.now().astimezone(), glyphs=glyphs)
-    head = (f"Run {run['run']}", f"Task: {one_line(run['task'])}")
+    head = [f"Run {run['run']}", f"Task: {one_line(run['task'])}"]
+    if run.get("started_by"):  # a former server does not say
+        head.append(f"Started by: {one_line(run['started_by'])}")
     for line in [*map(rich_text.Text, head), *render.render(tree, canvas)]:
         console.print(line, soft_wrap=True)
     if run["status"] in remote_outcome.LIVE:

@@ -9,11 +9,10 @@ from django.utils import timezone
 
 from heartbit_site.base.actions.create_api_key import USUAL_LIFE, create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
-from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES
-from heartbit_site.cli.deciding import author
+from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.table import print_table
@@ -54,7 +53,7 @@ def create(
             label,
             scopes=scopes or USUAL,
             expires_at=until or (None if forever else usual_expiry()),
-            by=_me(),
+            by=actor(),
         )
     except ConfigurationError as error:
         raise CommandError(str(error), USAGE) from error
@@ -93,17 +92,13 @@ def revoke(prefix: str, *, as_json: bool) -> int:
     row = rows.first()
     if row is None:
         raise KeyNotFoundError("No API key begins like this: `heartbit keys list` shows them.")
-    revoke_api_keys([row.pk], by=_me())
+    revoke_api_keys([row.pk], by=actor())
     row.refresh_from_db()
     if as_json:
         write_json(_described(row))
     else:
         write(f"The key hb_{row.prefix} ({one_line(row.name)}) is revoked.")
     return OK
-
-
-def _me() -> Actor:
-    return Actor(author(), "terminal")
 
 
 def _cells(row: ApiKey) -> tuple[str, ...]:

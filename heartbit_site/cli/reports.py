@@ -22,6 +22,7 @@ from agents.live.valkey import ValkeySource, connect
 from agents.models import Run
 from agents.querysets import events_after, find_run, tree
 from heartbit_site.cli import describe, errors
+from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.fleet import stay, warn_without_worker
 from heartbit_site.cli.outcome import answer, conclude, reason
@@ -93,6 +94,8 @@ def print_tree(run: Run, rows: list[Run]) -> None:
     glyphs = ASCII if console.options.ascii_only else UNICODE
     console.print(Text(f"Run {run.pk}"), soft_wrap=True)
     console.print(Text(f"Task: {one_line(run.task)}"), soft_wrap=True)
+    if run.started_by:
+        console.print(Text(f"Started by: {one_line(run.started_by)}"), soft_wrap=True)
     for line in render(_fold(rows), Canvas(console.width, datetime.now(UTC), glyphs=glyphs)):
         console.print(line, soft_wrap=True)
 
@@ -118,7 +121,7 @@ def cancel(text: str, *, as_json: bool) -> int:
     run = find_run(workspace, text)
     if run.status in TERMINAL:
         raise CommandError(f"Run {run.pk} has ended already: it {_past(run)}.", errors.FAILED)
-    cancel_run(workspace, run.pk, reason="heartbit cancel")
+    cancel_run(workspace, run.pk, reason="heartbit cancel", by=actor())
     deadline = time.monotonic() + CANCEL_PATIENCE
     while run.status in LIVE and time.monotonic() < deadline:
         time.sleep(0.05)

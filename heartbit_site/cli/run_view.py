@@ -177,6 +177,12 @@ class RunView:
                 call.asked = True
 
     @_fold.register
+    def _(self, event: events.DecisionLapsed, at: datetime) -> None:
+        for call in self.calls:
+            if call.call_id == event.call_id:
+                call.decided = ""
+
+    @_fold.register
     def _(self, event: events.OutcomeAsked, at: datetime) -> None:
         self._suspend(event.call_id, event.key)
         for call in self.calls:

@@ -15,6 +15,7 @@ from agents.choices import Home
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.cli.attendant import Attendant
+from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note
@@ -74,6 +75,7 @@ def run(request: Request, *, as_json: bool, plain: bool) -> int:
             origin=chosen.origin,
             approve=request.approve,
             payload=request.payload,
+            by=actor(),
         )
 
     return stay_here(workspace, start, as_json=as_json, plain=plain)
@@ -86,7 +88,7 @@ def stay_here(
     display = Display() if as_json else progress(plain_lines=plain)
 
     def cancel(run_id: UUID) -> None:
-        cancel_run(workspace, run_id, reason="Ctrl-C")
+        cancel_run(workspace, run_id, reason="Ctrl-C", by=actor())
 
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
     run_id = asyncio.run(_run(start, cancel, display))

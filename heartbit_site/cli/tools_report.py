@@ -51,7 +51,7 @@ def show_tool(name: str, *, as_json: bool) -> int:
         return OK
     facts = (
         ("effect", f"{spec.effect}: {EFFECTS[spec.effect]}"),
-        ("approval", f"{_approval(spec)} by agents that ask for effects"),
+        ("approval", _asked_by(spec)),
         ("limit", seconds(spec.timeout_seconds)),
         ("from", visible(shown["from"])),
         ("needs", ", ".join(map(visible, spec.credentials)) or "no credentials"),
@@ -89,7 +89,15 @@ def _source(spec: ToolSpec) -> str:
 
 
 def _approval(spec: ToolSpec) -> str:
+    if spec.answer_parameter is not None:
+        return "answered"
     return "not asked" if spec.effect is Effect.PURE else "asked"
+
+
+def _asked_by(spec: ToolSpec) -> str:
+    if spec.answer_parameter is not None:
+        return "a person answers each call"
+    return f"{_approval(spec)} by agents that ask for effects"
 
 
 def _cells(spec: ToolSpec) -> tuple[str, ...]:

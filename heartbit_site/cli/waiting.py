@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import OuterRef, Q, Subquery
 
-from agents.choices import WaitKind
+from agents.choices import Verdict, WaitKind
 from agents.doubts import doubts
 from agents.models import Decision, Run, Wait
-from agents.querysets import calls_waiting, shown_tool
+from agents.querysets import approval_of, calls_waiting, shown_tool
+from agents.questions import asked_form
 from heartbit_site.cli.escape import visible
-from heartbit_site.cli.kinds import APPROVAL, DOUBT, OUTCOME
+from heartbit_site.cli.kinds import APPROVAL, DOUBT, OUTCOME, QUESTION
 from heartbit_site.cli.question import WaitingCall
 
 if TYPE_CHECKING:
@@ -46,13 +47,14 @@ def waiting_calls(
         found = found.filter(Q(run=run) | Q(run__root=run))
     since = Wait.objects.filter(
         run=OuterRef("run"), call_id=OuterRef("call_id"), kind=WaitKind.APPROVAL
-    )
+    ).order_by("-id")
     rows = found.annotate(since=Subquery(since.values("created_at")[:1]))
     return [_call(row, row.since) for row in rows]
 
 
 def _call(row: ToolCall, since: datetime | None) -> WaitingCall:
     shown: dict[str, Any] = row.shown or {}
+    form = asked_form(row)
     return WaitingCall(
         id=row.pk,
         run_id=row.run_id,
@@ -67,6 +69,9 @@ def _call(row: ToolCall, since: datetime | None) -> WaitingCall:
         since=since,
         home=row.run.home,
         queue=row.run.queue,
+        kind=APPROVAL if form is None else QUESTION,
+        key=approval_of(row),
+        form=form,
     )
 
 
@@ -78,6 +83,7 @@ def _doubt(found: Doubt) -> WaitingCall:
         digest="",
         kind=OUTCOME,
         key=found.question,
+        form=None,
     )
 
 
@@ -98,7 +104,8 @@ def closed(call: WaitingCall) -> str | None:
     if decision is not None:
         place = PLACES.get(decision.via, "elsewhere")
         by = visible(decision.decided_by) or "somebody"
-        return f"The call was {decision.verdict} by {by} {place}."
+        is_answer = call.kind is QUESTION and decision.verdict == Verdict.EDITED
+        return f"The call was {'answered' if is_answer else decision.verdict} by {by} {place}."
     run = Run.objects.only("status", "finished_at").get(pk=call.run_id)
     if run.finished_at is not None:
         past = f"was {run.status}" if run.status in ("cancelled", "quarantined") else run.status

@@ -42,6 +42,17 @@ def check(content: Table) -> Iterator[Complaint]:
         yield from _tools(path, table)
 
 
+def check_agent(table: Table, names: Mapping[str, Any]) -> Iterator[Complaint]:
+    """What of one agent's table does not fit together.
+
+    Args:
+        table: Its own, with its name.
+        names: The agents that its team is chosen from, by name: there is no file.
+    """
+    yield from _team((), table, names, place="this workspace")
+    yield from _tools((), table)
+
+
 def _agents(content: Table) -> Iterator[tuple[Path, Table]]:
     orchestrator, agents = content.get("orchestrator"), content.get("agents")
     if isinstance(orchestrator, dict):
@@ -90,7 +101,9 @@ def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:
         yield (*path, "system_prompt"), "is missing (or system_prompt_file)"
 
 
-def _team(path: Path, table: Table, names: Mapping[str, Path]) -> Iterator[Complaint]:
+def _team(
+    path: Path, table: Table, names: Mapping[str, Any], *, place: str = "this file"
+) -> Iterator[Complaint]:
     team = table.get("team")
     members: list[Any] = team if isinstance(team, list) else []
     for index, member in enumerate(members):
@@ -100,7 +113,7 @@ def _team(path: Path, table: Table, names: Mapping[str, Path]) -> Iterator[Compl
         if member == table.get("name"):
             yield here, f'names "{member}": an agent cannot be in its own team'
         elif member not in names:
-            yield here, f'names "{member}", no agent of this file; {hint(member, names)}'
+            yield here, f'names "{member}", no agent of {place}; {hint(member, names)}'
         elif member in members[:index]:
             yield here, f'names "{member}" twice'
 

@@ -2,7 +2,7 @@
 
 Usage::
 
-    changes = import_config(workspace, load(path))      # what the admin shows
+    changes = import_config(workspace, load(path), by=actor)    # what the admin shows
     agent = ephemeral_agent(workspace, load(path))      # for `run --config` only
 """
 
@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
-from agents.actions.publish_agent import publish_agent
+from agents.actions.publish_leaders import publish_leaders
 from agents.models import Agent
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base import audit
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.config import rows
 from heartbit_site.config.definition import DEFAULTS, AgentSetting, Configuration, ToolSetting
@@ -51,7 +52,11 @@ class Changes:
 
 @transaction.atomic
 def import_config(
-    workspace: Workspace, configuration: Configuration, *, prune: bool = False
+    workspace: Workspace,
+    configuration: Configuration,
+    *,
+    prune: bool = False,
+    by: Actor = SYSTEM,
 ) -> Changes:
     """Create, update and publish the file's agents; agents it does not name stay as they are.
 
@@ -60,29 +65,41 @@ def import_config(
         configuration: What the file says.
         prune: Also stop the agents that the file does not name. They keep their rows, versions and
             runs.
+        by: Who does it, for the audit.
 
     Raises:
         ConfigurationError: An agent cannot be published; nothing has changed.
     """
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    default_model = ""
-    if configuration.default_model not in ("", locked.default_model):
+    former, default_model = locked.default_model, ""
+    if configuration.default_model not in ("", former):
         default_model = configuration.default_model
         Workspace.objects.filter(pk=locked.pk).update(default_model=default_model)
         workspace.default_model = default_model
-    outcome = rows.write(locked, configuration, origin="")
-    disabled = _prune(locked, configuration) if prune else ()
-    notes = _publish_other_leaders(locked, outcome)
+    written = rows.write(locked, configuration.agents, origin="")
+    disabled = _prune(locked, configuration) if prune else []
+    led = publish_leaders([one.row for one in written.values()], by=by)
+    notes = [
+        f"{one.agent.name} was not published again: {one.problem}" for one in led if one.problem
+    ]
+    for one in written.values():
+        one.record(by, source="import")
+    for agent in disabled:
+        _record(by, "agent.stop", agent)
+    if default_model:
+        _record(
+            by, "workspace.change", workspace, default_model=audit.changed(former, default_model)
+        )
     if configuration.base_urls:
         notes.append(
             "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "
             "provider account as well."
         )
     return Changes(
-        created=_those(outcome, "created"),
-        updated=_those(outcome, "updated"),
-        unchanged=_those(outcome, "unchanged"),
-        disabled=disabled,
+        created=tuple(name for name, one in written.items() if one.is_new),
+        updated=tuple(name for name, one in written.items() if one.changes),
+        unchanged=tuple(name for name, one in written.items() if not (one.is_new or one.changes)),
+        disabled=tuple(agent.name for agent in disabled),
         default_model=default_model,
         notes=tuple(notes),
     )
@@ -117,7 +134,7 @@ def ephemeral_agent(
     agents = Agent.objects.filter(workspace=workspace, origin=origin)
     if not agents.exists():
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        rows.write(workspace, complete, origin=origin)  # finds what another process has made
+        rows.write(workspace, complete.agents, origin=origin)  # or finds another process's
     return agents.select_related("current_version").get(name=complete.entry)
 
 
@@ -152,27 +169,22 @@ def _plain(
     )
 
 
-def _prune(workspace: Workspace, configuration: Configuration) -> tuple[str, ...]:
+def _prune(workspace: Workspace, configuration: Configuration) -> list[Agent]:
     names = [agent.name for agent in configuration.agents]
     others = Agent.objects.filter(workspace=workspace, origin="", enabled=True)
-    others = others.exclude(name__in=names)
-    disabled = tuple(others.order_by("name").values_list("name", flat=True))
-    others.update(enabled=False, updated_at=timezone.now())
+    disabled = list(others.exclude(name__in=names).order_by("name").select_for_update())
+    pruned = Agent.objects.filter(pk__in=[agent.pk for agent in disabled])
+    pruned.update(enabled=False, updated_at=timezone.now())
     return disabled
 
 
-def _publish_other_leaders(workspace: Workspace, outcome: dict[str, str]) -> list[str]:
-    """What an orchestrator is told of its team is part of its own version."""
-    leaders = Agent.objects.filter(workspace=workspace, origin="", team__name__in=outcome)
-    notes = []
-    for leader in leaders.exclude(name__in=outcome).distinct():
-        try:
-            with transaction.atomic():
-                publish_agent(leader)
-        except ConfigurationError as error:  # its own affair: the file's agents are published
-            notes.append(f"{leader.name} was not published again: {error}")
-    return notes
-
-
-def _those(outcome: dict[str, str], what: str) -> tuple[str, ...]:
-    return tuple(name for name, became in outcome.items() if became == what)
+def _record(by: Actor, action: str, row: Agent | Workspace, **details: Any) -> None:
+    """Write into the audit what the import did to a row."""
+    audit.record(
+        by,
+        action,
+        workspace=row if isinstance(row, Workspace) else row.workspace,
+        target=f"{row._meta.model_name}:{row.pk}",
+        label=str(row),
+        details={**details, "source": "import"},
+    )

@@ -72,6 +72,11 @@ def _agent(section: AgentSection, retry: RetrySection, files: Mapping[str, str])
     ):
         if name not in given:
             columns[name] = fallback
+    return setting_of(section, columns)
+
+
+def setting_of(section: AgentSection, columns: Mapping[str, Any]) -> AgentSetting:
+    """An agent of these values, with its section's tools and team."""
     tools = sorted(section.tools, key=lambda tool: tool.name)
     return AgentSetting(
         name=section.name,
@@ -90,5 +95,7 @@ def _tool(section: ToolSection) -> ToolSetting:
         approval_seconds=section.approval_seconds,
         approvals=section.approvals,
         approvers=section.approvers,
+        escalate_minutes=section.escalate_minutes,
+        escalate_group=section.escalate_group,
         defaults=section.defaults,
     )

@@ -100,6 +100,13 @@ def secrets(content: object, path: Path) -> Iterator[Complaint]:
                 yield from secrets(inner, here)
 
 
+def sentence_of(path: Path, message: str) -> str:
+    """A complaint as a sentence, given the setting's path within its table."""
+    label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    sentence = f"{label.removeprefix('.')} {message}"
+    return sentence if sentence.endswith("?") else f"{sentence}."
+
+
 def _keys(path: Path) -> tuple[str, ...]:
     section: type[Section]
     match path:

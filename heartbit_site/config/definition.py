@@ -37,11 +37,16 @@ class ToolSetting:
     approval_seconds: int | None = None
     approvals: int = 1
     approvers: str = ""
+    escalate_minutes: int | None = None
+    escalate_group: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def decided_by(self) -> list[Any]:
         """Who decides its calls and until when; empty, as in older digests, where that is open."""
         said = [self.approval_seconds, self.approvals, self.approvers]
+        escalated = [self.escalate_minutes, self.escalate_group]
+        if escalated != [None, ""]:
+            return said + escalated
         return [] if said == [None, 1, ""] else said
 
 

@@ -84,6 +84,10 @@ def _tool(binding: ToolBinding) -> str | dict[str, Any]:
         table["approvals"] = binding.approvals
     if binding.approvers:
         table["approvers"] = binding.approvers
+    if binding.escalate_minutes is not None:
+        table["escalate_minutes"] = binding.escalate_minutes
+    if binding.escalate_group:
+        table["escalate_group"] = binding.escalate_group
     if binding.defaults:
         table["defaults"] = binding.defaults
     return table if len(table) > 1 else binding.tool

@@ -2,55 +2,99 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.actions.publish_agent import publish_agent
+from agents.actions.publish_agent import Publication, make_current
 from agents.models import Agent, ToolBinding
+from heartbit_site.base import audit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
-    from heartbit_site.config.definition import AgentSetting, Configuration, ToolSetting
+    from heartbit_site.config.definition import AgentSetting, ToolSetting
 
-_BINDING = (
+BINDING = (
     *("enabled", "approval", "approval_when", "defaults"),
     *("approval_seconds", "approvals", "approvers"),
+    *("escalate_minutes", "escalate_group"),
 )
 
 
-def write(workspace: Workspace, configuration: Configuration, *, origin: str) -> dict[str, str]:
-    """Make the rows what the configuration says; the caller holds the workspace's row lock.
+@dataclass(slots=True)
+class Written:
+    """What became of one agent.
+
+    Attributes:
+        row: The agent.
+        is_new: Whether it was not there before.
+        changes: What differs from before, as the audit says it; empty: nothing, or it is new.
+        made: What publishing it came to; None: that is still to come.
+    """
+
+    row: Agent
+    is_new: bool = False
+    changes: dict[str, Any] = field(default_factory=dict)
+    made: Publication | None = None
+
+    def record(self, by: Actor, **details: Any) -> None:
+        """Write it into the audit, last in the transaction; nothing where nothing was done.
+
+        Args:
+            by: Who did it.
+            details: What else is worth knowing.
+        """
+        if self.is_new or self.changes or self.made:
+            version = self.made.said() if self.made is not None else {}
+            audit.record(
+                by,
+                "agent.add" if self.is_new else "agent.change",
+                workspace=self.row.workspace,
+                target=f"agent:{self.row.pk}",
+                label=self.row.name,
+                details={**self.changes, **version, **details},
+            )
+
+
+def write(
+    workspace: Workspace, agents: Sequence[AgentSetting], *, origin: str
+) -> dict[str, Written]:
+    """Make the rows what the settings say; the caller holds the workspace's row lock.
+
+    Args:
+        workspace: Where.
+        agents: Whose rows; their teams are among them, or there already.
+        origin: As in ``Agent``.
 
     Returns:
-        ``created``, ``updated`` or ``unchanged`` by the agent's name.
+        What became of each, by its name.
 
     Raises:
         ConfigurationError: An agent cannot be published.
     """
-    rows = {
-        row.name: row
-        for row in Agent.objects.filter(workspace=workspace, origin=origin).select_for_update()
-    }
-    outcome = {}
-    for setting in configuration.agents:
+    names = {setting.name for setting in agents}.union(*(setting.team for setting in agents))
+    found = Agent.objects.filter(workspace=workspace, origin=origin, name__in=names)
+    rows = {row.name: row for row in found.select_for_update()}
+    written = {}
+    for setting in agents:
         row = rows.get(setting.name)
-        outcome[setting.name] = "created" if row is None else "unchanged"
         if row is None:
-            rows[setting.name] = _create(workspace, setting, origin)
-        elif _update(row, setting):
-            outcome[setting.name] = "updated"
-    for setting in configuration.agents:
-        row = rows[setting.name]
-        changed = _bind(row, setting.tools)
-        changed |= _assemble(row, [rows[member] for member in setting.team])
-        if changed and outcome[setting.name] == "unchanged":
-            outcome[setting.name] = "updated"
-    for setting in configuration.agents:
-        publish_agent(rows[setting.name])
-    return outcome
+            rows[setting.name] = made = _create(workspace, setting, origin)
+            written[setting.name] = Written(made, is_new=True)
+        else:
+            written[setting.name] = Written(row, changes=update(row, setting.columns))
+    for setting in agents:
+        one = written[setting.name]
+        changes = bind(one.row, setting.tools)
+        changes |= assemble(one.row, [rows[member] for member in setting.team])
+        one.changes |= {} if one.is_new else changes
+    for one in written.values():
+        one.made = make_current(one.row)
+    return written
 
 
 def _create(workspace: Workspace, setting: AgentSetting, origin: str) -> Agent:
@@ -59,45 +103,55 @@ def _create(workspace: Workspace, setting: AgentSetting, origin: str) -> Agent:
     )
 
 
-def _update(row: Agent, setting: AgentSetting) -> bool:
-    changed = _differing(row, setting.columns)
-    for name in changed:
-        setattr(row, name, setting.columns[name])
-    if not changed:
-        return False
-    if "enabled" in changed and row.enabled:
+def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the agent these values; what changed, as the audit says it."""
+    changes = _set(row, columns)
+    written = list(changes)
+    if not written:
+        return {}
+    if "enabled" in changes and row.enabled:
         row.enabled_at = timezone.now()
-        changed.append("enabled_at")
-    row.save(update_fields=[*changed, "updated_at"])
-    return True
+        written.append("enabled_at")
+    row.save(update_fields=[*written, "updated_at"])
+    return changes
 
 
-def _bind(row: Agent, tools: tuple[ToolSetting, ...]) -> bool:
-    """Give the agent these tools and no others."""
+def bind(row: Agent, tools: tuple[ToolSetting, ...]) -> dict[str, Any]:
+    """Give the agent these tools and no others; what changed, as the audit says it."""
     bindings = {binding.tool: binding for binding in row.bindings.all()}
-    surplus = set(bindings) - {tool.tool for tool in tools}
+    surplus = sorted(set(bindings) - {tool.tool for tool in tools})
     row.bindings.filter(tool__in=surplus).delete()
-    changed = bool(surplus)
+    added, changed = [], []
     for tool in tools:
-        columns = {name: getattr(tool, name) for name in _BINDING}
+        columns = {name: getattr(tool, name) for name in BINDING}
         binding = bindings.get(tool.tool)
         if binding is None:
             ToolBinding.objects.create(agent=row, tool=tool.tool, **columns)
-            changed = True
-        elif differing := _differing(binding, columns):
-            for name in differing:
-                setattr(binding, name, columns[name])
-            binding.save(update_fields=differing)
-            changed = True
-    return changed
+            added.append(tool.tool)
+        elif changes := _set(binding, columns):
+            binding.save(update_fields=list(changes))
+            changed.append({"row": tool.tool, "fields": list(changes)})
+    found = {"added": added, "changed": changed, "removed": surplus}
+    said = {name: tools for name, tools in found.items() if tools}
+    return {"tool bindings": said} if said else {}
 
 
-def _assemble(row: Agent, members: list[Agent]) -> bool:
-    wanted = {member.pk for member in members}
-    if set(row.team.values_list("pk", flat=True)) == wanted:
-        return False
+def assemble(row: Agent, members: list[Agent]) -> dict[str, Any]:
+    """Give the agent this team; what changed, as the audit says it."""
+    former = sorted(row.team.values_list("name", flat=True))
+    wanted = sorted(member.name for member in members)
+    if former == wanted:
+        return {}
     row.team.set(members)
-    return True
+    return {"team": audit.changed(", ".join(former), ", ".join(wanted))}
+
+
+def _set(row: Agent | ToolBinding, columns: Mapping[str, Any]) -> dict[str, Any]:
+    changes = {}
+    for name in _differing(row, columns):
+        changes[name] = audit.changed(getattr(row, name), columns[name])
+        setattr(row, name, columns[name])
+    return changes
 
 
 def _differing(row: Agent | ToolBinding, columns: Mapping[str, Any]) -> list[str]:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 PROVIDER_NAMES: Final = (*PROVIDERS, *KNOWN)
 KEYS_BELONG: Final = (
-    "keys never belong in this file: set them in the environment (OPENAI_API_KEY, ...) or in the "
-    "admin's provider accounts"
+    "keys never belong here: set them in the environment (OPENAI_API_KEY, ...) or in the admin's "
+    "provider accounts"
 )
 _MOST_MONEY: Final = 100_000_000
 _AGENT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")

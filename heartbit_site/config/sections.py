@@ -28,14 +28,13 @@ FullReference = Annotated[
 ]
 Url = Annotated[str, AfterValidator(rules.storable), AfterValidator(rules.url)]
 Queue = Annotated[str, Field(max_length=64), AfterValidator(rules.queue)]
-Schema = Annotated[
-    dict[str, Any], BeforeValidator(rules.json_table), AfterValidator(rules.usable_schema)
-]
+_JSON_TABLE = BeforeValidator(rules.json_table, json_schema_input_type=dict[str, Any] | str)
+Schema = Annotated[dict[str, Any], _JSON_TABLE, AfterValidator(rules.usable_schema)]
 ResponseSchema = Annotated[Schema, AfterValidator(rules.response_schema)]
 Strategy = Annotated[
     dict[str, Any], AfterValidator(rules.storable_json), AfterValidator(rules.strategy)
 ]
-Arguments = Annotated[dict[str, Any], BeforeValidator(rules.json_table)]
+Arguments = Annotated[dict[str, Any], _JSON_TABLE]
 Money = Annotated[Decimal, BeforeValidator(rules.money)]
 Positive = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
@@ -80,7 +79,14 @@ class ToolSection(Section):
     approval_seconds: Positive | None = None
     approvals: Annotated[int, Field(ge=1, le=20)] = 1
     approvers: Annotated[str, Field(max_length=150)] = ""
+    escalate_minutes: Positive | None = None
+    escalate_group: Annotated[str, Field(max_length=150)] = ""
     defaults: Arguments = Field(default_factory=dict)
+
+
+Tool = Annotated[
+    ToolSection, BeforeValidator(rules.named, json_schema_input_type=ToolSection | str)
+]
 
 
 class AgentSection(Section):
@@ -107,7 +113,7 @@ class AgentSection(Section):
     retry_max_delay_ms: Count = 30_000
     context_strategy: Strategy = Field(default_factory=lambda: {"type": "unlimited"})
     response_schema: ResponseSchema | None = None
-    tools: list[Annotated[ToolSection, BeforeValidator(rules.named)]] = Field(default_factory=list)
+    tools: list[Tool] = Field(default_factory=list)
     approval: Literal["never", "effects", "always"] = "never"
     approval_seconds: Positive | None = None
     uncertain_calls: Literal["ask", "tell", "retry"] = "ask"

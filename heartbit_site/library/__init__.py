@@ -12,7 +12,7 @@ The whole story: docs/howto/library.md. Nothing here needs Django to be set up f
 
 from __future__ import annotations
 
-from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from heartbit_site.base.toolspec import Answer, Effect, ToolContext, tool
 from heartbit_site.library.approvals import Approval, Approve, Deny, Edit
 from heartbit_site.library.builder import Heartbit
 from heartbit_site.library.conversation import Conversation
@@ -20,6 +20,7 @@ from heartbit_site.library.result import AnswerError, Event, Result, RunFailedEr
 from heartbit_site.library.toolsource import bind
 
 __all__ = [
+    "Answer",
     "AnswerError",
     "Approval",
     "Approve",

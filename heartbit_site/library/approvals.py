@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.toolspec import Answer
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -25,6 +26,7 @@ class Approval:
         run_id: The run that waits.
         call_id: Its call, ``turn.index``.
         digest: Of exactly this; a decision holds for nothing else.
+        form: It is a question: the JSON Schema of the ``Answer``. None: it is none.
     """
 
     agent: str
@@ -35,6 +37,7 @@ class Approval:
     run_id: UUID
     call_id: str
     digest: str
+    form: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +61,30 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """Do not let the call run; the model reads the reason."""
+    """Do not let the call run, or do not answer; the model reads the reason."""
 
     reason: str = ""
 
 
-Decision = Approve | Edit | Deny
-Answer = Decision | bool
-Ask = Callable[[Approval], Answer | Awaitable[Answer]]
+Decision = Approve | Edit | Answer | Deny
+Said = Decision | bool
+Ask = Callable[[Approval], Said | Awaitable[Said]]
 
 
-def decision_of(answer: object) -> Decision:
-    """What a callback's answer means; True approves, False denies.
+def decision_of(said: object) -> Decision:
+    """What a callback returned means; True approves, False denies.
 
     Raises:
         ConfigurationError: It is no decision.
     """
-    match answer:
+    match said:
         case True:
             return Approve()
         case False:
             return Deny()
-        case Approve() | Edit() | Deny():
-            return answer
+        case Approve() | Edit() | Answer() | Deny():
+            return said
     raise ConfigurationError(
-        f"The approve callback returned {answer!r}: return True, False, Approve(), "
-        'Edit({...}) or Deny("why").'
+        f"The approve callback returned {said!r}: return True, False, Approve(), "
+        'Edit({...}), Answer(value) or Deny("why").'
     )

@@ -100,8 +100,9 @@ class Audience:
     async def decide(self) -> None:
         """Ask the program about one call after the other, for as long as it is awaited."""
         while True:
-            approval = await self._waiting.get()
-            if not await self._stage.do(self._performance.is_open(approval)):
+            heard = await self._waiting.get()
+            approval = await self._stage.do(self._performance.as_it_waits(heard))
+            if approval is None:
                 continue
             decision = decision_of(await tell(self._listeners.ask, approval))
             await self._stage.do(self._performance.decide(approval, decision))

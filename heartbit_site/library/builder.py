@@ -148,7 +148,7 @@ class Heartbit:
         Args:
             ask: Called with each ``Approval``, one after the other, sync or async. True or
                 ``Approve()`` lets it run, ``Edit({...})`` with other arguments, False or
-                ``Deny("why")`` not.
+                ``Deny("why")`` not. A question, which has a ``form``, gets an ``Answer(value)``.
             calls: Which calls wait, for agents that have no ``approval`` of their own: those with
                 an effect, all, or none.
         """

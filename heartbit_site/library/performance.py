@@ -18,7 +18,7 @@ from agents.models import Run
 from heartbit_site.base import orm
 from heartbit_site.library import deciding, ending
 from heartbit_site.library.audience import Audience
-from heartbit_site.library.start import Order, accept
+from heartbit_site.library.start import STARTER, Order, accept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,13 +73,13 @@ class Performance:
 
         def cancel() -> None:
             run = Run.objects.select_related("workspace").get(pk=run_id)
-            cancel_run(run.workspace, run_id, reason="the program stopped waiting")
+            cancel_run(run.workspace, run_id, reason="the program stopped waiting", by=STARTER)
 
         await orm.in_thread(cancel)
 
-    async def is_open(self, approval: Approval) -> bool:
-        """Whether nobody decided meanwhile."""
-        return await orm.in_thread(lambda: deciding.is_open(approval))
+    async def as_it_waits(self, approval: Approval) -> Approval | None:
+        """The approval as the program is asked; None: somebody decided meanwhile."""
+        return await orm.in_thread(lambda: deciding.as_it_waits(approval))
 
     async def decide(self, approval: Approval, decision: Decision) -> None:
         """Write the program's decision."""

@@ -14,6 +14,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Home
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from heartbit_site.library.team import Team
 
 AUTHOR = "program"  # of the blackboard's first entries
+STARTER = Actor("the program", "system")  # of its runs
 
 DEFAULT_TEAM = tuple(
     teams.Member(
@@ -77,7 +79,12 @@ def accept(order: Order) -> UUID:
         return _post(order, order.thread, agent)
     with transaction.atomic():
         run_id = start_run(
-            workspace, order.task, agent=agent.name, origin=agent.origin, home=Home.LOCAL
+            workspace,
+            order.task,
+            agent=agent.name,
+            origin=agent.origin,
+            home=Home.LOCAL,
+            by=STARTER,
         )
         _write(run_id, order.entries)
     return run_id
@@ -121,7 +128,7 @@ def _is_stale(agent: Agent) -> bool:
 @transaction.atomic
 def _published_again(workspace: Workspace, agent: Agent) -> Agent:
     for row in Agent.objects.filter(workspace=workspace, origin=agent.origin).order_by("pk"):
-        publish_agent(row)
+        publish_agent(row, by=STARTER)
     return Agent.objects.get(pk=agent.pk)
 
 
@@ -130,7 +137,7 @@ def _post(order: Order, conversation: Conversation, agent: Agent) -> UUID:
         thread = _thread(conversation, agent)
         conversation.id = thread.pk
     with transaction.atomic():
-        posted = post_message(thread, order.task, home=Home.LOCAL)
+        posted = post_message(thread, order.task, by=STARTER, home=Home.LOCAL)
         _write(posted.run_id, order.entries)
     return posted.run_id
 

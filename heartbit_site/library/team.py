@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config import agreement, complaints
+from heartbit_site.config.complaints import sentence_of
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
     ProviderSection,
     Section,
 )
-from heartbit_site.library.toolsource import Given, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from heartbit_site.config.complaints import Complaint
+    from heartbit_site.library.toolsource import Given
 
 Table = dict[str, Any]
 OWN_STEPS: Final = {

@@ -10,6 +10,7 @@ from typing import Any
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import ToolSpec, spec_of
 from heartbit_site.config import complaints
+from heartbit_site.config.complaints import sentence_of
 from heartbit_site.config.sections import ToolSection
 from tools.registry import marked, registry
 
@@ -108,10 +109,3 @@ def _check(name: str, settings: Mapping[str, Any]) -> None:
     for path, message in found:
         if path[2:] != ("name",):
             raise ConfigurationError(f"Tool {name!r}: {sentence_of(path[2:], message)}")
-
-
-def sentence_of(path: tuple[Any, ...], message: str) -> str:
-    """What is wrong with a setting, given the setting's path within its table."""
-    label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    sentence = f"{label.removeprefix('.')} {message}"
-    return sentence if sentence.endswith("?") else f"{sentence}."

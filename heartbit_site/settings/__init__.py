@@ -194,6 +194,8 @@ HEARTBIT_ARCHIVE_DIR = os.environ.get("HEARTBIT_ARCHIVE_DIR") or str(
 )
 #: Hosts that tools may reach although they are not public, e.g. "10.0.0.7:8080,intranet.example".
 HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
+#: Requests a second that a key, a person or an unknown address may send to the API; 0: any number.
+HEARTBIT_API_RATE = float(os.environ.get("HEARTBIT_API_RATE", "50"))
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.

@@ -31,6 +31,12 @@ def _page(title: str, icon: str, model: str) -> dict[str, Any]:
 
 
 _DASHBOARD = {"title": "Dashboard", "icon": "space_dashboard", "link": reverse_lazy("admin:index")}
+_WORK = {
+    "title": "Back to the work pages",
+    "icon": "arrow_back",
+    "link": reverse_lazy("home"),
+    "active": False,  # every address of the admin begins like it
+}
 
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Heartbit",
@@ -63,7 +69,7 @@ UNFOLD: dict[str, Any] = {
         "show_search": False,
         "show_all_applications": False,
         "navigation": [
-            {"items": [_DASHBOARD]},
+            {"items": [_WORK, _DASHBOARD]},
             {
                 "title": "Agents",
                 "separator": True,

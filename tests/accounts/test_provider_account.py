@@ -15,7 +15,7 @@ from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import rotate_secrets, secret_columns
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.models import ProviderAccount, Workspace
+from heartbit_site.base.models import AuditEntry, ProviderAccount, Workspace
 from heartbit_site.base.secrets import SecretError
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ CANARY = "sk-canary-0123456789abcdef"
 
 @pytest.fixture(autouse=True)
 def _undone(database: None) -> Iterator[None]:
-    """Nothing stays: a rotation looks at every row of the table."""
+    """Nothing stays: a rotation looks at every secret there is, also at other tests'."""
     with transaction.atomic():
-        ProviderAccount.objects.all().delete()
+        for model, _ in secret_columns():
+            model._default_manager.all().delete()
         yield
         transaction.set_rollback(True)
 
@@ -185,6 +186,11 @@ def test_rotation_moves_every_row_to_the_newest_key_once(
     out = io.StringIO()
     call_command("rotate_secrets", "--batch", "2", stdout=out)
     assert "4 secrets now have the newest key" in out.getvalue()
+    entries = AuditEntry.objects.filter(action="secret.rotate").order_by("id")
+    assert {(row.target, row.via, row.workspace_id) for row in entries} == {
+        ("base.ProviderAccount.secret", "terminal", None)
+    }
+    assert [row.details for row in entries] == [{"secrets": 2}, {"secrets": 2}]
     use_keys(new)
     for row in ProviderAccount.objects.filter(workspace=workspace):
         assert secrets.reveal(row, "secret") == ("" if row.pk == rows[3].pk else CANARY)
@@ -192,6 +198,7 @@ def test_rotation_moves_every_row_to_the_newest_key_once(
     assert after == stamps
     before = list(ProviderAccount.objects.order_by("pk").values_list("secret", flat=True))
     assert rotate_secrets().changed == 0
+    assert entries.count() == 2, "what changed nothing is no entry"
     assert list(ProviderAccount.objects.order_by("pk").values_list("secret", flat=True)) == before
 
 

@@ -243,6 +243,8 @@ def test_who_decides_and_until_when_is_saved_and_published(
         "approval_seconds": "3600",
         "approvals": "2",
         "approvers": "treasurers",
+        "escalate_minutes": "30",
+        "escalate_group": "treasurers",
     }
     fields = {f"bindings-{number}-{name}": value for name, value in bound.items()}
     sent = fields | {"bindings-TOTAL_FORMS": number + 1, "approval_seconds": "7200"}
@@ -256,6 +258,7 @@ def test_who_decides_and_until_when_is_saved_and_published(
         *(3600, 2),
         "treasurers",
     )
+    assert (tool["escalate_minutes"], tool["escalate_group"]) == (30, "treasurers")
     assert save(browser, agent).status_code == 302  # what the form shows is what was saved
     assert agent.versions.count() == 2
 
@@ -268,12 +271,34 @@ def test_who_decides_and_until_when_is_saved_and_published(
         ("approvals", "0", "greater than or equal to 1"),
         ("approvals", "21", "less than or equal to 20"),
         ("approval_seconds", "0", "greater than or equal to 1"),
+        ("escalate_minutes", "0", "greater than or equal to 1"),
+        ("escalate_group", "nobodies", "There is no group named nobodies"),
     ],
 )
 def test_given_a_quorum_that_cannot_be_then_it_is_said_at_its_field(
     db: None, field: str, value: str, said: str
 ) -> None:
     form = ToolBindingForm({"tool": "calculate", "enabled": "on", "approvals": "1", field: value})
+    assert list(form.errors) == [field]
+    assert said in form.errors[field][0]
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "said"),
+    [
+        ({"escalate_group": "chiefs"}, "escalate_group", "Say with escalate_minutes when"),
+        (
+            {"escalate_minutes": "60", "approval_seconds": "3600"},
+            "escalate_minutes",
+            "A call is refused after 3600 seconds, before more people are asked",
+        ),
+    ],
+)
+def test_given_an_escalation_that_never_comes_then_it_is_said_at_its_field(
+    db: None, sent: dict[str, str], field: str, said: str
+) -> None:
+    Group.objects.get_or_create(name="chiefs")
+    form = ToolBindingForm({"tool": "calculate", "enabled": "on", **sent})
     assert list(form.errors) == [field]
     assert said in form.errors[field][0]
 

@@ -21,6 +21,7 @@ from agents.choices import RunStatus
 from agents.events import ContextSummarized, ModelDelayed, ToolFinished
 from agents.llm.messages import Usage
 from agents.models import Decision, Grant, Run, ToolCall
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership, Workspace
 from tests.admin import rows
 
@@ -339,7 +340,7 @@ class TestPermissions:
 def test_the_journal_says_what_happens_around_a_call(browser: Client, workspace: Workspace) -> None:
     run_id = rows.asking(workspace).run_id
     run = Run.objects.get(pk=run_id)
-    steer_run(run, "Use the mirror.", by="anna")
+    steer_run(run, "Use the mirror.", by=Actor("anna", "web"))
     send(browser, ToolCall.objects.get(run=run), "approve")
     held = rows.Held(run_id)
     held.record(

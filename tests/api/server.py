@@ -32,6 +32,7 @@ class WebServer:
         command = [sys.executable, "-m", "uvicorn", "heartbit_site.asgi:application"]
         command += ["--host", "127.0.0.1", "--port", "0", "--lifespan", "off"]
         command += ["--timeout-graceful-shutdown", "1", "--no-access-log", "--ws-max-size", "65536"]
+        command += ["--ws-per-message-deflate", "false"]
         descriptor, name = tempfile.mkstemp(prefix="web", suffix=".log")
         self.log = Path(name)
         self._process = subprocess.Popen(

@@ -36,7 +36,7 @@ def test_a_route_says_what_can_go_wrong(described: Any, route: Any) -> None:
     operation = described["paths"][f"/api/v1{route.path}"][route.method.lower()]
     expected = {str(route.right)}
     if route.scope is not None:
-        expected |= {"401", "403", "404", "422", "503"}
+        expected |= {"401", "403", "404", "422", "429", "503"}
         assert operation["security"] == [{"key": []}, {"session": []}]
         assert operation.get("x-scope", "") == route.scope
     if route.body is not None:
@@ -79,5 +79,5 @@ def test_an_error_s_type_is_its_class() -> None:
     names = [name_of(kind) for kind, _ in STATUSES]
     assert names == [
         *("malformed_body", "unauthorized", "forbidden"),
-        *("not_found", "conflict", "too_large", "heartbit"),
+        *("not_found", "conflict", "too_large", "too_many_requests", "heartbit"),
     ]

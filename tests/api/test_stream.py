@@ -16,7 +16,7 @@ from heartbit_site.base import orm
 from tests.cli.test_run import TEAM
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Iterator
 
     from agents.live.follow import Update
     from heartbit_site.base.models import Workspace
@@ -111,7 +111,7 @@ async def test_a_silent_source_is_told_apart_from_an_ended_one() -> None:
     over = asyncio.Event()
     news: list[Update] = []
 
-    async def silent() -> AsyncIterator[Update]:
+    async def silent() -> AsyncGenerator[Update, None]:
         await over.wait()
         for update in news:
             yield update
@@ -144,6 +144,8 @@ async def test_a_stream_shows_life_and_ends_with_its_key(
 
     selection = stream.Selection(run, after=0, whole_tree=False)
     found = [chunk async for chunk in stream.events_of(run, selection, allowed)]
-    assert found[0].startswith(b"id: 1\nevent: run.created\n")
-    assert set(found[1:]) == {stream.BEAT}
+    # On a slow machine life is shown before the first event was read.
+    [event] = [chunk for chunk in found if chunk != stream.BEAT]
+    assert event.startswith(b"id: 1\nevent: run.created\n")
+    assert stream.BEAT in found
     assert asked == 6, "and no end is said, for the run has not ended"

@@ -23,7 +23,7 @@ from tests.bench.figures import Figure, Row
 from tests.bench.flow import Job
 from tests.bench.repeats import Repeats, judge
 from tests.bench.said import say
-from tests.bench.storm import GIVE_UP_SECONDS, SLOTS, WARM_UP, WORKERS, lost
+from tests.bench.storm import GIVE_UP_SECONDS, SLOTS, WORKERS, lost
 from tests.bench.workloads import LEAD, MEMBERS
 from tests.chaos.processes import EffectsServer
 from tests.chaos.toolbox import agent_tools
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tests.bench.plan import Plan
 
+WARM_UP = 60  # at once: every connection is open then, every thread there
 KILL_AT = 0.4
 DONE_SECONDS = 10.0
 TOOLS = ("current_time", "store_item")

@@ -28,6 +28,9 @@ class Plan:
         long_runs: How many such runs.
         finished: Rows of finished runs (GROWTH).
         insert_seconds: After this time no more of them are inserted.
+        watchers: How many watch one run (TOKENS).
+        tokens: Pieces that the model sends then,
+        token_seconds: over so long.
     """
 
     rounds: int = 5
@@ -47,6 +50,9 @@ class Plan:
     long_runs: int = 2
     finished: int = 1_000_000
     insert_seconds: float = 300
+    watchers: int = 100
+    tokens: int = 400
+    token_seconds: float = 10
 
 
 #: Whether everything works; its figures say little.
@@ -66,4 +72,7 @@ QUICK = Plan(
     turns=60,
     long_runs=1,
     finished=20_000,
+    watchers=10,
+    tokens=50,
+    token_seconds=2,
 )

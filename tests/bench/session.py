@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.bench import costs, growth, inflight, killed, latency, long, rate, storm, waiting
+from tests.bench import costs, growth, inflight, killed, latency, long, rate, storm, tokens, waiting
 from tests.bench.workloads import WORKLOADS
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "RATE": rate.measure,
     "LONG": lambda plan: [long.measure(plan)],
     "GROWTH": lambda plan: [growth.measure(plan)],
+    "TOKENS": tokens.measure,
 }
 
 

@@ -4,6 +4,11 @@
 * CPU a run: both workers, PostgreSQL with its children, Valkey, and what this process spends while
   it submits; not the model server, and not this process's looking.
 * Memory: the most that was ever resident in a worker (VmHWM).
+
+The workers have been through a storm before the one that is measured, as a fleet that has been up
+for more than a minute. What the model server spends tells how fast the processor is meanwhile: its
+work is the same whoever asks. Where that is more than on this machine when nothing slows it, the
+target of the CPU is as much higher (targets.md: the ratio counts).
 """
 
 from __future__ import annotations
@@ -29,10 +34,10 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 SLOTS = 400
-WARM_UP = 10
 GIVE_UP_SECONDS = 180
 WALL_SECONDS = 10.0
 CPU_MS = 50.0
+MODEL_MS = 2.5  # what the model server spends a run when nothing slows the processor
 RSS_MB = 200.0
 JOB = Job(LEAD, WORKLOADS["W4"].task)
 
@@ -51,15 +56,16 @@ def measure(plan: Plan) -> Row:
     say(f"W7: {plan.storm_runs} x W4 at once, {plan.storm_latency_ms:g} ms a model call")
     posts = Posts(workers=WORKERS, slots=SLOTS, latency_ms=plan.storm_latency_ms)
     with Crew(posts) as crew:
-        flow.wait_ended(crew.flow.at_once([JOB] * WARM_UP), seconds=GIVE_UP_SECONDS)
+        blow(crew, plan.storm_runs)  # every connection is open then, every thread there
         storm = blow(crew, plan.storm_runs)
         rss = max(costs.peak_rss_mb(worker.pid) for worker in crew.workers)
         cpu_ms = {name: value * 1000 / plan.storm_runs for name, value in storm.cpu_seconds.items()}
         model = cpu_ms.pop("model server")
+        target = round(CPU_MS * max(1.0, model / MODEL_MS), 1)
         figures = (
             Figure("lost", storm.lost, "runs", 0),
             Figure("wall", storm.wall_seconds, "s", WALL_SECONDS),
-            Figure("CPU a run", sum(cpu_ms.values()), "ms", CPU_MS),
+            Figure("CPU a run", sum(cpu_ms.values()), "ms", target),
             Figure("peak RSS of a worker", rss, "MB", RSS_MB),
         )
         also: dict[str, Any] = {

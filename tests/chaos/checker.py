@@ -253,7 +253,10 @@ def _check_progress(records: Records, verdict: Verdict) -> None:
 
 
 def _killed(kills: Iterable[Kill], after: float, before: float) -> bool:
-    return any(after - ON_ITS_WAY_SECONDS <= kill.at <= before for kill in kills)
+    return any(
+        after - ON_ITS_WAY_SECONDS <= (kill.until or kill.at) and kill.at <= before
+        for kill in kills
+    )
 
 
 def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

@@ -24,6 +24,7 @@ from tests.chaos.load import Load
 from tests.chaos.rig import Rig, rig, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from uuid import UUID
 
@@ -55,12 +56,20 @@ SIZES = {
 }
 
 
-def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
-    """Poison and judge."""
+def play(
+    size: str, *, seed: int, directory: Path, others: Callable[[], str] = str
+) -> dict[str, Any]:
+    """Poison and judge.
+
+    Args:
+        size: A key of ``SIZES``.
+        seed: Part of the runs' names.
+        directory: Where ledgers and logs stay.
+        others: What further processes of the installation have logged: all of them sweep.
+    """
     how = SIZES[size]
     with rig(directory, workers=2 if size == "small" else 3) as on:
-        before = _load(on, how, f"r9-before-{seed}")
-        before.finish(on.supervisor.tend)
+        before = _calm(on, how, f"r9-before-{seed}")
         load = _load(on, how, f"r9-{seed}")
         poisoned = [_poison(on)]
         give_up = time.monotonic() + 180
@@ -72,14 +81,17 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         deaths = on.supervisor.own_exits
         on.supervisor.own_exits = 0
         on.collect(load.ids)
-    log = (directory / "workers.log").read_text()  # the alarm comes after the commit
+        # The machine drifts within a minute: the mean of both is what it was in between.
+        calm = (before + _calm(on, how, f"r9-after-{seed}")) / 2
+    # The alarm comes after the commit.
+    logs = (directory / "workers.log").read_text() + others()
     verdict = Verdict(kills=deaths)
     statuses = dict(Run.objects.filter(pk__in=poisoned).values_list("pk", "status"))
     not_quarantined = sum(status != RunStatus.QUARANTINED for status in statuses.values())
     innocents = Run.objects.filter(pk__in=load.ids)
     if deaths < len(poisoned):
         verdict.invalid.append("no worker died of it")
-    calm, hurt = _p95(before.ids), _p95(load.ids)
+    hurt = _p95(load.ids)
     say(f"p95 of the innocents {calm:.2f} s without poison, {hurt:.2f} s with it")
     return report.row(
         "R9",
@@ -90,7 +102,9 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
             "deaths_a_poisoned_run": max(map(_claims, poisoned)),
             "innocents_quarantined": innocents.filter(status=RunStatus.QUARANTINED).count(),
             "innocents_not_succeeded": innocents.exclude(status=RunStatus.SUCCEEDED).count(),
-            "alerts_missing_or_doubled": abs(log.count(ALERT) - len(poisoned)),
+            "alerts_missing_or_doubled": sum(
+                abs(logs.count(f"run {run} {ALERT}") - 1) for run in poisoned
+            ),
             "slower_p95_times": round(hurt / calm, 2),
         },
         target={"deaths_a_poisoned_run": MAX_DEATHS, "slower_p95_times": how.slower},
@@ -108,6 +122,13 @@ def _load(on: Rig, how: Size, name: str) -> Load:
         at_once=how.at_once,
         script=tuple(letters.replace("R", "T") for letters in how.script),
     )
+
+
+def _calm(on: Rig, how: Size, name: str) -> float:
+    """The p95 of as many runs without poison."""
+    load = _load(on, how, name)
+    load.finish(on.supervisor.tend)
+    return _p95(load.ids)
 
 
 def _poison(on: Rig) -> UUID:

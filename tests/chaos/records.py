@@ -80,11 +80,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A worker that was killed, and the runs it held then."""
+    """A worker that was killed, and the runs it held then.
+
+    Attributes:
+        until: When one that was told to leave had left: it may begin something before it hears.
+    """
 
     at: float
     worker: str
     held: tuple[str, ...]
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from agents.choices import RunStatus
-from agents.models import Run, WorkerHeartbeat
+from agents.models import Run, RunEvent, WorkerHeartbeat
 from tests.chaos.records import Kill
 from tests.fleet import Worker
 from tests.server_process import ROOT
@@ -16,6 +17,7 @@ from tests.server_process import ROOT
 if TYPE_CHECKING:
     import random
     import signal
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -119,15 +121,23 @@ class Supervisor(Worker):
         """SIGTERM a worker, wait for its end, and start its successor.
 
         Returns:
-            What it held then, and the seconds it took to leave.
+            What it held then or took before it heard, and the seconds it took to leave.
         """
-        slot, ids, at = self._slots[index], self.held_by(index), time.time()
+        at = time.time()
+        slot, name, ids = self._slots[index], self._name(index), self.held_by(index)
         slot.killed = True
         slot.process.terminate()
         slot.process.wait(timeout=60)
         took = time.time() - at
         slot.process, slot.killed = self._spawn(), False
-        return Kill(at, worker=f"{index}:{slot.process.pid}", held=ids), took
+        worker = f"{index}:{slot.process.pid}"
+        held = tuple(dict.fromkeys((*ids, *_taken_by(name, since=at))))
+        return Kill(at, worker=worker, held=held, until=at + took), took
+
+    def _name(self, index: int) -> str:
+        """As a worker calls itself in the journal."""
+        row = WorkerHeartbeat.objects.filter(pk=self._rows().get(index, 0))
+        return row.values_list("name", flat=True).first() or ""
 
     def _rows(self) -> dict[int, int]:
         """The heartbeat row of each living worker, by its slot."""
@@ -142,3 +152,11 @@ class Supervisor(Worker):
             for index, slot in enumerate(self._slots)
             if slot.process.poll() is None and slot.process.pid in rows
         }
+
+
+def _taken_by(worker: str, *, since: float) -> Iterator[str]:
+    """The runs that a worker has claimed since then."""
+    events = RunEvent.objects.filter(
+        type="run.started", at__gte=datetime.fromtimestamp(since, UTC), payload__worker=worker
+    )
+    return map(str, events.values_list("run_id", flat=True))

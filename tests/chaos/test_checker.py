@@ -74,6 +74,14 @@ def test_a_model_call_repeated_without_a_kill_is_found() -> None:
     assert verdict.repeated == 1
 
 
+def test_a_model_call_begun_by_a_worker_that_leaves_is_in_flight() -> None:
+    records = sound()
+    verdict = check(replace(records, kills=(Kill(2.0, "0:1", ("run",)),)))
+    assert verdict.repeated == 1, "it was killed before either call"
+    verdict = check(replace(records, kills=(Kill(2.0, "0:1", ("run",), until=4.0),)))
+    assert (verdict.repeated, verdict.repeated_in_flight) == (0, 1)
+
+
 def test_a_doubled_at_most_once_effect_is_found() -> None:
     records = sound()
     verdict = check(replace(records, effects=records.effects * 2))

@@ -11,9 +11,15 @@ from tests.chaos import poison, report
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.fleet import Worker
+
 
 @pytest.mark.chaos
-@pytest.mark.usefixtures("database")
-def test_a_run_that_aborts_its_process_is_quarantined_and_no_other(tmp_path: Path) -> None:
-    row = poison.play("small", seed=1, directory=tmp_path)
+def test_a_run_that_aborts_its_process_is_quarantined_and_no_other(
+    worker: Worker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def others() -> str:
+        return worker.log.read_text() + caplog.text
+
+    row = poison.play("small", seed=1, directory=tmp_path, others=others)
     assert row["pass"], report.table([row])

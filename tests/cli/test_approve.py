@@ -85,7 +85,7 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     assert [call["call"] for call in mine] == ["1.0", "1.1"]
     assert mine[0]["arguments"] == {"expression": "6*7"}
     refused(2, run, deny="no", part="name one of 1.0 of run ")
-    refused(2, run, yes=True, deny="no", part="one of --yes, --edit and --deny")
+    refused(2, run, yes=True, deny="no", part="one of --yes, --edit, --answer and --deny")
     refused(2, run, always="run", part="--always goes with --yes")
     refused(2, run, yes=True, until="2h", part="--until goes with --always")
     refused(2, run, part="there is no terminal to ask at")

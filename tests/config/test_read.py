@@ -159,11 +159,11 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ),
         (
             '[server]\nurl = "https://me:pass@x"',
-            "2:1: server.url holds a name or password; keys never belong in this file",
+            "2:1: server.url holds a name or password; keys never belong here",
         ),
         (
             '[provider]\nname = "openai"\napi_key = "sk-1"',
-            "3:1: provider.api_key is not a setting; keys never belong in this file: set them in",
+            "3:1: provider.api_key is not a setting; keys never belong here: set them in",
         ),
         (
             "[provider.retry]\nmax_retry = 1",

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from agents.models import Run, WorkerHeartbeat
-from heartbit_site.library import Approval, Deny, Edit, backstage
+from heartbit_site.library import Answer, Approval, Deny, Edit, backstage
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/howto/library.md").read_text()
 EXAMPLES = ROOT / "docs/examples"
 QUESTION = '"Which of Bonn and Ulm is larger?"'
 
-EXTRA_NAMES = "from heartbit_site.library import Deny, Edit\n"
+EXTRA_NAMES = "from heartbit_site.library import Answer, Deny, Edit\n"
 
 pytestmark = pytest.mark.usefixtures("host", "wire_server")
 
@@ -80,9 +80,11 @@ def test_the_page_delegates_decides_and_is_tested_as_it_says(
     assert names["ask"](letter(tool="send_letter", arguments={"to": "Anna"})) == Edit({"to": "me"})
     assert names["ask"](letter(tool="pay", arguments={"amount": 5})) is True
     assert names["ask"](letter(tool="pay", arguments={"amount": 500})) == Deny("Too much.")
+    asked = letter(tool="ask_human", arguments={"question": "Which city?"}, form={"type": "string"})
+    assert names["ask"](asked) == Answer("Bonn")
 
 
-def letter(*, tool: str, arguments: dict[str, Any]) -> Approval:
+def letter(*, tool: str, arguments: dict[str, Any], form: dict[str, Any] | None = None) -> Approval:
     return Approval(
         agent="clerk",
         tool=tool,
@@ -92,6 +94,7 @@ def letter(*, tool: str, arguments: dict[str, Any]) -> Approval:
         run_id=uuid.UUID(int=1),
         call_id="1.0",
         digest="",
+        form=form,
     )
 
 

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.events import (
+    ApprovalEscalated,
     ApprovalRequested,
     CallWaiting,
     CancelRequested,
+    DecisionLapsed,
     Event,
     ModelAnswered,
     ModelDelayed,
@@ -41,6 +43,17 @@ def answer(turn: int, calls: int, text: str = "") -> ModelAnswered:
     return ModelAnswered(turn, message, Usage(input_tokens=2, output_tokens=1), "stop", "fake")
 
 
+def approved(call: str, *, lapses: bool) -> list[Event]:
+    """A call is asked about and approved; once more if the first word lapses."""
+    asked = ApprovalRequested(call, "tool", {}, "pure", "0" * 64, "it is asked for")
+    events: list[Event] = [asked, WaitResolved(asked.key, {"status": "approved"}), STARTED]
+    if not lapses:
+        return events
+    again = replace(asked, question=2)
+    lapsed = DecisionLapsed(call, asked.key, "Ann may not decide any more.")
+    return [*events, lapsed, again, WaitResolved(again.key, {"status": "approved"}), STARTED]
+
+
 @st.composite
 def journals(draw: st.DrawFn) -> list[Event]:
     """A journal as a run may write it: turns with calls, some waiting, slices that end anywhere."""
@@ -60,8 +73,7 @@ def journals(draw: st.DrawFn) -> list[Event]:
             return events
         for call in draw(st.permutations([f"{turn}.{n}" for n in range(calls)])):
             if draw(st.booleans()):
-                asked = ApprovalRequested(call, "tool", {}, "pure", "0" * 64, "it is asked for")
-                events += [asked, WaitResolved(asked.key, {"status": "approved"}), STARTED]
+                events += approved(call, lapses=draw(st.booleans()))
             if draw(st.booleans()):
                 events.append(ToolStarted(call, "at_most_once"))
             if draw(st.booleans()):
@@ -107,6 +119,24 @@ def test_no_prefix_has_an_orphan_call_or_result(events: list[Event], data: st.Da
         elif isinstance(message, ToolMessage):
             assert message.call_id == asked.pop(0)
     assert len(asked) == len(state.calls), "calls without a result are open, all of them together"
+
+
+def test_given_a_decision_that_lapsed_then_nobody_has_decided_and_the_next_one_counts() -> None:
+    begun: list[Event] = [RunCreated("Do it.", "a"), STARTED, answer(1, 1)]
+    [*first, again, _, _] = approved("1.0", lapses=True)
+    events = [*begun, *first]
+    assert isinstance(again, ApprovalRequested)
+    [call] = fold(recorded(events)).open_calls()
+    assert (call.asked, call.lapsed) == (None, 1)
+    state = fold(recorded([*events, again]))
+    [call] = state.open_calls()
+    assert state.decision(call.asked) is None, "the first word does not decide the second question"
+    denied = WaitResolved(again.key, {"status": "denied"})
+    state = fold(recorded([*events, again, ApprovalEscalated("1.0", again.key), denied]))
+    [call] = state.open_calls()
+    decision = state.decision(call.asked)
+    assert decision is not None
+    assert decision.value == {"status": "denied"}
 
 
 @given(journals())

@@ -19,6 +19,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Conversation, Run
 from agents.runs import archive as rows
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import UsageEntry, Workspace
 from scheduling import archive
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tests.cli.conftest import Command
+
+ME = Actor("me", "web")
 
 
 @pytest.fixture
@@ -109,9 +112,9 @@ def test_old_trees_go_whole_and_the_ledger_stays(workspace: Workspace, directory
 def test_a_conversation_ages_as_a_whole(workspace: Workspace, directory: Path) -> None:
     thread = start_conversation(workspace, agent="writer", title="About tea")
     empty = start_conversation(workspace, agent="writer")
-    first = post_message(thread, "Tea?", by="me").run_id
+    first = post_message(thread, "Tea?", by=ME).run_id
     Held(first).finish("Yes.")
-    second = post_message(thread, "Green?", by="me").run_id
+    second = post_message(thread, "Green?", by=ME).run_id
     Held(second).finish("Yes.")
     age(workspace, 100, first)
     old = timezone.now() - timedelta(days=100)
@@ -132,7 +135,7 @@ def test_what_moved_since_it_was_archived_is_not_deleted(
     workspace: Workspace, directory: Path
 ) -> None:
     thread = start_conversation(workspace, agent="writer")
-    run = post_message(thread, "Tea?", by="me").run_id
+    run = post_message(thread, "Tea?", by=ME).run_id
     Held(run).finish("Yes.")
     age(workspace, 100, run)
     Conversation.objects.filter(pk=thread.pk).update(
@@ -140,7 +143,7 @@ def test_what_moved_since_it_was_archived_is_not_deleted(
     )
     before = limit_of(workspace)
     [unit] = rows.finished_units(workspace, before, conversations=True, limit=10)
-    post_message(thread, "One more!", by="me")
+    post_message(thread, "One more!", by=ME)
     assert not rows.forget(unit, before)
     assert len(left(workspace)) == 2
 

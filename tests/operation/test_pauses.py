@@ -7,16 +7,17 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.actions.start_run import start_run
+from agents.actions.switch_agent import switch_agent
 from agents.errors import HaltedError
 from agents.fleet import read_fleet
-from agents.models import Agent, Pause, RunEvent
-from agents.pauses import EVERYTHING, of_workspace, queue
+from agents.models import Agent, Pause, Run, RunEvent
+from agents.pauses import EVERYTHING, of_workspace, queue, why_held
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace
 from tests.fleet import Worker, wait_until
@@ -74,6 +75,22 @@ def actions(target: str) -> list[str]:
     )
 
 
+def why(run: UUID) -> str:
+    return why_held(Run.objects.get(pk=run))
+
+
+def test_given_a_stopped_agent_then_its_queued_run_says_so_until_it_is_started(
+    agent: Agent, workspace: Workspace
+) -> None:
+    Agent.objects.filter(pk=agent.pk).update(queue="nobody-serves-this")
+    run = start_run(workspace, "Wait.", agent=agent.name)
+    assert why(run) == ""
+    switch_agent(agent, "stop")
+    assert why(run).startswith("The agent solo is stopped")
+    switch_agent(agent, "start")
+    assert why(run) == ""
+
+
 def test_given_a_paused_queue_when_runs_come_then_none_starts_until_it_is_resumed(
     paused_worker: Worker, agent: Agent, submit: Submit, queue_name: str
 ) -> None:
@@ -86,6 +103,7 @@ def test_given_a_paused_queue_when_runs_come_then_none_starts_until_it_is_resume
     wait_until(lambda: statuses([at_work]) == ["succeeded"], what="what was at work goes on")
     assert claimable(queue_name) == []
     assert set(statuses(runs)) == {"queued"}
+    assert f"The queue {queue_name} was paused by an operator (maintenance)" in why(runs[0])
     found = next(row for row in read_fleet().queues if row.name == queue_name)
     assert (found.paused, found.depth, found.parked, found.workers) == (True, 0, 3, 1)
     assert any(f"The queue {queue_name} is paused" in line for line in read_fleet().problems)
@@ -111,6 +129,7 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     reason = RunEvent.objects.filter(run=run, type="run.requeued").get().payload["reason"]
     assert reason == ("everything stopped" if everything else "workspace stopped")
     assert claimable(agent.queue) == []
+    assert "was stopped by an operator (a drill): the run goes on when" in why(run)
     with pytest.raises(HaltedError, match=r"stopped by an operator \(a drill\)"):
         submit("[[text: Done.]]")
     assert held.kind.value in {pause.kind for pause in read_fleet().pauses}
@@ -141,8 +160,9 @@ def test_given_pauses_then_the_claim_reads_no_run_more(agent: Agent) -> None:
     names = [f"p{secrets.token_hex(4)}" for _ in range(20)]
     Pause.objects.bulk_create([Pause(kind="queue", queue=name, by="x") for name in names])
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_seqscan = on")
+        with transaction.atomic(), connection.cursor() as cursor:
+            # Whether the index can serve it: with few rows, reading them all is cheaper.
+            cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute(
                 "EXPLAIN SELECT 1 FROM agents_run t WHERE t.status = 'queued' AND t.home = 'fleet'"
                 " AND t.queue = ANY (%s) AND t.available_at <= clock_timestamp()"

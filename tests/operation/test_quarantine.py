@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import connection, transaction
@@ -14,6 +14,8 @@ from agents.actions.start_run import start_run
 from agents.errors import NoLongerOpenError, RunStateError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs.claims import GENERATION
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.models import AuditEntry
 from heartbit_site.first_start import default_workspace
 from tests.fleet import wait_until
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command
     from tests.fleet import Worker
 
+ME, YOU = Actor("me", "web"), Actor("you", "web")
 NOWHERE = "nobody-serves-this"
 
 
@@ -51,43 +54,52 @@ def poison(workspace: Workspace) -> Run:
     return quarantined(workspace)
 
 
+def told_of(run: Run) -> list[tuple[str, str, Any]]:
+    """What the audit has of a run: what, who, more."""
+    rows = AuditEntry.objects.filter(target=f"run:{run.pk}").order_by("id")
+    return [(row.action, row.actor, row.details) for row in rows]
+
+
 def test_discarded_it_is_settled_once(poison: Run) -> None:
-    discard_run(poison, by="me")
+    discard_run(poison, by=ME)
     poison.refresh_from_db()
     assert poison.status == "cancelled"
     assert RunEvent.objects.get(run=poison, type="run.discarded").payload == {"by": "me"}
     with pytest.raises(NoLongerOpenError, match="not in quarantine"):
-        discard_run(poison, by="you")
+        discard_run(poison, by=YOU)
     with pytest.raises(NoLongerOpenError, match="not in quarantine"):
-        revive_run(poison, by="you")
+        revive_run(poison, by=YOU)
+    assert told_of(poison) == [("run.discard", "me", {})]
 
 
 def test_retried_its_task_is_a_new_run_and_it_is_discarded(worker: Worker, poison: Run) -> None:
-    again = Run.objects.get(pk=retry_run(poison, by="me"))
+    again = Run.objects.get(pk=retry_run(poison, by=ME))
     assert (again.task, again.version_id) == (poison.task, poison.version_id)
     assert again.forked_from_id == poison.pk
     wait_until(lambda: Run.objects.get(pk=again.pk).output == "Done.", what="done")
     with pytest.raises(NoLongerOpenError):
-        retry_run(poison, by="you")
+        retry_run(poison, by=ME)
     poison.refresh_from_db()
     assert poison.status == "cancelled"
+    assert told_of(poison) == [("run.retry", "me", {"run": str(again.pk), "discarded": True})]
 
 
 def test_a_live_run_is_not_retried(workspace: Workspace) -> None:
     Agent.objects.filter(workspace=workspace).update(queue=NOWHERE)
     run = Run.objects.get(pk=start_run(workspace, "x", agent="writer"))
     with pytest.raises(RunStateError, match="has not ended"):
-        retry_run(run, by="me")
+        retry_run(run, by=ME)
 
 
 def test_resumed_it_goes_on_where_it_was_alone(worker: Worker, poison: Run) -> None:
-    revive_run(poison, by="me")
+    revive_run(poison, by=ME)
     wait_until(
         lambda: Run.objects.get(pk=poison.pk).output == "Done.", seconds=40, what="done alone"
     )
     last = RunEvent.objects.filter(run=poison, type="run.started").order_by("seq").last()
     assert last is not None
     assert last.payload["task_id"].startswith("alone-")
+    assert told_of(poison) == [("run.resume", "me", {})]
 
 
 def test_the_commands_settle_it(worker: Worker, heartbit: Command) -> None:
@@ -117,4 +129,5 @@ def test_the_admin_says_how_many_there_are_and_settles_one(
     admin_browser.post(f"{page}/discard/", {"_form_submitted": "True"})
     poison.refresh_from_db()
     assert poison.status == "cancelled"
+    assert told_of(poison) == [("run.discard", "root-of-operations", {})]
     assert f"{page}/discard/" not in admin_browser.get(f"{page}/change/").content.decode()

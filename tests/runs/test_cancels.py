@@ -71,6 +71,9 @@ async def served(
     async def granted(_tool: str, _pinned: str) -> int | None:
         return None
 
+    async def lost(_key: str) -> str | None:
+        return None
+
     async with httpx.AsyncClient() as http:
         toolbox = RunToolbox(
             Offer(specs, {name: definition_hash(spec) for name, spec in specs.items()}),
@@ -81,6 +84,7 @@ async def served(
             ),
             executor=orm.shared(),
             granted=granted,
+            lost=lost,
         )
         ports = Ports(
             model=ScriptedModel([]),

@@ -25,6 +25,7 @@ from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ChildTask, Suspension
 from tests.runs.holding import accept, answer, blocked, claimant, fetch, hold, pool
+from tests.sizes import sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 __all__ = ["claimant", "pool"]
-ROUNDS = 40
+pytestmark = pytest.mark.timeout(sized(120, full=900))
+ROUNDS = sized(40, full=200)
 ANN = Decider("ann", "api")
 DIGEST = "d" * 64
 _MAKE_DUE = "UPDATE agents_wait SET expires_at = now() - interval '1 s' WHERE run_id = %s"

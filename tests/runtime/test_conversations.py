@@ -16,6 +16,7 @@ from agents.events import ModelAnswered
 from agents.live.follow import Streamed, follow, wait_for_end
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 from tests.runtime.deciding import happened, waiting
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tests.runtime.conftest import Studio
 
 Create = Callable[..., Agent]
+BEN = Actor("ben", "web")
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ class Voice:
             lambda: post_message(
                 self._thread,
                 text,
-                by="ben",
+                by=BEN,
                 model="openai:fake",
                 home=Home.LOCAL,
                 second_message=policy,
@@ -149,7 +151,7 @@ async def test_a_steer_during_the_last_answer_is_seen(studio: Studio, agent: Cre
         if isinstance(update, Streamed):
             break
     run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-    await orm.in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by="ben"))
+    await orm.in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by=BEN))
     await happened(studio, run_id, ModelAnswered, 2)
     ended = await wait_for_end(run_id, studio.host.window)
     assert ended.output == "Two."
@@ -166,7 +168,7 @@ async def test_a_run_of_one_turn_still_answers_what_it_was_told_meanwhile(
         if isinstance(update, Streamed):
             break
     run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-    await orm.in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by="ben"))
+    await orm.in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by=BEN))
     ended = await wait_for_end(run_id, studio.host.window)
     assert (ended.status, ended.output) == (RunStatus.SUCCEEDED, "Two.")
 

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from agents.choices import Home
 from agents.models import WorkerHeartbeat
 from agents.runtime.control import LOCK_CLASS, Control
-from agents.runtime.sweeper import Duty, Sweeper
+from agents.runtime.sweeper import SECOND_LOOK_SECONDS, Duty, Sweeper
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 LEASE = 1.2
+EVERY_SECONDS = 1.0
 
 
 @pytest.fixture
@@ -49,21 +50,25 @@ def sweeper(*, steady: bool) -> Sweeper:
     def ring(run_id: UUID, queue: str) -> None:
         raise AssertionError(f"{run_id} was rung in {queue}")
 
+    def escalated(wait_id: int) -> None:
+        raise AssertionError(f"wait {wait_id} was escalated")
+
     return Sweeper(
         Duty(
             conninfo=settings.DATABASE_DIRECT_URL,
-            every_seconds=1,
+            every_seconds=EVERY_SECONDS,
             max_attempts=3,
             queues=("nobody-serves-it",),
             own_worker_id=lambda: 0,
             beats_steadily=lambda: steady,
             free_slots=lambda: 0,
             ring=ring,
+            home=Home.FLEET,
+            escalated=escalated,
         )
     )
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("steady", [False, True])
 def test_given_a_judge_that_was_late_itself_then_it_declares_nobody_dead(
     silent: int, *, steady: bool
@@ -77,7 +82,6 @@ def test_given_a_judge_that_was_late_itself_then_it_declares_nobody_dead(
     assert (gone is not None) is steady
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_later(
     workspace: Workspace,
 ) -> None:
@@ -105,6 +109,38 @@ async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_l
         await until(control.beats_steadily)
     finally:
         await control.stop()
+
+
+def test_given_a_lock_that_became_free_then_the_sweep_that_decides_comes_soon(
+    workspace: Workspace,
+) -> None:
+    killed = WorkerHeartbeat.objects.create(
+        name="killed", home=Home.FLEET, queues=[], slots=1, lease_seconds=LEASE
+    )
+    judge = sweeper(steady=False)
+    conninfo: Any = settings.DATABASE_DIRECT_URL
+    with psycopg.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
+        assert judge.pause_seconds() == EVERY_SECONDS
+        judge.sweep(connection)
+        assert judge.pause_seconds() == SECOND_LOOK_SECONDS
+        assert WorkerHeartbeat.objects.get(pk=killed.pk).gone_at is None
+        judge.sweep(connection)
+    assert WorkerHeartbeat.objects.get(pk=killed.pk).gone_at is not None
+
+
+def test_given_a_judge_that_was_cut_off_itself_then_free_locks_mean_nothing_for_a_while(
+    workspace: Workspace,
+) -> None:
+    reconnecting = WorkerHeartbeat.objects.create(
+        name="reconnecting", home=Home.FLEET, queues=[], slots=1, lease_seconds=LEASE
+    )
+    judge = sweeper(steady=False)
+    judge.distrust_locks()
+    conninfo: Any = settings.DATABASE_DIRECT_URL
+    with psycopg.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
+        judge.sweep(connection)
+        assert judge.pause_seconds() == EVERY_SECONDS
+    assert WorkerHeartbeat.objects.get(pk=reconnecting.pk).gone_at is None
 
 
 async def until(holds: Any) -> None:

@@ -10,7 +10,14 @@ from django.conf import settings
 
 from agents.live.entries import Advanced, Delta, Ended, Entry
 from agents.live.follow import Happened, RunSeen, Streamed, follow, wait_for_end
-from agents.live.valkey import ValkeySource, ValkeyWindow, coalesce, connect, stream_key
+from agents.live.valkey import (
+    READ_ENTRIES,
+    ValkeySource,
+    ValkeyWindow,
+    coalesce,
+    connect,
+    stream_key,
+)
 from heartbit_site.base import orm
 from tests.runtime.test_fleet import TEAM, submit
 
@@ -74,6 +81,27 @@ async def test_what_is_put_is_read_from_any_cursor(valkey: Redis) -> None:
     assert [entry for _, _, entry in after_first] == [Advanced(3), Ended("succeeded")]
     assert await valkey.ttl(stream_key(run_id)) > 0, "a stream goes away by itself"
     assert await source.read({run_id: read[-1][1]}, timeout=0.01) == []
+
+
+async def test_a_wide_tree_is_read_evenly_and_in_several_reads(valkey: Redis) -> None:
+    window, source, count = ValkeyWindow(valkey), ValkeySource(valkey), 250
+    cursors = {uuid4(): "" for _ in range(60)}
+    for run_id in cursors:
+        for attempt in range(count):
+            window.put(run_id, Delta(1, attempt, 0, "a"))
+        await window.flush()
+    seen: dict[UUID, list[int]] = {run_id: [] for run_id in cursors}
+    reads = 0
+    while entries := await source.read(cursors, timeout=0.1):
+        reads += 1
+        assert len(entries) <= READ_ENTRIES
+        assert {run_id for run_id, _, _ in entries} == set(cursors)
+        for run_id, cursor, entry in entries:
+            assert isinstance(entry, Delta)
+            cursors[run_id] = cursor
+            seen[run_id].append(entry.attempt)
+    assert reads > 1
+    assert all(attempts == list(range(count)) for attempts in seen.values())
 
 
 async def test_an_absent_valkey_costs_the_view_and_nothing_else() -> None:

@@ -6,18 +6,13 @@ Its rows have the form of ``build/chaos.json``. A scenario whose tests are missi
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 from tests.bench.report import merge
 from tests.chaos.report import table
+from tests.security.bounded import played
 from tests.security.scenarios import SCENARIOS
 from tests.server_process import ROOT
-
-_SECONDS = 900
 
 
 def main() -> int:
@@ -34,11 +29,7 @@ def main() -> int:
         return 2
     rows = []
     for name in names or SCENARIOS:
-        with tempfile.TemporaryDirectory() as place:
-            found = Path(place) / "row.json"
-            command = [sys.executable, "-m", "tests.security.play", name, str(found)]
-            subprocess.run(command, cwd=ROOT, stdout=sys.stderr, timeout=_SECONDS, check=False)
-            rows.append(json.loads(found.read_text()))
+        rows.append(played(name))
         merge(ROOT / "build" / "security.json", rows[-1:], keys=("scenario",))
         sys.stdout.write(table(rows[-1:]))
         sys.stdout.flush()

@@ -28,11 +28,18 @@ SCENARIOS = {
     ),
     "S7": Scenario(
         "everybody reaches what is theirs and nothing else",
-        ("tests/web/test_matrix.py", "tests/web/test_admin_scope.py"),
+        (
+            "tests/web/test_matrix.py",
+            "tests/web/test_matrix_admin.py",
+            "tests/web/test_admin_scope.py",
+        ),
     ),
     "S8": Scenario(
         "other sites, stale sessions and guessers are kept out",
-        ("tests/web/test_web_security.py", "tests/web/test_sockets.py", "tests/api/test_auth.py"),
+        (
+            *("tests/web/test_web_security.py", "tests/web/test_sockets.py"),
+            *("tests/web/test_socket_keys.py", "tests/api/test_auth.py"),
+        ),
     ),
     "S9": Scenario("webhooks are signed, and told once", ("tests/web/test_webhooks.py",)),
     "S10": Scenario(
@@ -40,4 +47,19 @@ SCENARIOS = {
         ("tests/base/test_secrets.py", "tests/web/test_canaries.py"),
     ),
     "S14": Scenario("an edited audit does not verify", ("tests/web/test_audit.py",)),
+    "R12": Scenario(
+        "of ten who decide at once one wins, and all hear who",
+        ("tests/web/test_approval_race.py",),
+    ),
+    "R13": Scenario(
+        "nothing runs after a cancel, an expiry or a lost right",
+        (
+            *("tests/web/test_approval_too_late.py", "tests/runs/test_decisions.py"),
+            "tests/runtime/test_lost_right.py",
+        ),
+    ),
+    "R17": Scenario(
+        "sockets that break lose nothing and get nothing twice",
+        ("tests/web/test_socket_replay.py",),
+    ),
 }

@@ -70,7 +70,7 @@ def page_of(
 def test_given_what_models_write_when_it_is_shown_then_nothing_runs_and_nothing_leaves(
     page_of: Callable[..., Visitor], record_property: Callable[[str, object], None]
 ) -> None:
-    assert len(CORPUS) >= 200
+    assert len(CORPUS) >= 500
     visitor = page_of(protected=True)
     done: dict[str, Any] = visitor.page.evaluate(_SHOW, [to_html(text) for text in CORPUS])
     record_property("cases", len(CORPUS))

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, spec_of
-from tools.pipeline import Done, Held, Waiting, invoke
+from tools.pipeline import Held, Waiting, invoke
 from tools.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from tools.result import Done
 
 EXECUTOR = ThreadPoolExecutor(8)
 

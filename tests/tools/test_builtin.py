@@ -12,8 +12,8 @@ from heartbit_site.base.http import guarded_client
 from tests.base.loopback import Server, redirect, response, serving
 from tests.tools.calls import call
 from tools import agent_tools
-from tools.pipeline import Done
 from tools.registry import Registry
+from tools.result import Done
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -20,18 +20,9 @@ from pydantic import Field
 
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
 from tests.tools.calls import EXECUTOR, call, context, made
-from tools.pipeline import (
-    Ask,
-    Done,
-    Held,
-    Prepared,
-    Waiting,
-    execute_here,
-    prepare,
-    resume,
-    truncate,
-)
+from tools.pipeline import Ask, Held, Prepared, Waiting, execute_here, prepare, resume
 from tools.registry import Registry
+from tools.result import Done, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -49,6 +49,7 @@ def test_the_built_in_tools_are_discovered() -> None:
     registry = Registry()
     registry.discover([agent_tools])
     assert {name: spec.effect.value for name, spec in registry.items()} == {
+        "ask_human": "pure",
         "calculate": "pure",
         "current_time": "pure",
         "http_get": "pure",

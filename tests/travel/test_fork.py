@@ -25,6 +25,7 @@ from agents.models import ToolCall as Call
 from agents.turns import describe_turn, list_turns
 from agents.versions import VersionNotFoundError
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry
 from tests.runtime.deciding import ANNA, waiting
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tests.runtime.conftest import Studio
 
 Create = Callable[..., Agent]
+FORKER = Actor("anna", "web")
 SUM = '[[calls: calculate {"expression": "6*7"}]]'
 THEN = '[[then: calculate {"expression": "1+1"}]]'
 
@@ -59,7 +61,7 @@ async def fork(studio: Studio, run: Run, turn: int, *, execute: bool = True, **e
 
     def make() -> UUID:
         source = Run.objects.select_related("version__agent", "workspace").get(pk=run.pk)
-        return fork_run(source, turn, edits=Edits(**edits), by="anna", home=Home.LOCAL)
+        return fork_run(source, turn, edits=Edits(**edits), by=FORKER, home=Home.LOCAL)
 
     run_id = await orm.in_thread(make)
     if not execute:
@@ -160,7 +162,7 @@ async def test_what_was_steered_and_summarised_is_in_the_fork_as_in_its_source(
         if number == 1:
             run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
             words = f"{'Consider this. ' * 200} {SUM}"
-            await orm.in_thread(partial(steer_run, run, words, by="anna"))
+            await orm.in_thread(partial(steer_run, run, words, by=FORKER))
         await orm.in_thread(partial(approve_call, call, digest=call.digest, by=ANNA))
     source = await wait_for_end(run_id, studio.host.window)
     kinds = [event.type for event in await journal(source)]
@@ -245,7 +247,7 @@ async def test_a_fork_of_an_answer_on_a_thread_knows_the_thread_and_is_not_on_it
 
     async def say(text: str) -> Run:
         posted = await orm.in_thread(
-            lambda: post_message(thread, text, by="ben", model="openai:fake", home=Home.LOCAL)
+            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
         )
         studio.host.execute(posted.run_id)
         return await wait_for_end(posted.run_id, studio.host.window)

@@ -23,10 +23,13 @@ from agents.versions import (
     pair,
     versions_of,
 )
+from heartbit_site.base.audit import Actor
 from tools.registry import registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
+
+ANNA = Actor("anna", "terminal")
 
 pytestmark = pytest.mark.django_db
 
@@ -88,7 +91,7 @@ def test_a_rollback_writes_the_form_back_and_publishing_gives_the_same_version(
     run = Run.objects.get(pk=start_run(keeper.workspace, "x", agent="keeper"))
     user = User.objects.create(username="anna")
     with caplog.at_level(logging.INFO, "agents.actions.rollback_agent"):
-        done = rollback_agent(keeper, number, by="anna", user_id=user.pk)
+        done = rollback_agent(keeper, number, by=Actor("anna", "admin", user.pk))
     assert (done.version.number, done.differs) == (number, "")
     row = Agent.objects.get(pk=keeper.pk)
     assert row.current_version == version(keeper, number)
@@ -110,9 +113,9 @@ def test_a_rollback_writes_the_form_back_and_publishing_gives_the_same_version(
 
 
 def test_what_people_changed_since_without_publishing_is_gone_too(keeper: Agent) -> None:
-    rollback_agent(keeper, 1, by="anna")
+    rollback_agent(keeper, 1, by=ANNA)
     Agent.objects.filter(pk=keeper.pk).update(max_run_tokens=5, uncertain_calls="retry")
-    assert rollback_agent(keeper, 1, by="anna").version.number == 1
+    assert rollback_agent(keeper, 1, by=ANNA).version.number == 1
     row = Agent.objects.get(pk=keeper.pk)
     assert (row.max_run_tokens, row.uncertain_calls) == (None, "ask")
 
@@ -124,10 +127,10 @@ def test_a_tool_that_is_another_one_now_is_refused_unless_todays_will_do(
     monkeypatch.setitem(registry._specs, "calculate", changed)
     before = Agent.objects.filter(pk=keeper.pk).values().get()
     with pytest.raises(RollbackRefusedError, match="calculate is described differently now"):
-        rollback_agent(keeper, 1, by="anna")
+        rollback_agent(keeper, 1, by=ANNA)
     assert Agent.objects.filter(pk=keeper.pk).values().get() == before, "nothing was done"
     assert [b.tool for b in keeper.bindings.filter(enabled=True)] == ["current_time"]
-    done = rollback_agent(keeper, 1, by="anna", anyway=True)
+    done = rollback_agent(keeper, 1, by=ANNA, anyway=True)
     assert (done.version.number, done.wanted) == (4, 1)
     assert done.differs == "tool calculate: its definition"
     keeper.refresh_from_db()
@@ -140,13 +143,13 @@ def test_tools_and_members_that_are_gone_are_named(
     monkeypatch.delitem(registry._specs, "calculate")
     Agent.objects.filter(workspace=keeper.workspace, name="writer").update(name="author")
     with pytest.raises(RollbackRefusedError) as refused:
-        rollback_agent(keeper, 2, by="anna")
+        rollback_agent(keeper, 2, by=ANNA)
     assert str(refused.value) == (
         "Version 2 of keeper cannot be brought back as it was: the tool calculate is not installed "
         "any more and there is no agent writer any more. Roll back anyway to get the rest of it "
         "with today's tools and team, as a new version."
     )
-    done = rollback_agent(keeper, 2, by="anna", anyway=True)
+    done = rollback_agent(keeper, 2, by=ANNA, anyway=True)
     assert done.differs == "tool calculate removed; team member writer removed"
     assert not keeper.bindings.filter(enabled=True).exists()
 
@@ -160,7 +163,7 @@ def test_versions_are_listed_with_their_runs_and_found_by_number(
     assert [v.number for v in pair(keeper, 1)] == [1, 3]
     assert [v.number for v in pair(keeper, None, 1)] == [1, 1], "nothing was before the first"
     with pytest.raises(VersionNotFoundError, match="no version 9; there are: 1, 2, 3"):
-        rollback_agent(keeper, 9, by="anna")
+        rollback_agent(keeper, 9, by=ANNA)
     Agent.objects.filter(pk=keeper.pk).update(enabled=False)
     assert find_editable(workspace, "keeper") == keeper, "a stopped agent too"
     with pytest.raises(AgentNotFoundError, match="did you mean keeper"):

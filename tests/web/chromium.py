@@ -58,17 +58,17 @@ def _loop_apart() -> Iterator[None]:
     Between its calls it says that its loop runs; then neither Django nor a test that is a coroutine
     would work in this thread.
     """
-    loop = asyncio.get_running_loop()
+    own = asyncio.get_running_loop()
     current = vars(_greenlets)["greenlet"].getcurrent
     here = current()
 
-    def wait(*arguments: Any) -> None:
+    def wait(loop: asyncio.AbstractEventLoop, *arguments: Any) -> None:
         if current() is not here:  # a callback, while the loop does run
-            wait_for_future(*arguments)
+            wait_for_future(loop, *arguments)
             return
         asyncio._set_running_loop(loop)
         try:
-            wait_for_future(*arguments)
+            wait_for_future(loop, *arguments)
         finally:
             asyncio._set_running_loop(None)
 
@@ -78,4 +78,4 @@ def _loop_apart() -> Iterator[None]:
         yield
     finally:
         vars(_sync_base)["wait_for_future"] = wait_for_future
-        asyncio._set_running_loop(loop)
+        asyncio._set_running_loop(own)

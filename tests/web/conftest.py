@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from tests.api.server import WebServer
-from tests.web.chromium import chromium, take_loop
+from tests.web.chromium import take_loop
 from tests.web.people import member
 from tests.web.visitor import Visitor, visit
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from heartbit_site.base.models import Workspace
-    from tests.fleet import WireServer
+    from tests.api.server import WebServer
 
 
 class Visitors(Protocol):
@@ -52,20 +51,15 @@ class Visitors(Protocol):
     ) -> Visitor: ...
 
 
-@pytest.fixture(scope="session")
-def site(database: None, wire_server: WireServer) -> Iterator[WebServer]:
-    """The web process; its log may hold no defect at the end."""
-    with WebServer() as server:
-        yield server
-        log = server.log.read_text()
-        assert "Traceback" not in log, log[-4000:]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Name each operation that schemathesis asks for.
 
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium."""
-    with chromium() as started:
-        yield started
+    With pytest 9.2 all of them have their test's node id, and pytest-xdist runs each id once.
+    """
+    for item in items:
+        label = getattr(item, "operation_label", None)
+        if label and label not in item.nodeid:
+            item._id = item._id.with_params(label)
 
 
 @pytest.fixture(autouse=True)

@@ -58,6 +58,9 @@ ROUTES = (
     Route("GET", "/runs/{run_id}", "runs:read"),
     Route("GET", "/runs/{run_id}/result", "runs:read", right=202),
     Route("GET", "/runs/{run_id}/events", "runs:read", query={"follow": "false"}),
+    Route("GET", "/runs/{run_id}/artifacts", "runs:read"),
+    Route("GET", "/runs/{run_id}/artifacts/{artifact}", "runs:read", right=409),  # it is live
+    Route("GET", "/runs/{run_id}/blackboard", "runs:read"),
     Route("POST", "/runs/{run_id}/messages", "runs:write", {"text": "hurry"}),
     Route("POST", "/runs/{run_id}/retry", "runs:write", right=409),  # it is live
     Route("POST", "/runs/{run_id}/resume", "runs:write", right=409),
@@ -73,6 +76,13 @@ ROUTES = (
         "approvals:decide",
         {"digest": DIGEST, "verdict": "deny"},
         right=409,  # it does not wait: the matrix is about who may ask
+    ),
+    Route(
+        "POST",
+        "/runs/{run_id}/calls/{call_id}/dry-run",
+        "approvals:decide",
+        {"digest": DIGEST},
+        right=409,  # the same
     ),
     Route("GET", "/doubts", "approvals:decide", foreign=200),
     Route(
@@ -91,7 +101,15 @@ ROUTES = (
         "POST", "/conversations/{conversation_id}/messages", "runs:write", {"text": "x"}, right=201
     ),
     Route("GET", "/agents", "agents:read", foreign=200),
+    Route(
+        "POST",
+        "/agents",
+        "agents:write",
+        {"name": "{newcomer}", "description": "x", "system_prompt": "x"},
+        right=201,
+    ),
     Route("GET", "/agents/{name}", "agents:read"),
+    Route("PATCH", "/agents/{name}", "agents:write", {"description": "x"}),
     Route("GET", "/agents/{name}/versions", "agents:read"),
     Route("GET", "/agents/{name}/versions/diff", "agents:read"),
     Route("GET", "/agents/{name}/versions/{number}", "agents:read"),
@@ -140,11 +158,11 @@ ROUTES = (
     Route("GET", "/health", None, foreign=200),
 )
 #: What makes something new: elsewhere it is made elsewhere.
-MADE_THERE = {"/conversations", "/runs", "/members", "/keys", "/webhooks"}
+MADE_THERE = {"/agents", "/conversations", "/runs", "/members", "/keys", "/webhooks"}
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
-NOBODYS = {"number", "worker_id", "queue", "slug"}
+NOBODYS = {"number", "worker_id", "queue", "slug", "artifact"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +250,10 @@ def of_page(page: Page, asker: str) -> int:
 
 def of_socket(scope: str, asker: str) -> int | None:
     """How a socket is closed; None: it stays open."""
-    if asker == "anonymous":
+    if asker in ("anonymous", "wrong key", "revoked key"):
         return UNKNOWN
-    if asker.startswith("stranger"):
+    if asker.startswith(("stranger", "foreign")):
         return ABSENT
-    return None if scope in MAY[asker] else FORBIDDEN
+    if asker == "narrow key":
+        return FORBIDDEN
+    return None if asker == "right key" or scope in MAY[asker] else FORBIDDEN

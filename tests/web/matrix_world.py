@@ -95,6 +95,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "conversation_id": lambda workspace: str(start_conversation(workspace, agent="parked").pk),
     "name": _name,
     "number": lambda _: "1",
+    "artifact": lambda _: "code-1",
     "worker_id": lambda _: str(2**62),
     "queue": lambda _: "nobody-serves-this",
     "slug": lambda workspace: workspace.slug,

@@ -16,7 +16,7 @@ from agents.actions.decide_call import Decider, approve_call, deny_call, edit_ca
 from agents.actions.publish_agent import publish_agent
 from agents.approval_links import token_of
 from agents.errors import NoLongerOpenError
-from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote
+from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.api.asked_view import view
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
@@ -348,6 +348,27 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     assert "Not today." in (row_of(second).result or "")
     assert {one.via for one in Decision.objects.filter(run__workspace=workspace)} == {"web"}
     assert Run.objects.filter(workspace=workspace, status="succeeded").count() == 2
+
+
+def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_is_asked_now(
+    signed_in: Visitor, caller: Caller, worker: Worker, workspace: Workspace
+) -> None:
+    first, then = (f"{name}-{workspace.slug}" for name in ("clerks", "chiefs"))
+    careful(workspace, approvers=first, escalate_minutes=5, escalate_group=then)
+    asked = asked_of(caller)
+    assert asked["escalated"] is None
+    Wait.objects.filter(run=asked["run"]).update(escalates_at="2000-01-01T00:00:00Z")
+    signed_in.go(f"runs/{asked['run']}/")
+    page = signed_in.page
+    card = page.get_by_role("article", name="calculate of solo")
+    expect(card).to_contain_text(f"escalated to {then}")
+    expect(page.get_by_text(f"Nobody has decided in time: escalated to {then}.")).to_be_visible()
+    signed_in.go("approvals/")
+    expect(card).to_contain_text(f"escalated to {then}")
+    expect(card).to_contain_text(f"members of {first} and of {then}")
+    [again] = caller.get("/approvals").json()["calls"]
+    assert again["escalated"]["group"] == then
+    assert again["escalated"]["since"] > again["since"]
 
 
 def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_left_as_said(

@@ -18,27 +18,38 @@ import httpx
 import pytest
 import redis
 from django.conf import settings
+from standardwebhooks import Webhook
 from websockets.sync.client import connect
 
+from agents.actions.announce_calls import announce_calls
+from agents.actions.deliver_webhooks import deliver_webhooks
+from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
-from agents.models import Agent, Run
+from agents.models import Agent, Decision, Run, WebhookEndpoint
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.base.models.api_key import SCOPES
 from tests.fleet import Worker, wait_until
+from tests.mailbox import receiving_mail
 from tests.web.people import member, session_of
+from tests.web.receiver import receiving
+from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from uuid import UUID
 
     from django.contrib.auth.models import User
+    from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
     from tests.fleet import WireServer
+    from tests.mailbox import Mailbox
+    from tests.web.receiver import Receiver
 
 PROVIDER_KEY = "sk-canary-a91f07c2d4e6b853"
 PASSWORD = "canary-word-5c0d7e91ab"
@@ -46,7 +57,7 @@ PASSWORD = "canary-word-5c0d7e91ab"
 TASK = "[[calls: current_time {}]] [[text: All **done**.]] [[stream: 60]]"
 READS = (
     *("/me", "/workspaces", "/members", "/keys", "/audit", "/agents", "/runs", "/approvals"),
-    *("/doubts", "/conversations", "/tools"),
+    *("/doubts", "/conversations", "/tools", "/webhooks"),
 )
 
 
@@ -106,7 +117,26 @@ def worker(provider: Provider, workspace: Workspace) -> Iterator[Worker]:
 
 @pytest.fixture
 def admin(workspace: Workspace) -> User:
-    return member(workspace, password=PASSWORD)
+    user = member(workspace, password=PASSWORD)
+    user.email = f"{user.username}@example.org"
+    user.save()
+    return user
+
+
+@pytest.fixture
+def receiver(settings: Settings) -> Iterator[Receiver]:
+    """Whom the workspace's webhook tells."""
+    with receiving() as opened:
+        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{opened.port}"
+        yield opened
+
+
+@pytest.fixture
+def mailbox(settings: Settings) -> Iterator[Mailbox]:
+    with receiving_mail() as box:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", box.port
+        yield box
 
 
 def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_found_elsewhere(
@@ -115,16 +145,26 @@ def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_fou
     workspace: Workspace,
     provider: Provider,
     admin: User,
+    receiver: Receiver,
+    mailbox: Mailbox,
 ) -> None:
     account = ProviderAccount(workspace=workspace, provider="openai", base_url=provider.url)
     save_provider_account(account, key=PROVIDER_KEY)
     _, key = create_api_key(workspace, "reader", scopes=set(SCOPES) - {"fleet:manage"}, user=admin)
     secret = key.rpartition("_")[2]
+    hook = WebhookEndpoint(
+        workspace=workspace, name="hook", url=receiver.url, events=["run.succeeded"]
+    )
+    signing = save_webhook(hook, by=SYSTEM) or ""
     run = start_run(workspace, TASK, agent="writer", model="openai:canary")
     wait_until(lambda: Run.objects.filter(pk=run, status__in=TERMINAL).exists(), what="the run")
     ended = Run.objects.get(pk=run)
     assert ended.output == "All **done**.", ended.error
     assert set(provider.keys) == {f"Bearer {PROVIDER_KEY}"}
+    deliver_webhooks()
+    for told in receiver.told:
+        Webhook(signing).verify(told.body, told.headers)
+    link = _decided_by_mail(site, workspace, mailbox)
 
     everywhere = {
         "database": _database(),
@@ -132,18 +172,40 @@ def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_fou
         "the worker's log": worker.log.read_text(),
         "the web's log": site.log.read_text(),
         "answers": _answers(site, key, run),
-        "the admin": _pages(site, admin),
+        "the admin": _pages(site, admin, hook),
         "frames": _frames(site, workspace, admin, run),
         "what models are sent": "\n".join(provider.bodies),
+        "what webhooks are told": "\n".join(repr(told) for told in receiver.told),
     }
-    for canary in (PROVIDER_KEY, PASSWORD, secret, settings.SECRET_KEY):
+    of_link = link.rpartition(":")[2]  # the signature: the rest of it says what the call is
+    of_hook = signing.removeprefix("whsec_")
+    for canary in (PROVIDER_KEY, PASSWORD, secret, settings.SECRET_KEY, of_hook, of_link):
         found = [place for place, text in everywhere.items() if canary in text]
         assert found == [], f"{canary[:12]}... is in {', '.join(found)}"
     # The look is able to find: what may be seen is there.
-    for place in ("database", "Valkey", "answers", "frames"):
+    for place in ("database", "Valkey", "answers", "frames", "what webhooks are told"):
         assert str(run) in everywhere[place], place
     assert provider.url in everywhere["the admin"]
+    assert everywhere["the admin"].count(receiver.url.partition("?")[0]) > 1
     assert TASK in everywhere["what models are sent"]
+
+
+def _decided_by_mail(site: WebServer, workspace: Workspace, mailbox: Mailbox) -> str:
+    """A call waits, and is denied by the link of a mail, whose token is returned."""
+    call = unserved(workspace)
+    assert announce_calls(call.run_id) == 1
+    [mail] = mailbox.mails
+    content = mail.get_payload(decode=True)
+    assert isinstance(content, bytes)
+    found = re.search(r"/approve/([^/\s]+)/", content.decode())
+    assert found is not None
+    with httpx.Client(base_url=site.url) as browser:
+        shown = browser.get(f"/approve/{found[1]}/")
+        assert shown.status_code == 200
+        answer = {"verdict": "deny", "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+        assert browser.post(f"/approve/{found[1]}/", data=answer).status_code == 200
+    assert Decision.objects.get(run=call.run).via == "email"
+    return found[1]
 
 
 def _database() -> str:
@@ -166,7 +228,8 @@ def _valkey() -> str:
 
 
 def _answers(site: WebServer, key: str, run: UUID) -> str:
-    paths = (*READS, f"/runs/{run}", f"/runs/{run}/result", f"/runs/{run}/turns")
+    parts = ("", "/result", "/turns", "/artifacts", "/blackboard")
+    paths = (*READS, *(f"/runs/{run}{part}" for part in parts))
     address, bearer = f"{site.url}/api/v1", {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=address, headers=bearer) as ask:
         answers = [ask.get(path) for path in (*paths, f"/runs/{run}/events?follow=false")]
@@ -174,7 +237,7 @@ def _answers(site: WebServer, key: str, run: UUID) -> str:
     return "\n".join(one.text for one in answers)
 
 
-def _pages(site: WebServer, admin: User) -> str:
+def _pages(site: WebServer, admin: User, hook: WebhookEndpoint) -> str:
     admin.is_staff = admin.is_superuser = True
     admin.save()
     cookies = {settings.SESSION_COOKIE_NAME: session_of(admin)}
@@ -182,7 +245,9 @@ def _pages(site: WebServer, admin: User) -> str:
         account = ProviderAccount.objects.latest("pk")
         change = f"/admin/base/provideraccount/{account.pk}/change/"
         paths = ("/admin/", "/admin/base/provideraccount/", change, "/admin/base/apikey/")
-        pages = [browser.get(path) for path in paths]
+        hooks = "/admin/agents/webhookendpoint/"
+        more = (hooks, f"{hooks}{hook.pk}/change/", "/admin/agents/webhookdelivery/")
+        pages = [browser.get(path) for path in (*paths, *more, "/admin/base/auditentry/")]
     assert {page.status_code for page in pages} == {200}
     return "canary\n".join(page.text for page in pages)
 

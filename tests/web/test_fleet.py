@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
 from agents.actions.start_run import start_run
-from agents.models import Run, WorkerHeartbeat
+from agents.models import Agent, Run, WorkerHeartbeat
 from agents.pauses import queue
 from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
@@ -38,6 +38,8 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     expect(row.get_by_role("meter")).to_have_attribute("aria-valuenow", re.compile(r"^[1-9]"))
     expect(row.get_by_role("link", name="writer").first).to_be_visible()
 
+    # Nothing waits in it, so nobody has to look at it.
+    expect(page.locator(".problem", has_text=name)).to_have_count(0)
     page.get_by_role("button", name=f"Resume {name}").click()
     expect(page.get_by_text(f"The queue {name} goes on.")).to_be_visible()
 
@@ -54,6 +56,25 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     expect(sure).to_be_disabled()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    cancel_run(workspace, run, reason="the test is over")
+
+
+def test_given_a_paused_queue_in_which_a_run_waits_then_the_page_offers_to_let_it_go_on(
+    visitors: Visitors, workspace: Workspace
+) -> None:
+    name = f"q{secrets.token_hex(4)}"
+    pause_work(queue(name), by=SYSTEM, reason="new paper")
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue=name)
+    run = start_run(workspace, "Print.", agent="writer")
+    visitor = visitors(user=person(operator=True))
+    page = visitor.page
+    visitor.go("fleet/")
+    alert = page.locator(".problem", has_text=f"The queue {name} is paused")
+    expect(alert).to_contain_text("(new paper): 1 run is held back in it.")
+    expect(page.get_by_text("heartbit fleet resume")).to_have_count(0)
+    alert.get_by_role("button", name="Let it go on").click()
+    expect(page.get_by_text(f"The queue {name} goes on.")).to_be_visible()
+    expect(alert).to_have_count(0)
     cancel_run(workspace, run, reason="the test is over")
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from agents.actions.create_default_team import create_default_team
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
+from agents.approval_links import token_of
 from agents.models import Run
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 from tests.fleet import wait_until
-from tests.web.people import person
+from tests.web.axe import serious
+from tests.web.people import member, person
 from tests.web.visitor import Visitor, visit
+from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from django.contrib.auth.models import User
     from playwright.sync_api import Browser
@@ -32,11 +34,9 @@ CALL = '[[calls: calculate {\\"expression\\": \\"6 * 7\\"}]] [[text: Forty-two.]
 TEAM = (
     f'What is the answer? [[delegate: {{"agent": "analyst", "task": "Do the sum. {CALL}"}},'
     ' {"agent": "writer", "task": "Say it. [[text: It is **42**.]]"}]]'
-    " [[text: The answer is **42**, as `6 * 7` says.]]"
+    " [[text: The answer is **42**, as this says:\n```python\n6 * 7\n```]]"
 )
 ASKED = 'Sum up. [[calls: calculate {"expression": "6 * 7"}]] [[text: It is 42.]]'
-SERIOUS = {"serious", "critical"}
-_AXE = "axe.run({resultTypes: ['violations']})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,99 @@ def test_given_a_page_then_it_is_accessible_fits_and_stays_at_home(
     assert [*_found(visitor), *visitor.problems()] == []
 
 
+def new_run(page: Page) -> None:
+    page.get_by_role("button", name="New run").click()
+    agents = page.get_by_role("dialog", name="New run").get_by_label("Agent")
+    expect(agents.locator("option[value=writer]")).to_be_attached()
+
+
+def fork(page: Page) -> None:
+    page.get_by_role("button", name="Fork").click()
+    expect(page.get_by_role("dialog", name="Fork this run").get_by_label("Task")).to_be_visible()
+
+
+def edit(page: Page) -> None:
+    page.get_by_role("button", name="Edit").click()
+    expect(page.get_by_label("expression")).to_be_visible()
+
+
+def review(page: Page) -> None:
+    edit(page)
+    page.get_by_label("expression").fill("6 * 8")
+    page.get_by_role("button", name="Review the changes").click()
+    expect(page.get_by_role("button", name="Approve with these changes")).to_be_visible()
+
+
+def unfold(page: Page) -> None:
+    expect(page.get_by_role("link", name="Download code-1.py")).to_be_visible()
+    page.get_by_role("region", name="Blackboard").locator("summary").click()
+    expect(page.get_by_label("Entry agent:writer")).to_be_visible()
+
+
+#: What somebody opens on a page: the page, and how.
+OPENED: dict[str, tuple[str, Callable[[Page], None]]] = {
+    "new run": ("runs", new_run),
+    "fork": ("run", fork),
+    "edit": ("approvals", edit),
+    "review": ("approvals", review),
+    "blackboard": ("run", unfold),
+}
+
+
+@pytest.fixture(scope="module")
+def desk(site: WebServer, browser: Browser, world: World) -> Iterator[Visitor]:
+    """The same operator in a plain window."""
+    opened = visit(browser, site.url, world.workspace, world.operator)
+    yield opened
+    assert opened.problems() == []
+    opened.context.close()
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_given_what_somebody_opens_on_a_page_then_it_is_accessible_and_fits(
+    desk: Visitor, world: World, name: str
+) -> None:
+    place, act = OPENED[name]
+    path, text = world.pages[place]
+    desk.go(path)
+    desk.page.locator("#main").get_by_text(text).first.wait_for()
+    act(desk.page)
+    assert [*_found(desk)] == []
+
+
+def test_given_a_link_from_a_mail_then_its_pages_are_accessible_and_fit(
+    site: WebServer, browser: Browser, workspace: Workspace
+) -> None:
+    visitor = visit(browser, site.url)
+    visitor.expect("409")  # of a link that opens nothing
+    link = f"/approve/{token_of(unserved(workspace), member(workspace).pk)}/"
+    found = {}
+    for path, heading in [(link, "http_get"), ("/approve/x/", "Nothing can be decided here")]:
+        visitor.go(path)
+        expect(visitor.page.get_by_role("heading", name=heading)).to_be_visible()
+        found[heading] = [*_found(visitor)]
+    visitor.go(link)
+    visitor.page.get_by_role("button", name="Deny").click()
+    expect(visitor.page.get_by_role("heading", name="Denied.")).to_be_visible()
+    found["done"] = [*_found(visitor)]
+    assert [*found.values(), visitor.problems()] == [[]] * (len(found) + 1)
+    visitor.context.close()
+
+
+def test_given_a_page_that_is_not_for_somebody_then_what_they_read_is_accessible_and_fits(
+    site: WebServer, browser: Browser, workspace: Workspace
+) -> None:
+    refused = (member(workspace, "viewer"), "approvals/", "Not allowed")
+    nowhere = (person(), "/", "You belong to no workspace yet")
+    for user, path, heading in (refused, nowhere):
+        visitor = visit(browser, site.url, workspace, user)
+        visitor.expect("403")
+        visitor.go(path)
+        expect(visitor.page.get_by_role("heading", name=heading)).to_be_visible()
+        assert [*_found(visitor), *visitor.problems()] == []
+        visitor.context.close()
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_given_the_login_page_then_it_is_accessible_and_fits(
     site: WebServer, browser: Browser, *, dark: bool
@@ -117,18 +210,9 @@ def test_given_the_login_page_then_it_is_accessible_and_fits(
 
 def _found(visitor: Visitor) -> Iterator[str]:
     page = visitor.page
-    page.evaluate(_script())
-    violations: list[dict[str, Any]] = page.evaluate(f"{_AXE}.then((done) => done.violations)")
-    for violation in violations:
-        if violation["impact"] in SERIOUS:
-            nodes = [(node["target"], node["failureSummary"]) for node in violation["nodes"][:3]]
-            yield f"{violation['id']}: {violation['help']}: {json.dumps(nodes)}"
+    yield from map(str, serious(page))
     width, fits = page.evaluate(
         "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     )
     if width > fits:
         yield f"the page is {width} px wide where {fits} px are"
-
-
-def _script() -> str:
-    return (resources.files("axe_playwright_python") / "axe.min.js").read_text()

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.templatetags.static import static
 from playwright.sync_api import expect
 
@@ -64,7 +65,7 @@ def shown(page: Page) -> list[str]:
     return [page.locator(part).first.inner_text() for part in parts]
 
 
-def test_given_a_run_when_cut_off_approved_and_loaded_again_then_its_page_is_the_same(
+def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page_is_the_same(
     site: WebServer, worker: Worker, signed_in: Visitor, workspace: Workspace
 ) -> None:
     page = signed_in.page
@@ -82,7 +83,10 @@ def test_given_a_run_when_cut_off_approved_and_loaded_again_then_its_page_is_the
     expect(card).to_contain_text("6*7")
     sockets.cut()
     expect(page.locator(".live")).to_have_text("Reconnecting …")
-    card.get_by_role("button", name="Approve").click()
+    card.get_by_role("button", name="Edit").click()
+    card.get_by_label("expression").fill("6*8")
+    card.get_by_role("button", name="Review the changes").click()
+    card.get_by_role("button", name="Approve with these changes").click()
     expect(page.locator(".live")).to_have_text("Live")
     expect(page.locator(".writing")).to_contain_text("It is **forty")
     sockets.cut()
@@ -90,14 +94,18 @@ def test_given_a_run_when_cut_off_approved_and_loaded_again_then_its_page_is_the
     expect(page.locator(".answer strong")).to_have_text("forty-two")
     expect(page.locator(".head .pill")).to_have_text("succeeded")
     expect(page.locator(".call")).to_have_count(1)
-    page.locator(".call > summary").click()
-    expect(page.locator(".call pre")).to_have_text(['{\n  "expression": "6*7"\n}', "42"])
+    call = page.locator(".call")
+    call.locator("summary").click()
+    ran = ['{\n  "expression": "6*7"\n}', '{\n  "expression": "6*8"\n}', "48"]
+    expect(call.locator("pre")).to_have_text(ran)
     assert sockets.opened >= 3
-    page.locator(".call > summary").click()
 
     before = shown(page)
     page.reload()
     expect(page.locator(".answer strong")).to_have_text("forty-two")
+    expect(page.get_by_text("every tool call waits for a person")).to_be_visible()
+    call.locator("summary").click()
+    expect(call.locator("pre")).to_have_text(ran)
     assert shown(page) == before
 
 
@@ -139,9 +147,21 @@ def test_given_a_thousand_events_when_the_page_opens_on_a_phone_then_only_what_i
     assert page.locator(".event").count() < MOST_DRAWN
     assert page.locator(".line").count() < MOST_DRAWN
     page.get_by_role("tab", name="Turns").click()
-    expect(page.locator("article.turn")).to_have_count(TURNS)
+    turns = page.locator("article.turn")
+    expect(turns.last).to_have_attribute("aria-label", f"Turn {TURNS}")
+    assert turns.count() < MOST_DRAWN
+    page.get_by_role("button", name=re.compile(r"^Show \d+ earlier$")).click()
+    expect(turns).to_have_count(TURNS)
+    expect(turns.first).to_be_focused()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width == 390
+
+    page.reload()
+    page.get_by_role("tab", name="Turns").click()
+    expect(turns.last).to_have_attribute("aria-label", f"Turn {TURNS}")
+    assert turns.count() < MOST_DRAWN
+    page.locator(".step .who", has_text=re.compile("^turn 1$")).click()
+    expect(page.get_by_label("Turn 1", exact=True)).to_be_focused()
 
 
 class TestTheList:
@@ -180,7 +200,19 @@ class TestTheList:
         visitor.go("runs/")
         expect(visitor.page.locator("table.runs tbody tr")).to_have_count(1)
         expect(visitor.page.get_by_role("button", name="New run")).to_have_count(0)
-        expect(visitor.page.locator("input[type=checkbox]")).to_have_count(1)
+        expect(visitor.page.locator("input[type=checkbox]")).to_have_count(2)
+
+    def test_given_no_agent_then_a_new_run_leads_to_the_templates(
+        self, visitors: Visitors, workspace: Workspace
+    ) -> None:
+        Agent.objects.filter(workspace=workspace).update(current_version=None)
+        editor = member(workspace, "editor")
+        User.objects.filter(pk=editor.pk).update(is_staff=True)
+        visitor = visitors(user=editor)
+        visitor.go("runs/")
+        visitor.page.get_by_role("button", name="New run").click()
+        visitor.page.get_by_role("link", name="Make an agent from a template").click()
+        expect(visitor.page.get_by_role("link", name="Data analyst")).to_be_visible()
 
     def test_given_words_and_sub_agents_then_the_api_finds_them(
         self, site: WebServer, worker: Worker, workspace: Workspace
@@ -301,3 +333,22 @@ class TestTheStore:
             "me",
             [["person", 3], ["queue", 1], ["tool", 2]],
         ]
+
+    def test_given_a_decision_that_lapsed_then_the_call_waits_again(
+        self, store: Callable[[str], Any]
+    ) -> None:
+        assert store(
+            """event(0, "run.created", { task: "T", agent: "w" });
+               store.run("a").seq = 0;
+               const asked = { call_id: "1.0", tool: "t", effect: "pure", reason: "" };
+               const decision = () => store.run("a").calls.get("1.0").decision?.by;
+               event(3, "approval.requested", { ...asked, question: 1 });
+               event(6, "wait.resolved",
+                 { key: "approval:1.0", value: { status: "approved", by: "ann" } });
+               event(7, "run.started", { worker: "w", model: "m" });
+               const first = decision();
+               event(8, "decision.lapsed", { call_id: "1.0", key: "approval:1.0", reason: "No." });
+               event(9, "approval.requested", { ...asked, question: 2 });
+               const { status, waits } = store.run("a");
+               return [first, decision() ?? null, status, [...waits.keys()]];"""
+        ) == ["ann", None, "waiting", ["approval:1.0:2"]]

@@ -21,6 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from heartbit_site.api.mount import api
 from heartbit_site.base.models import Workspace
 from tests.api.server import key_for
+from tests.sizes import sized
 from tests.web.matrix_world import MAKERS, agent_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def asked(case: schemathesis.Case[Any], site: WebServer, key: str, checks: list[
 
 
 EXAMPLES = settings(
-    max_examples=1,
+    max_examples=sized(1, full=20),
     deadline=None,
     derandomize=True,
     database=None,

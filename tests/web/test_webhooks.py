@@ -218,7 +218,7 @@ def test_given_looks_at_once_then_each_run_is_told_of_once(
         cancel_run(workspace, run_id, reason="no")
     for thread in threads:
         thread.join()
-    for _ in range(3):  # 8 go to one endpoint at a time
+    for _ in range(10):  # 8 go to one endpoint at a time
         deliver_webhooks()
     assert failed == []
     told = [json.loads(one.body)["data"]["run"] for one in receiver.told]

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agents.llm.testing.directives import CLOCK
+
+_CLOCK = CLOCK.encode()
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 411: "Length Required"}
 
 
@@ -96,7 +100,7 @@ class Connection(asyncio.Protocol):
         def send_next() -> None:
             event = next(rest, None)
             if event is not None:
-                self.write(as_chunk(event))
+                self.write(as_chunk(event.replace(_CLOCK, b"%.4f;" % time.time())))
                 self.later(gap_seconds, send_next)
                 return
             self.write(LAST_CHUNK)

@@ -10,6 +10,7 @@ A directive is ``[[name: value]]``; JSON inside may hold further directives, for
     [[thinking: Hmm.]]                 reasoning before it
     [[latency: 200]] [[stream: 500]]   milliseconds before the first and over all further pieces
     [[chunks: 10]]                     pieces of the text
+    [[clock: 100]]                     so many pieces, each the time at which it is sent and ";"
     [[error: 429 retry_after=2]]       refuse; [[error: 503 page=html times=1]] only the first time
     [[event: overloaded_error]]        an error event in the middle of the stream; also with times=
     [[cut: 300]]                       close the connection after so many bytes; also with times=
@@ -28,7 +29,18 @@ _START = re.compile(r"\[\[([a-z_]+):\s*")
 _CALL_NAME = re.compile(r"[\s,]*([A-Za-z0-9_.-]+)\s*")
 _JSON = json.JSONDecoder()
 
+_FIGURES = {
+    "rounds": ("repeat", int),
+    "tokens": ("tokens", int),
+    "chunks": ("chunks", int),
+    "latency": ("latency_ms", float),
+    "stream": ("stream_ms", float),
+}
+
 Call = tuple[str, dict[str, Any]]
+
+#: Stands in a text for the time at which it is sent, in seconds since 1970.
+CLOCK = "@clock@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +92,14 @@ def _set(script: Script, name: str, value: str) -> None:
             script.thinking = value
         case "run":
             script.run = value
-        case "rounds":
-            script.repeat = int(value)
-        case "tokens":
-            script.tokens = int(value)
-        case "chunks":
-            script.chunks = int(value)
-        case "latency":
-            script.latency_ms = float(value)
-        case "stream":
-            script.stream_ms = float(value)
+        case "clock":
+            script.text, script.chunks = CLOCK * int(value), int(value)
         case "error" | "event" | "cut" | "hang":
             first, *options = value.split()
             script.fault = Fault(name, first, dict(option.split("=", 1) for option in options))
+        case _ if name in _FIGURES:
+            field_name, figure = _FIGURES[name]
+            setattr(script, field_name, figure(value))
 
 
 def _calls(name: str, text: str, position: int) -> tuple[list[Call], int]:

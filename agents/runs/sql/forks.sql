@@ -4,10 +4,12 @@
 -- what was said. The copy keeps its sequence numbers and times; it costs nothing, since the source
 -- paid: no usage, no tokens. p_changed: payloads by sequence number that differ from the source's.
 -- p_version, p_task: null, the source's own. Calls without a copied result are pending, with keys of
--- the new run. No row: no such run in the workspace, or its agent takes no runs.
+-- the new run. p_by, p_user: who forks it. No row: no such run in the workspace, or its agent takes no
+-- runs.
 CREATE OR REPLACE FUNCTION heartbit_fork(
     p_id uuid, p_workspace bigint, p_source uuid, p_cut int, p_version bigint, p_task text,
-    p_changed jsonb, p_events jsonb, p_home text, p_key text)
+    p_changed jsonb, p_events jsonb, p_home text, p_key text, p_by text DEFAULT '',
+    p_user bigint DEFAULT NULL)
 RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
@@ -21,7 +23,7 @@ BEGIN
         p_id, p_workspace, coalesce(p_version, r.version_id), a.name::text, coalesce(p_task, r.task),
         NULL, p_id, p_home, a.queue::text, r.priority,
         CASE WHEN p_version IS NULL THEN r.model ELSE '' END, r.model_override::text, p_key, r.approve,
-        CASE WHEN p_task IS NULL THEN r.payload END);
+        CASE WHEN p_task IS NULL THEN r.payload END, p_by => p_by, p_user => p_user);
     queue := a.queue;
     is_new := run_id = p_id;
     IF NOT is_new THEN RETURN NEXT; RETURN; END IF;

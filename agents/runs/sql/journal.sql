@@ -60,6 +60,14 @@ BEGIN
                     || CASE WHEN (p ->> 'needed')::int > 1 OR p ->> 'group' <> ''
                             THEN jsonb_build_object('needed', p -> 'needed', 'group', p -> 'group')
                             ELSE '{}' END
+                    || CASE WHEN (p ->> 'question')::int > 1
+                            THEN jsonb_build_object('question', p -> 'question') ELSE '{}' END
+                    || CASE WHEN p ->> 'escalate_seconds' IS NOT NULL
+                            THEN jsonb_build_object('escalate_group', p -> 'escalate_group')
+                            ELSE '{}' END
+            WHERE run_id = p_run AND call_id = p ->> 'call_id';
+        WHEN 'approval.escalated' THEN
+            UPDATE agents_toolcall SET shown = shown || jsonb_build_object('escalated_to', p -> 'group')
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'outcome.asked' THEN
             UPDATE agents_toolcall SET status = 'uncertain'

@@ -173,7 +173,8 @@ END $$;
 
 -- Suspend a held run: create its waits (with the children of those that wait for one), and give the
 -- worker back; nothing is written when the journal moved since p_folded. A wait is {kind, key,
--- call_id, timeout_seconds}, a child's without key but with {id, agent, task}. `queues`: the children's.
+-- call_id, timeout_seconds, escalate_seconds}, a child's without key but with {id, agent, task}.
+-- `queues`: the children's.
 CREATE OR REPLACE FUNCTION heartbit_suspend(
     p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb)
 RETURNS TABLE (moved boolean, last_seq int, tail jsonb, queues text[]) LANGUAGE plpgsql AS $$
@@ -205,10 +206,11 @@ BEGIN
                 r.model_override::text, NULL, r.approve);
             queues := array_append(queues, a.queue::text);
         END IF;
-        INSERT INTO agents_wait (run_id, key, kind, call_id, expires_at, created_at)
+        INSERT INTO agents_wait (run_id, key, kind, call_id, expires_at, escalates_at, created_at)
         VALUES (r.id, coalesce(w ->> 'key', 'child:' || (w ->> 'id')), coalesce(w ->> 'kind', 'child'),
                 w ->> 'call_id',
                 clock_timestamp() + make_interval(secs => (w ->> 'timeout_seconds')::float),
+                clock_timestamp() + make_interval(secs => (w ->> 'escalate_seconds')::float),
                 clock_timestamp());
     END LOOP;
     UPDATE agents_run

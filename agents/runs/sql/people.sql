@@ -62,18 +62,26 @@ RETURNS void LANGUAGE sql AS $$
                           AND o.kind IN ('approval', 'outcome') AND o.resolved_at IS NULL)
 $$;
 
+-- Whether somebody is of the group that is asked about a call, or of the one that it was escalated
+-- to; without a group, everybody is.
+CREATE OR REPLACE FUNCTION heartbit_is_asked(p_shown jsonb, p_user bigint)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT coalesce(p_shown ->> 'group', '') = ''
+        OR p_shown ->> 'escalated_to' IS NOT DISTINCT FROM '' OR EXISTS (
+        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+        WHERE m.user_id = p_user AND g.name IN (p_shown ->> 'group', p_shown ->> 'escalated_to'))
+$$;
+
 -- Whether a call that needs several people has its last approval now; the caller has the run's lock.
 CREATE OR REPLACE FUNCTION heartbit_vote(
     c agents_toolcall, p_key text, p_verdict text, p_user bigint, p_by text, p_via text, p_grant bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_needed int := coalesce((c.shown ->> 'needed')::int, 1);
-    v_group text := coalesce(c.shown ->> 'group', '');
+    v_group text := concat_ws(' or ', c.shown ->> 'group', c.shown ->> 'escalated_to');
     v_voter text := coalesce('user:' || p_user, 'name:' || p_by);
 BEGIN
-    IF v_group <> '' AND NOT EXISTS (
-            SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
-            WHERE m.user_id = p_user AND g.name = v_group) THEN
+    IF NOT heartbit_is_asked(c.shown, p_user) THEN
         RAISE EXCEPTION 'Only members of the group % may decide this call.', v_group USING ERRCODE = 'HB005';
     END IF;
     IF v_needed <= 1 OR p_verdict = 'denied' THEN RETURN true; END IF;
@@ -99,11 +107,14 @@ CREATE OR REPLACE FUNCTION heartbit_decide(
     p_reason text, p_user bigint, p_by text, p_via text, p_grant bigint)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
-    v_key text := 'approval:' || p_call;
+    v_key text;
     r agents_run;
     c agents_toolcall;
 BEGIN
-    r := heartbit_lock_asking(p_run, v_key);
+    -- The newest question about the call: an answered one says who answered it.
+    SELECT key INTO v_key FROM agents_wait
+    WHERE run_id = p_run AND call_id = p_call AND kind = 'approval' ORDER BY id DESC LIMIT 1;
+    r := heartbit_lock_asking(p_run, coalesce(v_key, ''));
     SELECT * INTO c FROM agents_toolcall WHERE run_id = p_run AND call_id = p_call;
     IF c.digest <> p_digest THEN
         RAISE EXCEPTION 'The call is not the one that was shown: look at it again.' USING ERRCODE = 'HB005';
@@ -119,6 +130,43 @@ BEGIN
         'subject', c.tool, 'status', p_verdict, 'digest', p_runs_digest, 'arguments', p_arguments,
         'reason', p_reason, 'by', p_by));
 END $$;
+
+-- Whether who said something in a workspace may decide calls there (still): p_roles are those that
+-- may. Where people have accounts, one that is gone may not; of others no account was ever known.
+CREATE OR REPLACE FUNCTION heartbit_may_decide(
+    p_user bigint, p_via text, p_workspace bigint, p_roles text[])
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN p_user IS NULL THEN coalesce(p_via, '') NOT IN ('web', 'admin', 'email')
+           ELSE EXISTS (
+               SELECT 1 FROM auth_user u WHERE u.id = p_user AND u.is_active AND (u.is_superuser OR EXISTS (
+                   SELECT 1 FROM base_membership m WHERE m.user_id = u.id
+                   AND m.workspace_id = p_workspace AND m.role = ANY (p_roles)))) END
+$$;
+
+-- Whether a standing permission still is its giver's to give.
+CREATE OR REPLACE FUNCTION heartbit_grant_holds(g agents_grant, p_roles text[])
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT heartbit_may_decide(g.user_id, (
+        SELECT d.via FROM agents_decision d WHERE d.grant_id = g.id AND d.via <> 'grant' LIMIT 1),
+        g.workspace_id, p_roles)
+$$;
+
+-- Somebody who let a call run by resolving this wait, and may not decide it any more; null: nobody.
+CREATE OR REPLACE FUNCTION heartbit_lost_right(p_run uuid, p_key text, p_roles text[])
+RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT s.by FROM (
+        SELECT d.call_id, d.user_id, d.decided_by AS by, d.via FROM agents_decision d
+        WHERE d.run_id = p_run AND d.wait_key = p_key
+        UNION ALL
+        SELECT w.call_id, v.user_id, v.by, v.via FROM agents_vote v
+        JOIN agents_wait w ON w.run_id = v.run_id AND w.key = v.wait_key
+        WHERE v.run_id = p_run AND v.wait_key = p_key) s
+    JOIN agents_run r ON r.id = p_run
+    JOIN agents_toolcall c ON c.run_id = r.id AND c.call_id = s.call_id
+    WHERE NOT (heartbit_may_decide(s.user_id, s.via, r.workspace_id, p_roles)
+               AND (p_key NOT LIKE 'approval:%' OR heartbit_is_asked(c.shown, s.user_id)))
+    LIMIT 1
+$$;
 
 -- Refuse a call that nobody decided in time. Returns whether this was done, and the run to ring, or
 -- null. A run that somebody else has locked is left for the next sweep: a sweep that waits could meet

@@ -107,6 +107,39 @@ BEGIN
     ORDER BY r.workspace_id, t.id;
 END $$;
 
+-- Let more people decide the calls of one home's runs that nobody has decided in their time, once
+-- each. Returns their waits.
+CREATE OR REPLACE FUNCTION heartbit_escalate_approvals(p_home text, p_limit int)
+RETURNS TABLE (escalated bigint) LANGUAGE plpgsql AS $$
+DECLARE
+    w record;
+    r agents_run;
+BEGIN
+    FOR w IN SELECT t.id, t.run_id, t.key, t.call_id, c.shown ->> 'escalate_group' AS more
+             FROM agents_wait t
+             JOIN agents_run o ON o.id = t.run_id AND o.home = p_home
+             JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
+             -- Stable within the statement, so that the index over the times can be used.
+             WHERE t.escalates_at <= statement_timestamp() AND t.escalated_at IS NULL
+                   AND t.resolved_at IS NULL
+             ORDER BY t.run_id, t.id LIMIT p_limit LOOP
+        -- One that somebody else has locked is left for the next sweep: this waits for nobody.
+        SELECT * INTO r FROM agents_run t
+        WHERE t.id = w.run_id AND t.finished_at IS NULL FOR NO KEY UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        UPDATE agents_wait t SET escalated_at = clock_timestamp()
+        WHERE t.id = w.id AND t.escalated_at IS NULL AND t.resolved_at IS NULL
+              AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp());
+        CONTINUE WHEN NOT FOUND; -- another sweeper or a person was quicker, or its time is over
+        PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
+            'type', 'approval.escalated', 'payload', jsonb_build_object(
+                'call_id', w.call_id, 'key', w.key, 'group', coalesce(w.more, '')))));
+        UPDATE agents_run t SET last_seq = t.last_seq + 1 WHERE t.id = r.id;
+        escalated := w.id;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
 -- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,
 -- so what comes back can start at once.
 CREATE OR REPLACE FUNCTION heartbit_unanswered(p_queues text[], p_limit int, p_older_seconds float)

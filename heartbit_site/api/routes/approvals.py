@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Router
 
-from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+from agents.actions.decide_call import (
+    Always,
+    Decider,
+    answer_call,
+    approve_call,
+    deny_call,
+    edit_call,
+)
 from agents.choices import Verdict
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.querysets import calls_waiting, find_run
+from agents.querysets import approval_of, calls_waiting, find_run
 from heartbit_site.api import forms
 from heartbit_site.api.asked_view import Offers
 from heartbit_site.api.auth import DECIDE, access_of, workspace_of
@@ -20,6 +27,7 @@ from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the an
 from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import ApprovalsOut, DecidedOut
+from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.base import orm
 from heartbit_site.base.errors import NotFoundError
 
@@ -30,8 +38,12 @@ if TYPE_CHECKING:
 
 router = Router(tags=["approvals"])
 
-MAX_LISTED = 1000
-_VERDICTS = {"approve": Verdict.APPROVED, "edit": Verdict.EDITED, "deny": Verdict.DENIED}
+_VERDICTS = {
+    "approve": Verdict.APPROVED,
+    "edit": Verdict.EDITED,
+    "answer": Verdict.EDITED,
+    "deny": Verdict.DENIED,
+}
 
 
 class CallNotFoundError(NotFoundError):
@@ -39,21 +51,25 @@ class CallNotFoundError(NotFoundError):
 
 
 @router.get("/approvals", auth=DECIDE, response=answers(ApprovalsOut), summary="What waits")
-async def waiting(request: HttpRequest) -> Any:
-    """The tool calls that wait for a person, the oldest first, at most 1000."""
+async def waiting(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
+    """The tool calls that wait for a person, the oldest first."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: {"calls": _waiting(workspace)})
+
+    def read() -> dict[str, Any]:
+        calls, following = page(calls_waiting(workspace), "pk", cursor, limit)
+        return {"calls": _shown(calls), "next": following}
+
+    return await orm.in_thread(read)
 
 
-def _waiting(workspace: Workspace) -> list[dict[str, Any]]:
-    calls = list(calls_waiting(workspace)[:MAX_LISTED])
+def _shown(calls: list[ToolCall]) -> list[dict[str, Any]]:
     waits = Wait.objects.filter(run__in={call.run_id for call in calls}, resolved_at__isnull=True)
     open_waits = {(wait.run_id, wait.key): wait for wait in waits}
     votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
     for vote in Vote.objects.filter(run__in={call.run_id for call in calls}):
         votes[vote.run_id, vote.wait_key].append(vote.by)
     offers = Offers()
-    keys = [(call.run_id, f"approval:{call.call_id}") for call in calls]
+    keys = [(call.run_id, approval_of(call)) for call in calls]
     return [
         forms.approval(call, open_waits.get(key), offers, votes.get(key, []))
         for call, key in zip(calls, keys, strict=True)
@@ -87,7 +103,7 @@ async def decide(request: HttpRequest, run_id: Word, call_id: Word, body: Decisi
 
 def _missing(call: ToolCall) -> int:
     """How many people more have to approve a call on which somebody has just said their word."""
-    key = f"approval:{call.call_id}"
+    key = approval_of(call)
     if Decision.objects.filter(run=call.run, wait_key=key).exists():
         return 0
     given = Vote.objects.filter(run=call.run, wait_key=key).count()
@@ -125,5 +141,7 @@ def _decide(call: ToolCall, body: DecisionIn, by: Decider) -> None:
             approve_call(call, digest=body.digest, by=by, always=always)
         case "edit":
             edit_call(call, digest=body.digest, by=by, arguments=json.dumps(body.arguments))
+        case "answer":
+            answer_call(call, digest=body.digest, by=by, answer=body.answer)
         case "deny":
             deny_call(call, digest=body.digest, by=by, reason=body.reason)

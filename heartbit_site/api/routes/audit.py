@@ -48,7 +48,7 @@ async def entries(
 
     def read() -> dict[str, Any]:
         rows = AuditEntry.objects.filter(chain=workspace.pk, **given)
-        found, following = page(rows, "number", cursor, limit)
+        found, following = page(rows, "-number", cursor, limit)
         return {"entries": [identity_forms.entry(row) for row in found], "next": following}
 
     return await orm.in_thread(read)

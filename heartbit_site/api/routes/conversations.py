@@ -13,7 +13,7 @@ from ninja.responses import Status as Answer
 from agents.actions.post_message import post_message, start_conversation
 from agents.models import Conversation
 from heartbit_site.api import forms, thread_forms
-from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, access_of, author_of, workspace_of
+from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, access_of, starter_of, workspace_of
 from heartbit_site.api.fields import Name, Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import ConversationIn, MessageIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
@@ -152,14 +152,14 @@ async def post(
 ) -> Any:
     """Give the agent a message; 409 when the last one is worked on and the policy is to refuse."""
     workspace = workspace_of(request)
-    author = author_of(request)
+    starter = starter_of(request)
 
     def say() -> dict[str, Any]:
         with transaction.atomic():  # so that the thread is not deleted meanwhile
             posted = post_message(
                 find_conversation(workspace, conversation_id, lock=True),
                 body.text,
-                by=author,
+                by=starter,
                 model=body.model,
                 idempotency_key=idempotency_key or None,
                 second_message=body.second_message,

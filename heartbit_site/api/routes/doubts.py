@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from ninja import Router
 
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
-from agents.doubts import doubts
+from agents.doubts import asked_about, doubt_of
 from heartbit_site.api import forms
 from heartbit_site.api.auth import DECIDE, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import OutcomeIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import DoubtsOut, SettledOut
-from heartbit_site.api.routes.approvals import MAX_LISTED, decider_of, find_call
+from heartbit_site.api.paging import USUAL, Cursor, Limit, page
+from heartbit_site.api.routes.approvals import decider_of, find_call
 from heartbit_site.base import orm
-
-if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
 
 router = Router(tags=["approvals"])
 
 
 @router.get("/doubts", auth=DECIDE, response=answers(DoubtsOut), summary="What is in doubt")
-async def in_doubt(request: HttpRequest) -> Any:
-    """The tool calls of unknown outcome that wait for a person, the oldest first, at most 1000."""
+async def in_doubt(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
+    """The tool calls of unknown outcome that wait for a person, the oldest first."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: {"calls": _in_doubt(workspace)})
 
+    def read() -> dict[str, Any]:
+        rows, following = page(asked_about(workspace), "pk", cursor, limit)
+        return {"calls": [forms.doubt(doubt_of(row)) for row in rows], "next": following}
 
-def _in_doubt(workspace: Workspace) -> list[dict[str, Any]]:
-    return [forms.doubt(doubt) for doubt in doubts(workspace, most=MAX_LISTED)]
+    return await orm.in_thread(read)
 
 
 @router.post(

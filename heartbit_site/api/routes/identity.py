@@ -11,6 +11,7 @@ from heartbit_site.api import identity_forms
 from heartbit_site.api.auth import MEMBER, PERSON, access_of
 from heartbit_site.api.identity_outputs import MeOut, WorkspacesOut
 from heartbit_site.api.openapi import answers
+from heartbit_site.api.paging import USUAL, Cursor, Limit, page, page_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_user, username_of, workspaces_of
 
@@ -30,16 +31,20 @@ async def me(request: HttpRequest) -> Any:
 
 
 @router.get("/workspaces", auth=PERSON, response=answers(WorkspacesOut), summary="Workspaces")
-async def workspaces(request: HttpRequest) -> Any:
+async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
     """Those that a session's person belongs to, or the one of a key; names no workspace."""
     found = cast("Any", request).auth
-    return await orm.in_thread(lambda: {"workspaces": _of(found)})
+
+    def read() -> dict[str, Any]:
+        accesses, following = _of(found, cursor, limit)
+        rows = [identity_forms.workspace(one.workspace, one.scopes) for one in accesses]
+        return {"workspaces": rows, "next": following}
+
+    return await orm.in_thread(read)
 
 
-def _of(found: Any) -> list[dict[str, Any]]:
+def _of(found: Any, cursor: str | None, limit: int) -> tuple[list[Access], str | None]:
     if isinstance(found, Access):
-        return [identity_forms.workspace(found.workspace, found.scopes)]
-    return [
-        identity_forms.workspace(row, access_of_user(found, row.slug).scopes)
-        for row in workspaces_of(found)
-    ]
+        return page_of({found.workspace.slug: found}, str, cursor, limit)
+    rows, following = page(workspaces_of(found), "slug", cursor, limit)
+    return [access_of_user(found, row.slug) for row in rows], following

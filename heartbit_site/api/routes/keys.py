@@ -40,7 +40,7 @@ async def keys(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = US
 
     def read() -> dict[str, Any]:
         rows = ApiKey.objects.filter(workspace=workspace).select_related("user")
-        found, following = page(rows, "pk", cursor, limit)
+        found, following = page(rows, "-pk", cursor, limit)
         return {"keys": [identity_forms.key(row) for row in found], "next": following}
 
     return await orm.in_thread(read)

@@ -46,7 +46,7 @@ async def members(request: HttpRequest, *, cursor: Cursor = None, limit: Limit =
 
     def read() -> dict[str, Any]:
         rows = Membership.objects.filter(workspace=workspace).select_related("user")
-        found, following = page(rows, "pk", cursor, limit)
+        found, following = page(rows, "-pk", cursor, limit)
         return {"members": [identity_forms.member(row) for row in found], "next": following}
 
     return await orm.in_thread(read)

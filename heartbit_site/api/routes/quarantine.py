@@ -13,11 +13,12 @@ from agents.actions.retry_run import retry_run
 from agents.actions.revive_run import revive_run
 from agents.models import Run
 from agents.querysets import find_run
-from heartbit_site.api.auth import WRITE_RUNS, author_of, workspace_of
+from heartbit_site.api.auth import WRITE_RUNS, access_of, starter_of, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import RunStateOut
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor, actor_of
 
 router = Router(tags=["operation"])
 
@@ -30,10 +31,10 @@ router = Router(tags=["operation"])
 )
 async def retry(request: HttpRequest, run_id: Word) -> Any:
     """A new run with the same task on the same version; a quarantined one is discarded with it."""
-    workspace, author = workspace_of(request), author_of(request)
+    workspace, starter = workspace_of(request), starter_of(request)
 
     def accept() -> dict[str, Any]:
-        return _state(Run.objects.get(pk=retry_run(find_run(workspace, run_id), by=author)))
+        return _state(Run.objects.get(pk=retry_run(find_run(workspace, run_id), by=starter)))
 
     return Answer(201, await orm.in_thread(accept))
 
@@ -61,15 +62,15 @@ async def discard(request: HttpRequest, run_id: Word) -> Any:
 
 
 class _Settle(Protocol):
-    def __call__(self, run: Run, *, by: str) -> None: ...
+    def __call__(self, run: Run, *, by: Actor) -> None: ...
 
 
 async def _settle(request: HttpRequest, run_id: str, settle: _Settle) -> dict[str, Any]:
-    workspace, author = workspace_of(request), author_of(request)
+    access = access_of(request)
 
     def act() -> dict[str, Any]:
-        run = find_run(workspace, run_id)
-        settle(run, by=author)
+        run = find_run(access.workspace, run_id)
+        settle(run, by=actor_of(access))
         return _state(run)
 
     return await orm.in_thread(act)

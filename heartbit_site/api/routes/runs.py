@@ -20,13 +20,21 @@ from agents.actions.post_message import post_message
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import TERMINAL, Home
+from agents.forks import forks_of
 from agents.live.follow import wait_for_end
 from agents.live.valkey import ValkeySource, connect
 from agents.models import Run, WorkerHeartbeat
+from agents.pauses import why_held
 from agents.payload import parse
 from agents.querysets import find_run, id_range, tree
 from heartbit_site.api import forms
-from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, author_of, workspace_of
+from heartbit_site.api.auth import (
+    READ_RUNS,
+    WRITE_RUNS,
+    access_of,
+    starter_of,
+    workspace_of,
+)
 from heartbit_site.api.fields import Name, Word
 from heartbit_site.api.inputs import RunIn, SteerIn  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
@@ -34,16 +42,20 @@ from heartbit_site.api.outputs import (
     RunDetailOut,
     RunPageOut,
     RunResultOut,
+    RunSeenOut,
     RunStateOut,
     Status,
 )
 from heartbit_site.api.results import result_of
 from heartbit_site.api.threads import find_conversation
 from heartbit_site.base import orm
+from heartbit_site.base.audit import actor_of
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from heartbit_site.base.access import Access
+    from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
 
 router = Router(tags=["runs"])
@@ -67,17 +79,17 @@ MAX_WAIT_SECONDS = 60
 async def start(request: HttpRequest, body: RunIn, idempotency_key: IdempotencyKey = None) -> Any:
     """Accept a task. 200 instead of 201 when the idempotency key had been used before."""
     workspace = workspace_of(request)
-    author = author_of(request)
+    starter = starter_of(request)
 
     def accept() -> tuple[bool, dict[str, Any]]:
-        is_new, run_id = _accept(workspace, body, idempotency_key or None, author)
+        is_new, run_id = _accept(workspace, body, idempotency_key or None, starter)
         return is_new, detail(find_run(workspace, run_id))
 
     is_new, run = await orm.in_thread(accept)
     return Answer(201 if is_new else 200, run)
 
 
-def _accept(workspace: Workspace, body: RunIn, key: str | None, author: str) -> tuple[bool, UUID]:
+def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tuple[bool, UUID]:
     """Whether the run is new, and its id."""
     payload = parse(body.payload) if body.payload is not None else None
     with transaction.atomic():
@@ -87,7 +99,7 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, author: str) -> 
             posted = post_message(
                 find_conversation(workspace, body.conversation_id),
                 body.task,
-                by=author,
+                by=by,
                 model=body.model,
                 idempotency_key=key,
                 approve=body.approve,
@@ -102,6 +114,7 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, author: str) -> 
             idempotency_key=key,
             approve=body.approve,
             payload=payload,
+            by=by,
         )
 
 
@@ -126,12 +139,18 @@ async def list_runs(
         Word | None, Query(description="In the task or the agent's name, or how the id begins.")
     ] = None,
     children: Annotated[bool, Query(description="Also the runs of sub-agents.")] = False,
+    mine: Annotated[
+        bool, Query(description="Those that you started, or the key that you ask with.")
+    ] = False,
 ) -> Any:
     """The newest first; sub-agents are in the tree of their run, and listed if asked for."""
-    workspace = workspace_of(request)
+    access = access_of(request)
+    workspace = access.workspace
 
     def read() -> dict[str, Any]:
         runs = Run.objects.filter(workspace=workspace)
+        if mine:
+            runs = runs.filter(_started_by(access))
         if not children:
             runs = runs.filter(parent__isnull=True)
         if text:
@@ -151,6 +170,13 @@ async def list_runs(
     return await orm.in_thread(read)
 
 
+def _started_by(access: Access) -> Q:
+    """Runs that somebody started; a key has its name alone."""
+    if access.key_id is None:
+        return Q(started_user=access.user_id)
+    return Q(started_by=access.name, started_user__isnull=True)
+
+
 def _says(text: str) -> Q:
     """Runs that a person would find by these words."""
     found = Q(task__icontains=text) | Q(agent__icontains=text)
@@ -158,11 +184,17 @@ def _says(text: str) -> Q:
     return found if span is None else found | Q(pk__range=span)
 
 
-@router.get("/runs/{run_id}", auth=READ_RUNS, response=answers(RunDetailOut, 404), summary="A run")
+@router.get("/runs/{run_id}", auth=READ_RUNS, response=answers(RunSeenOut, 404), summary="A run")
 async def show(request: HttpRequest, run_id: Word) -> Any:
     """A run with its sub-agents and its result; the beginning of its id is enough."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: detail(find_run(workspace, run_id)))
+
+    def read() -> dict[str, Any]:
+        run = find_run(workspace, run_id)
+        forks = [{"run": str(fork), "turn": turn} for fork, turn in forks_of(run.pk)]
+        return {**detail(run), "held": why_held(run), "forks": forks}
+
+    return await orm.in_thread(read)
 
 
 @router.get(
@@ -212,11 +244,11 @@ async def _ended(run: Run, seconds: float) -> Run:
 async def cancel(request: HttpRequest, run_id: Word) -> Any:
     """A run without a worker ends at once, one at work within a second; an ended one stays."""
     workspace = workspace_of(request)
-    author = author_of(request)
+    by = actor_of(access_of(request))
 
     def end() -> dict[str, Any]:
         run = find_run(workspace, run_id)
-        cancel_run(workspace, run.pk, reason=f"cancelled by {author}")
+        cancel_run(workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
         run.refresh_from_db(fields=["status"])
         return {"run": str(run.pk), "status": run.status}
 
@@ -232,11 +264,11 @@ async def cancel(request: HttpRequest, run_id: Word) -> Any:
 async def steer(request: HttpRequest, run_id: Word, body: SteerIn) -> Any:
     """Its next model call sees it."""
     workspace = workspace_of(request)
-    author = author_of(request)
+    by = actor_of(access_of(request))
 
     def tell() -> dict[str, Any]:
         run = find_run(workspace, run_id)
-        steer_run(run, body.text, by=author)
+        steer_run(run, body.text, by=by)
         return {"run": str(run.pk), "status": run.status}
 
     return await orm.in_thread(tell)

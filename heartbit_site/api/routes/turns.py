@@ -13,10 +13,11 @@ from agents.models import Run
 from agents.querysets import find_past_run, find_run
 from agents.turns import describe_turn, list_turns
 from heartbit_site.api import past_forms
-from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, author_of, workspace_of
+from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, starter_of, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import RunDetailOut
+from heartbit_site.api.paging import USUAL, Cursor, Limit, number, page_of
 from heartbit_site.api.past_inputs import ForkIn  # noqa: TC001
 from heartbit_site.api.past_outputs import TurnOut, TurnsOut
 from heartbit_site.api.routes.runs import IdempotencyKey, detail
@@ -33,13 +34,17 @@ Number = Annotated[int, Path(ge=1, le=100_000, description="From 1.")]
     response=answers(TurnsOut, 404, 409),
     summary="A run's turns",
 )
-async def turns(request: HttpRequest, run_id: Word) -> Any:
-    """The answered turns of a run, in short."""
+async def turns(
+    request: HttpRequest, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> Any:
+    """The answered turns of a run, in short, the oldest first."""
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:
         run = find_run(workspace, run_id)
-        return {"run": str(run.pk), "turns": list_turns(run)}
+        answered = {turn["turn"]: turn for turn in list_turns(run)}
+        found, following = page_of(answered, number, cursor, limit)
+        return {"run": str(run.pk), "turns": found, "next": following}
 
     return await orm.in_thread(read)
 
@@ -71,7 +76,7 @@ async def fork(
     effects. 200 instead of 201 when the idempotency key had been used before.
     """
     workspace = workspace_of(request)
-    author = author_of(request)
+    starter = starter_of(request)
     edits = past_forms.edits(body.model_dump())
 
     def make() -> tuple[bool, dict[str, Any]]:
@@ -81,7 +86,7 @@ async def fork(
             key is not None
             and Run.objects.filter(workspace=workspace, idempotency_key=key).exists()
         )
-        made = fork_run(source, body.turn, edits=edits, by=author, idempotency_key=key)
+        made = fork_run(source, body.turn, edits=edits, by=starter, idempotency_key=key)
         return used, detail(find_run(workspace, made))
 
     used, run = await orm.in_thread(make)

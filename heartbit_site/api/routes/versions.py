@@ -8,14 +8,16 @@ from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotati
 from ninja import Path, Query, Router
 
 from agents.actions.rollback_agent import rollback_agent
-from agents.versions import find_editable, find_version
+from agents.versions import find_editable, find_version, with_runs
 from heartbit_site.api import past_forms
-from heartbit_site.api.auth import READ_AGENTS, WRITE_AGENTS, access_of, author_of, workspace_of
+from heartbit_site.api.auth import READ_AGENTS, WRITE_AGENTS, access_of, workspace_of
 from heartbit_site.api.fields import Name  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
+from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.api.past_inputs import RollbackIn  # noqa: TC001
 from heartbit_site.api.past_outputs import DiffOut, RolledBackOut, VersionDetailOut, VersionsOut
 from heartbit_site.base import orm
+from heartbit_site.base.audit import actor_of
 
 router = Router(tags=["agents"])
 
@@ -32,11 +34,18 @@ Newer = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="None: the c
     response=answers(VersionsOut, 404),
     summary="An agent's versions",
 )
-async def versions(request: HttpRequest, name: Name) -> Any:
+async def versions(
+    request: HttpRequest, name: Name, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> Any:
     """What was published of an agent, the newest first."""
     workspace = workspace_of(request)
 
-    return await orm.in_thread(lambda: past_forms.versions(find_editable(workspace, name)))
+    def read() -> dict[str, Any]:
+        agent = find_editable(workspace, name)
+        rows, following = page(agent.versions.all(), "-number", cursor, limit)
+        return {**past_forms.versions(agent, with_runs(rows)), "next": following}
+
+    return await orm.in_thread(read)
 
 
 @router.get(
@@ -83,12 +92,11 @@ async def version(request: HttpRequest, name: Name, number: Number) -> Any:
 )
 async def rollback(request: HttpRequest, name: Name, number: Number, body: RollbackIn) -> Any:
     """Make an earlier version what the agent is; runs stay with the version they began with."""
-    workspace = workspace_of(request)
-    author, user = author_of(request), access_of(request).user_id
+    access = access_of(request)
 
     def restore() -> dict[str, Any]:
-        agent = find_editable(workspace, name)
-        done = rollback_agent(agent, number, by=author, user_id=user, anyway=body.anyway)
+        agent = find_editable(access.workspace, name)
+        done = rollback_agent(agent, number, by=actor_of(access), anyway=body.anyway)
         return past_forms.rolled_back(agent, done)
 
     return await orm.in_thread(restore)

@@ -44,7 +44,7 @@ async def webhooks(request: HttpRequest, *, cursor: Cursor = None, limit: Limit 
 
     def read() -> dict[str, Any]:
         rows = WebhookEndpoint.objects.filter(workspace=workspace).select_related("made_by")
-        found, following = page(rows, "pk", cursor, limit)
+        found, following = page(rows, "-pk", cursor, limit)
         return {"webhooks": [forms.webhook(row) for row in found], "next": following}
 
     return await orm.in_thread(read)
@@ -154,7 +154,7 @@ async def deliveries(
 
     def read() -> dict[str, Any]:
         rows = WebhookDelivery.objects.filter(endpoint=_find(workspace, webhook_id))
-        found, following = page(rows, "pk", cursor, limit)
+        found, following = page(rows, "-pk", cursor, limit)
         return {"deliveries": [forms.delivery(row) for row in found], "next": following}
 
     return await orm.in_thread(read)

@@ -100,17 +100,31 @@ def authenticate_api_key(text: str) -> ApiKey | None:
 
     Its last use is noted at most once a minute, so a busy key costs no write a request.
     """
-    text = text.strip()
-    parts = text.split("_", 2)
-    if len(parts) != 3 or parts[0] != "hb" or not text.isascii() or not text.isprintable():
+    parts = _parts(text)
+    if parts is None:
         return None
-    _, prefix, secret = parts
+    prefix, secret = parts
     row = ApiKey.objects.select_related("workspace", "user").filter(prefix=prefix).first()
     known = row.hash if row else ""
     if not hmac.compare_digest(_digest(secret), known) or row is None or not row.usable:
         return None
     _note_use(row)
     return row
+
+
+def prefix_of(text: str) -> str | None:
+    """The public part of what has the form of a key; None: it has not."""
+    parts = _parts(text)
+    return None if parts is None else parts[0]
+
+
+def _parts(text: str) -> tuple[str, str] | None:
+    """The public and the secret part."""
+    text = text.strip()
+    parts = text.split("_", 2)
+    if len(parts) != 3 or parts[0] != "hb" or not text.isascii() or not text.isprintable():
+        return None
+    return parts[1], parts[2]
 
 
 def _digest(secret: str) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from django.apps import apps
 from django.db import transaction
 
-from heartbit_site.base import secrets
+from heartbit_site.base import audit, secrets
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models.secret_text import SecretTextField
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ class Rotation:
     failures: list[str] = field(default_factory=list)
 
 
-def rotate_secrets(*, batch: int = BATCH) -> Rotation:
+def rotate_secrets(*, batch: int = BATCH, by: Actor = SYSTEM) -> Rotation:
     """Move every secret to the newest key; what has it already is not read again.
 
-    Each batch is a transaction of its own, so a rotation that was stopped goes on where it was.
+    Each batch is a transaction of its own, so a rotation that was stopped goes on where it was;
+    each that changed something has an entry in the installation's audit.
+
+    Args:
+        batch: Rows in one transaction.
+        by: Who does it, for the audit.
 
     Raises:
         ConfigurationError: The installation's keys cannot be used.
@@ -43,7 +49,7 @@ def rotate_secrets(*, batch: int = BATCH) -> Rotation:
     rotation = Rotation()
     for model, column in secret_columns():
         last: Any = None
-        while (last := _rotate_batch(model, column, last, batch, rotation)) is not None:
+        while (last := _rotate_batch(model, column, last, batch, rotation, by=by)) is not None:
             pass
     return rotation
 
@@ -58,7 +64,7 @@ def secret_columns() -> Iterator[tuple[type[Model], str]]:
 
 @transaction.atomic
 def _rotate_batch(
-    model: type[Model], column: str, after: Any, batch: int, rotation: Rotation
+    model: type[Model], column: str, after: Any, batch: int, rotation: Rotation, *, by: Actor
 ) -> Any:
     """Rotate the rows that follow ``after``; the last one's id, or None when there are no more."""
     newest = secrets.newest_prefix()
@@ -66,7 +72,7 @@ def _rotate_batch(
     rows = rows.exclude(**{column: ""}).exclude(**{f"{column}__startswith": newest})
     if after is not None:
         rows = rows.filter(pk__gt=after)
-    last = None
+    last, former = None, rotation.changed
     for row in rows[:batch]:
         last = row.pk
         try:
@@ -78,4 +84,7 @@ def _rotate_batch(
         sealed = secrets.seal(row, column, text)
         model._default_manager.filter(pk=row.pk).update(**{column: sealed})
         rotation.changed += 1
+    if rotation.changed > former:
+        place, details = f"{model._meta.label}.{column}", {"secrets": rotation.changed - former}
+        audit.record(by, "secret.rotate", workspace=None, target=place, details=details)
     return last

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from heartbit_site.base import secrets
+from heartbit_site.base import audit, secrets
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount
 
@@ -15,14 +16,21 @@ if TYPE_CHECKING:
 
 HINT_LENGTH = 4
 HINTED_FROM = 16  # of a shorter key four characters would tell too much
+_SAID = (
+    *("provider", "label", "base_url", "enabled"),
+    *("requests_per_minute", "tokens_per_minute"),
+)
 
 
-def save_provider_account(account: ProviderAccount, *, key: str | None = None) -> None:
+def save_provider_account(
+    account: ProviderAccount, *, key: str | None = None, by: Actor = SYSTEM
+) -> None:
     """Write the account's row and, in the same transaction, its key.
 
     Args:
         account: New or changed, already validated.
         key: The key to keep from now on; empty for none. None keeps the present one.
+        by: Who does it, for the audit, which is told that the key is another one and no more of it.
 
     Raises:
         ConfigurationError: The key has characters that no key has; or the account now leads
@@ -31,7 +39,8 @@ def save_provider_account(account: ProviderAccount, *, key: str | None = None) -
     if key is not None:
         key = check_key(key)
     with transaction.atomic():
-        moved = _moved(account)
+        before = ProviderAccount.objects.select_for_update().filter(pk=account.pk).first()
+        moved = _moved(before, account) if before is not None else []
         if moved and account.secret and key is None:
             raise ConfigurationError(
                 f"Enter the key of the account {account} again: {' and '.join(moved)} changed, and "
@@ -44,6 +53,16 @@ def save_provider_account(account: ProviderAccount, *, key: str | None = None) -
             account.secret = secrets.seal(account, "secret", key) if key else ""
             account.key_hint = key[-HINT_LENGTH:] if len(key) >= HINTED_FROM else ""
             account.save(update_fields=["secret", "key_hint"])
+        changes = _changes(before, account) | ({} if key is None else {"key": "not shown"})
+        if changes or before is None:
+            audit.record(
+                by,
+                f"provider_account.{'add' if before is None else 'change'}",
+                workspace=account.workspace,
+                target=f"provider_account:{account.pk}",
+                label=str(account),
+                details=changes,
+            )
 
 
 def check_key(key: str) -> str:
@@ -58,11 +77,18 @@ def check_key(key: str) -> str:
     return key
 
 
-def _moved(account: ProviderAccount) -> list[str]:
+def _changes(before: ProviderAccount | None, account: ProviderAccount) -> dict[str, Any]:
+    """From what to what; a new one began as an empty one."""
+    old = before if before is not None else ProviderAccount()
+    return {
+        name: audit.changed(getattr(old, name), getattr(account, name))
+        for name in _SAID
+        if getattr(old, name) != getattr(account, name)
+    }
+
+
+def _moved(before: ProviderAccount, account: ProviderAccount) -> list[str]:
     """Which of the columns changed that decide who is sent the key."""
-    before = ProviderAccount.objects.select_for_update().filter(pk=account.pk).first()
-    if before is None:
-        return []
     names: Iterable[tuple[str, str]] = (
         ("workspace_id", "workspace"),
         ("provider", "provider"),

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from django.apps import apps
 from django.contrib import admin
 
-from heartbit_site.base.access import workspaces_of
-
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
@@ -17,9 +15,3 @@ def sees(request: HttpRequest, model: str) -> bool:
     """Whether the list of a model (``app.name``) is theirs to look at."""
     page = admin.site._registry.get(apps.get_model(model))
     return page is not None and page.has_view_permission(request)
-
-
-def first_workspace(request: HttpRequest) -> str:
-    """The short name of the workspace whose pages the sidebar leads to; empty: there is none."""
-    found = workspaces_of(request.user).values_list("slug", flat=True).first()
-    return found or ""

@@ -132,7 +132,7 @@ def pretty_json(value: object) -> str:
 
 def json_block(value: object) -> SafeString:
     """The same, as the value of a read-only field."""
-    return format_html('<pre class="hb-text hb-code">{}</pre>', pretty_json(value))
+    return format_html('<pre class="hb-text hb-code" tabindex="0">{}</pre>', pretty_json(value))
 
 
 def text_widget(*, rows: int, placeholder: str = "") -> forms.Textarea:

@@ -24,6 +24,9 @@ RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; 
 CALL = typer.Argument(None, metavar="CALL", help="Which of its calls, e.g. 1.0; none: all.")
 YES = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
 EDIT = typer.Option(None, "--edit", metavar="JSON", help="Let it run with these arguments.")
+ANSWER = typer.Option(
+    None, "--answer", metavar="TEXT", help="Answer it, if it is a question: text, or JSON."
+)
 DENY = typer.Option(None, "--deny", metavar="REASON", help="Do not; the model reads why.")
 ALWAYS = typer.Option(
     None, "--always", help="With --yes: such calls in this run, or of this agent, from now on."
@@ -40,6 +43,7 @@ def approve(
     *,
     yes: bool = YES,
     edit: str | None = EDIT,
+    reply: str | None = ANSWER,
     deny: str | None = DENY,
     always: Scope | None = ALWAYS,
     until: str | None = UNTIL,
@@ -50,12 +54,15 @@ def approve(
     """Decide tool calls that wait for a person.
 
     Without a run it lists what waits. On a terminal it then asks, one call after the other.
+    What an agent asks with ask_human is answered here as well.
     """
-    if run is None and (yes or edit is not None or deny is not None):
+    texts = (edit, reply, deny)
+    if run is None and (yes or any(text is not None for text in texts)):
         raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
     order = load("choices").Order(
         yes=yes,
         edit=edit,
+        answer=reply,
         deny=deny,
         always=always.value if always else None,
         until=until,

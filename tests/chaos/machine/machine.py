@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connection, transaction
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -334,10 +334,13 @@ class RunMachine(RuleBasedStateMachine):
         """A run waits if, and only if, something is open that it waits for."""
         if not hasattr(self, "run"):
             return
-        row = self._row()
-        kinds = list(
-            Wait.objects.filter(run=self.run, resolved_at=None).values_list("kind", flat=True)
-        )
+        # Both as they are at one moment: a worker's sweeper may resolve a wait in between.
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            row = self._row()
+            kinds = list(
+                Wait.objects.filter(run=self.run, resolved_at=None).values_list("kind", flat=True)
+            )
         self.waiting_for = set(kinds)
         unresolved = len(kinds)
         assert row.open_waits == unresolved

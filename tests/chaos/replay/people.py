@@ -24,6 +24,7 @@ from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Conversation, Run, WorkerHeartbeat
 from agents.querysets import calls_in_doubt, calls_waiting
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tests.chaos.replay.shapes import Shape
 
 ANNA = Decider("anna", "terminal")
+BEN = Actor("ben", "web")
 LOOK_SECONDS = 0.05
 _CLAIM = """
     SELECT lease_token, last_seq FROM heartbit_claim(
@@ -106,7 +108,7 @@ def interrupt(workspace: Workspace, run_id: UUID, what: str) -> None:
     """Tell a live run something, or cancel it."""
     if "steer" in what:
         with suppress(NoLongerOpenError):
-            steer_run(Run.objects.get(pk=run_id), "Stop there. [[text: Stopped.]]", by="ben")
+            steer_run(Run.objects.get(pk=run_id), "Stop there. [[text: Stopped.]]", by=BEN)
     if "cancel" in what:
         cancel_run(workspace, run_id, reason="enough")
 
@@ -120,7 +122,7 @@ def fork(run_id: UUID, what: str) -> UUID:
         "arguments": Edits(call="1.0", arguments='{"expression": "7*7"}'),
         "task": Edits(task='Otherwise. [[calls: calculate {"expression": "1"}]] [[text: O.]]'),
     }[what]
-    return fork_run(source, 1, edits=edits, by="anna", home=Home.LOCAL)
+    return fork_run(source, 1, edits=edits, by=Actor("anna", "web"), home=Home.LOCAL)
 
 
 def converse(workspace: Workspace, shape: Shape) -> list[UUID]:
@@ -133,4 +135,4 @@ def converse(workspace: Workspace, shape: Shape) -> list[UUID]:
 
 
 def _say(thread: Conversation, text: str, policy: SecondMessage | None) -> UUID:
-    return post_message(thread, text, by="ben", home=Home.LOCAL, second_message=policy).run_id
+    return post_message(thread, text, by=BEN, home=Home.LOCAL, second_message=policy).run_id

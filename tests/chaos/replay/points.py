@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.events import (
+    ApprovalEscalated,
     ApprovalRequested,
     CallWaiting,
     CancelRequested,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined, RunDiscarded)
 _OTHERS = (
     RunSteered,
+    ApprovalEscalated,
     CancelRequested,
     WaitResolved,
     RunRequeued,

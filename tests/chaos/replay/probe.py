@@ -19,7 +19,7 @@ from agents.loop.ports import PendingApproval, PendingOutcome, PendingTimer, Por
 from agents.loop.standing import Standing
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
-from tools.pipeline import Done
+from tools.result import Done
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -37,7 +37,16 @@ if TYPE_CHECKING:
 #: What a clock says, not the loop.
 _MEASURED = frozenset({"duration_ms"})
 #: What events say since the journals were recorded, and what says nothing: then they are the same.
-_LATER = {"timeout_seconds": None, "needed": 1, "group": ""}
+_LATER: dict[str, dict[str, Any]] = {
+    "approval.requested": {
+        "timeout_seconds": None,
+        "needed": 1,
+        "group": "",
+        "escalate_seconds": None,
+        "escalate_group": "",
+        "question": 1,
+    }
+}
 
 
 class _AskedError(Exception):
@@ -126,10 +135,11 @@ class _Notes:
 
 def _shown(event: Event) -> dict[str, Any]:
     shown = encode(event)
+    later = _LATER.get(shown["type"], {})
     payload = {
         name: value
         for name, value in shown["payload"].items()
-        if name not in _MEASURED and (name not in _LATER or value != _LATER[name])
+        if name not in _MEASURED and (name not in later or value != later[name])
     }
     return {"type": shown["type"], "payload": payload}
 
@@ -168,6 +178,7 @@ class _Toolbox(RunToolbox):
             context=lambda call_id: _context(subject, call_id),
             executor=cast("Any", None),
             granted=_nobody,
+            lost=_everybody_may,
         )
         self._notes = notes
 
@@ -215,6 +226,10 @@ def _no_price(model: str, usage: Usage) -> Decimal | None:
 
 
 async def _nobody(name: str, pinned: str) -> int | None:
+    return None
+
+
+async def _everybody_may(key: str) -> str | None:
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from django.db import connection
 from pydantic import Field
 
 from heartbit_site.base.toolspec import Effect, tool
@@ -29,3 +30,22 @@ def refund_order(
 ) -> str:
     """Pay money back to the customer. It cannot be taken back."""
     return f"{amount:.2f} EUR of order {order} were paid back: {reason}"
+
+
+@tool(effect=Effect.TRANSACTIONAL, timeout_seconds=5)
+def reserve_bike(
+    bike: Annotated[str, Field(description="The model, as the stock names it.")],
+    customer: Annotated[str, Field(description="For whom.")],
+) -> str:
+    """Keep a bike of the stock for a customer."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE shop_stock SET free = free - 1, reserved = reserved + 1 WHERE bike = %s",
+            [bike],
+        )
+        cursor.execute(
+            "INSERT INTO shop_reservation (bike, customer) VALUES (%s, %s) RETURNING number",
+            [bike, customer],
+        )
+        [number] = cursor.fetchone()
+    return f"Reservation {number}: one {bike} is kept for {customer}."

@@ -10,6 +10,7 @@ WEEKLY = "Write the report on the shop's week: sales, returns, and what was aske
 STOCK = "How many Wren frames do we need until March?"
 LOG = "Sum up yesterday's warehouse log."
 REFUND = "Order 1042: agree on a fair compensation for the bent wheel and pay it."
+TRIAL = "Mara Lindqvist would like to try a Wren on Saturday: keep one for her."
 CATALOGUE = "Go through the spring catalogue and list every price that changed."
 GREETING = "Hello! Do you also service bikes that were bought elsewhere?"
 SATURDAY = "Good. Can I come on a Saturday?"
@@ -68,6 +69,8 @@ The reply is drafted and offers both.]]""",
     + "[[then: refund_order "
     + json.dumps({"order": 1042, "amount": 283.5, "reason": "The rear wheel was bent on arrival."})
     + "]][[text: 283.50 EUR were paid back.]]",
+    TRIAL: _call("reserve_bike", bike="Wren", customer="Mara Lindqvist")
+    + "[[text: A Wren is kept for Mara.]]",
     CATALOGUE: "[[latency: 90000]][[text: Done.]]",
     GREETING: "[[latency: 300]][[text: Yes, every make. A **small service** is 59 EUR, a day; "
     "a **big one** is 119 EUR, two days.\n\nBring it by, or book a time with me here.]]",

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from django.db import connection
+from django.utils import timezone
 
 from agents.actions.pause_work import pause_work
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
-from agents.models import Agent, Run
+from agents.approval_links import token_of
+from agents.models import Agent, Run, ToolCall, WebhookEndpoint
 from agents.pauses import queue
+from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
+from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.audit import Actor
-from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import ProviderAccount, Role, Workspace
 from tests.fleet import wait_until
+from tests.web.people import person
 from tests.web.shots import parts
+from tests.web.shots.past import live_through
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 MODEL = "openai:gpt-5-mini"
+ADA, MARA = Actor("ada", "admin"), Actor("mara", "web")
+OFFER = "Where there is a choice, offer it."  # what the support's second version has been told
 PAUSED = "reports"  # a queue that somebody paused
 MEMBERS = {
     "orders": ("Knows every order.", ("find_order",)),
@@ -28,6 +41,18 @@ MEMBERS = {
     "analyst": ("Does the sums.", ("calculate", "current_time")),
     "writer": ("Writes friendly replies.", ()),
     "cashier": ("Pays money back, once somebody agreed.", ("find_order", "refund_order")),
+    "stock": ("Keeps bikes for customers.", ("reserve_bike",)),
+}
+ASKED_ABOUT = {"refund_order", "reserve_bike"}  # tools that wait for somebody
+TABLES = """
+    CREATE TABLE shop_stock (bike text PRIMARY KEY, free int, reserved int);
+    CREATE TABLE shop_reservation (
+        number int GENERATED ALWAYS AS IDENTITY (START 318) PRIMARY KEY, bike text, customer text);
+    INSERT INTO shop_stock VALUES ('Wren', 4, 1), ('Heron', 2, 0);
+"""
+WEBHOOKS = {
+    "ticket system": ("https://tickets.larkfield.example/hooks/heartbit", ["run.failed"]),
+    "team chat": ("https://chat.larkfield.example/in/7f3a", ["approval.requested", "run.failed"]),
 }
 LEADERS = {
     "support": ("Answers customers.", ("orders", "handbook", "writer")),
@@ -42,19 +67,31 @@ class Demo:
     Attributes:
         run: The run with sub-agents.
         talk: The conversation with the support.
-        asks: The run that waits for somebody.
+        link: The last part of the link in a mail to somebody who may decide a waiting call.
+        agent: The key of the agent whose form is shown.
+        version: The key of a version that another one has followed.
     """
 
     workspace: Workspace
     run: UUID
     talk: UUID
-    asks: UUID
+    link: str
+    agent: int
+    version: int
 
 
 def seed() -> Demo:
     """Make the shop and let its agents work; the fleet has to be there."""
     workspace = Workspace.objects.create(slug="larkfield", name="Larkfield Bicycles")
+    with connection.cursor() as cursor:
+        cursor.execute(TABLES)
     _agents(workspace)
+    support = Agent.objects.get(workspace=workspace, name="support")
+    first = support.current_version_id
+    support.system_prompt += f"\n{OFFER}"
+    support.save()
+    publish_agent(support, by=ADA)
+    live_through(workspace, model=MODEL)
     done = {
         agent_task: _start(workspace, *agent_task)
         for agent_task in (
@@ -68,26 +105,56 @@ def seed() -> Demo:
     _ended([_start(workspace, "writer", parts.LOG)], "failed")
     talk = start_conversation(workspace, agent="support", title="Service of another make")
     for text in (parts.GREETING, parts.SATURDAY):
-        posted = post_message(talk, text, by="mara", model=MODEL)
+        posted = post_message(talk, text, by=MARA, model=MODEL)
         _ended([posted.run_id], "succeeded")
-    asks = _start(workspace, "cashier", parts.REFUND)
-    _ended([asks], "waiting")
+    refund = _start(workspace, "cashier", parts.REFUND)
+    _ended([refund], "waiting")
+    _ended([_start(workspace, "stock", parts.TRIAL)], "waiting")  # later: it is the second
     _start(workspace, "researcher", parts.CATALOGUE)
     pause_work(queue(PAUSED), by=Actor("ada", "web"), reason="new printer until noon")
-    return Demo(workspace, done["support", parts.BENT_WHEEL], talk.pk, asks)
+    link = _settings(workspace, refund)
+    cashier = Agent.objects.get(workspace=workspace, name="cashier")
+    assert first is not None
+    run = done["support", parts.BENT_WHEEL]
+    return Demo(workspace, run, talk.pk, link, cashier.pk, first)
+
+
+def _settings(workspace: Workspace, waits: UUID) -> str:
+    """What people set up around the agents; the token of the link to a call of a run that waits."""
+    mara = person("mara")
+    save_member(workspace, mara, Role.OPERATOR, by=ADA)
+    scopes = ["runs:read", "runs:write"]
+    create_api_key(workspace, "nightly import", scopes=scopes, expires_at=usual_expiry(), by=ADA)
+    for name, (url, events) in WEBHOOKS.items():
+        save_webhook(
+            WebhookEndpoint(workspace=workspace, name=name, url=url, events=events), by=ADA
+        )
+    accounts = [
+        ProviderAccount(
+            workspace=workspace, provider="anthropic", label="production",
+            requests_per_minute=600, tokens_per_minute=400_000,
+        ),
+        ProviderAccount(workspace=workspace, provider="openrouter", label="for trials"),
+    ]  # fmt: skip
+    for number, account in enumerate(accounts):
+        save_provider_account(account, key=f"sk-example-0123456{number}789", by=ADA)
+    checked = {"healthy": True, "health_message": "The key is accepted."}
+    found = ProviderAccount.objects.filter(pk=accounts[0].pk)
+    found.update(**checked, checked_at=timezone.now() - timedelta(minutes=3))
+    return token_of(ToolCall.objects.get(run_id=waits, status="waiting"), mara.pk)
 
 
 def _agents(workspace: Workspace) -> None:
     for name, (description, tools) in MEMBERS.items():
         agent = _agent(workspace, name, description)
         for tool in tools:
-            approval = "always" if tool == "refund_order" else ""
+            approval = "always" if tool in ASKED_ABOUT else ""
             agent.bindings.create(tool=tool, approval=approval)
-        publish_agent(agent)
+        publish_agent(agent, by=ADA)
     for name, (description, team) in LEADERS.items():
         agent = _agent(workspace, name, description)
         agent.team.set(Agent.objects.filter(workspace=workspace, name__in=team))
-        publish_agent(agent)
+        publish_agent(agent, by=ADA)
 
 
 def _agent(workspace: Workspace, name: str, description: str) -> Agent:
@@ -98,7 +165,7 @@ def _agent(workspace: Workspace, name: str, description: str) -> Agent:
 
 
 def _start(workspace: Workspace, agent: str, task: str) -> UUID:
-    return start_run(workspace, task, agent=agent, model=MODEL)
+    return start_run(workspace, task, agent=agent, model=MODEL, by=MARA)
 
 
 def _ended(runs: list[UUID], status: str) -> None:

@@ -14,11 +14,12 @@ import pytest
 from tests.fleet import Worker
 from tests.server_process import ROOT
 from tests.web.people import person
+from tests.web.shots.pages import PAGES
 from tests.web.shots.seed import PAUSED, Demo, seed
 from tests.web.visitor import Visitor, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from playwright.sync_api import Browser
 
@@ -43,15 +44,6 @@ LOOKS = (
     Look("dark", dark=True, width=1280, height=860),
     Look("phone", dark=False, width=390, height=844),
 )
-#: Of each page: where, what is there when it has been drawn, and its pictures.
-PAGES: dict[str, tuple[Callable[[Demo], str], str, tuple[str, ...]]] = {
-    "runs": (lambda _: "runs/", "bent rear wheel", ("light", "dark", "phone")),
-    "run": (lambda demo: f"runs/{demo.run}/", "her choice", ("light", "dark", "phone")),
-    "approvals": (lambda _: "approvals/", "refund_order", ("light", "dark", "phone")),
-    "chat": (lambda demo: f"chat/support/{demo.talk}/", "10:30", ("light", "phone")),
-    "fleet": (lambda _: "fleet/", "process", ("light", "dark")),
-    "login": (lambda _: "/login/", "Log in", ("light",)),
-}
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +75,19 @@ def window(
 @pytest.mark.parametrize("name", PAGES)
 def test_take(window: tuple[Look, Visitor], demo: Demo, name: str) -> None:
     look, visitor = window
-    path, text, looks = PAGES[name]
-    if look.name not in looks:
+    shot = PAGES[name]
+    if look.name not in shot.looks:
         return
-    if name == "login":
+    if name == "web-login":
         visitor.context.clear_cookies()
-    visitor.go(path(demo))
+    visitor.go(shot.path(demo))
     page = visitor.page
-    page.get_by_text(text).locator("visible=true").first.wait_for()
+    page.get_by_text(shot.text).locator("visible=true").first.wait_for()
+    if shot.act is not None:
+        shot.act(page)
     page.evaluate("document.fonts.ready")
-    page.wait_for_load_state("networkidle" if name != "fleet" else "load")
-    file = IMAGES / f"web-{name}-{look.name}.png"
+    page.wait_for_load_state("load" if name == "web-fleet" else "networkidle")
+    file = IMAGES / f"{name}-{look.name}.png"
     page.screenshot(path=file)
     assert file.stat().st_size < LIMIT, f"{file.name} is too large"
     assert visitor.violations == []

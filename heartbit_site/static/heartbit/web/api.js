@@ -1,6 +1,7 @@
 // The one way to the server: as whoever is logged in, in the page's workspace.
 
 const { workspace, csrf, scopes, user } = document.body.dataset;
+const MOST = 1000; // rows of a page
 
 /** The page's workspace. */
 export const WORKSPACE = workspace;
@@ -45,6 +46,24 @@ export async function api(path, { method = "GET", body, query } = {}) {
   if (answer.status === 401) location.assign(`/login/?next=${encodeURIComponent(location.pathname)}`);
   if (!answer.ok) throw new Refusal(answer.status, sentence(data) ?? `The server refused (${answer.status}).`);
   return data;
+}
+
+/**
+ * All rows of a list that comes in pages.
+ * @param {string} path Below /api/v1, e.g. "/agents".
+ * @param {string} name What the answer calls its rows, e.g. "agents".
+ * @returns {Promise<object[]>}
+ * @throws {Refusal} As of `api`.
+ */
+export async function all(path, name) {
+  const rows = [];
+  let cursor = null;
+  do {
+    const page = await api(path, { query: { limit: MOST, cursor } });
+    rows.push(...page[name]);
+    cursor = page.next;
+  } while (cursor);
+  return rows;
 }
 
 function parsed(text) {

@@ -1,6 +1,6 @@
 // The inbox: every tool call of the workspace that waits for a person, one of them chosen.
 
-import { api, Refusal } from "./api.js";
+import { all, Refusal } from "./api.js";
 import { el, fill, icon } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { ago } from "./words.js";
@@ -9,6 +9,7 @@ import { isInDoubt, keyOf } from "./approvals/decide.js";
 import { KEYS, onKey } from "./approvals/keys.js";
 import { notifyButton, tell } from "./approvals/notify.js";
 import { seen } from "./approvals/pieces.js";
+import { isQuestion } from "./approvals/question.js";
 
 const list = el("ul");
 const waiting = el("nav.card.waiting", { "aria-label": "Waiting calls" }, list);
@@ -44,8 +45,8 @@ async function load() {
   }
   loading = true;
   try {
-    const [approvals, doubts] = await Promise.all([api("/approvals"), api("/doubts")]);
-    show([...approvals.calls, ...doubts.calls].sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
+    const found = await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")]);
+    show(found.flat().sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (calls === null) fill(state, el("p.problem", { role: "alert" }, error.message));
@@ -82,7 +83,7 @@ function rows() {
   fill(list, calls.map((one) => el("li", {}, el("button.plain", {
     type: "button", data: { key: keyOf(one) }, "aria-current": keyOf(one) === chosen ? "true" : null,
     onclick: () => choose(keyOf(one)),
-  }, el("span.row", {}, el("span.strong.clip", {}, seen(one.tool)), el("span.quiet.number", {}, one.since ? ago(one.since) : "")),
+  }, el("span.row", {}, el("span.strong.clip", {}, seen(titleOf(one))), el("span.quiet.number", {}, one.since ? ago(one.since) : "")),
   el("span.quiet.clip", {}, isInDoubt(one) ? "Outcome unknown · " : "", one.agent, " · ", seen(one.task.slice(0, 120)))))));
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
 }
@@ -107,6 +108,10 @@ function decided(key, answer) {
   load();
 }
 
+function titleOf(one) {
+  return isQuestion(one) ? `${one.arguments.question ?? one.tool}`.slice(0, 120) : one.tool;
+}
+
 function move(by) {
   const at = calls.findIndex((one) => keyOf(one) === chosen);
   const next = calls[Math.min(calls.length - 1, Math.max(0, at + by))];
@@ -127,9 +132,10 @@ onKey((key) => {
     case "j": case "k":
       if (calls?.length) move(key === "j" ? 1 : -1);
       return true;
-    case "a": return press("approve");
+    case "a": return press("approve") || press("answer");
     case "e": return press("edit");
     case "d": return press("deny");
+    case "t": return press("try");
     case "Escape": {
       const open = chosenBox.querySelector('[aria-expanded="true"]');
       open?.click();

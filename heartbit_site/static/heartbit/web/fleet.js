@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { el, fill, note } from "./dom.js";
 import { pauses, stops } from "./fleet/stops.js";
-import { queues } from "./fleet/queues.js";
+import { paused, queues } from "./fleet/queues.js";
 import { workers } from "./fleet/workers.js";
 
 const EVERY_MS = 2000;
@@ -54,15 +54,16 @@ function show(fleet) {
   const now = JSON.stringify(fleet.pauses.concat(fleet.problems));
   if (now !== shown) {
     shown = now;
-    fill(parts.problems, pauses(fleet.pauses, act), problems(fleet));
+    fill(parts.problems, pauses(fleet.pauses, act), paused(fleet, act), problems(fleet));
     fill(parts.stops, stops(fleet.pauses, act));
   }
   workers(parts.workers, fleet.workers, act);
   queues(parts.queues, fleet.queues, act);
 }
 
+/** What is wrong, but for what the page itself can end: that has a button instead of a command. */
 function problems({ problems: sentences }) {
-  const others = sentences.filter((one) => !one.includes("`heartbit fleet continue"));
+  const others = sentences.filter((one) => !/`heartbit fleet (continue|resume)\b/.test(one));
   return others.map((one) => el("p.problem", {}, ...quoted(one)));
 }
 

@@ -5,6 +5,8 @@ import { el, fill, pill } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { Actions } from "./run/actions.js";
 import { Answer } from "./run/answer.js";
+import { Artifacts } from "./run/artifacts.js";
+import { Blackboard } from "./run/blackboard.js";
 import { Commands } from "./run/commands.js";
 import { Facts } from "./run/facts.js";
 import { Journal } from "./run/journal.js";
@@ -15,6 +17,7 @@ import { Waiting } from "./run/waiting.js";
 import { keep } from "./socket.js";
 
 const TICK_MS = 1000;
+const LOOK_MS = 5000; // how often a queued run is asked what is in its way
 const TABS = { turns: "Turns", journal: "Journal" };
 
 const box = document.getElementById("run");
@@ -37,6 +40,8 @@ const parent = el("p.quiet", { hidden: true });
 const hint = el("p.hint", { hidden: true });
 const actions = new Actions({ again: follow });
 const answer = new Answer();
+const artifacts = new Artifacts(address);
+const blackboard = new Blackboard(ROOT);
 const tree = new Tree({ address, turn: showTurn });
 const turns = new Turns((id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" }));
 const journal = new Journal();
@@ -53,7 +58,7 @@ fill(box,
   el("div.columns", {},
     el("div.stack", {},
       el("section.card", { "aria-label": "Task" }, el("div.inside.stack.tight", {}, parent, task, el("button.plain.more", { type: "button", hidden: true, onClick: unfold }, "Show all"))),
-      hint, waiting.element, answer.element, tree.element,
+      hint, waiting.element, answer.element, artifacts.element, tree.element, blackboard.element,
       el("section.card", { "aria-label": "Steps" }, el("div.tabs", { role: "tablist", "aria-label": "Steps" }, Object.values(tabs)), panel)),
     el("div.stack", {}, facts.element, commands.element)));
 
@@ -122,7 +127,9 @@ function draw() {
   actions.draw(run);
   waiting.draw(store, ROOT);
   answer.draw(run);
+  artifacts.draw(store, run);
   tree.draw(store, ROOT, run.id, now);
+  blackboard.draw(store, ROOT);
   facts.draw(run, rows.get(run.id) ?? null, store.total(run.id), now);
   commands.draw(run);
   drawTab(run);
@@ -140,10 +147,15 @@ function describe(run) {
     const above = store.run(run.parent);
     fill(parent, "A sub-agent of ", el("a", { href: address(above.id) }, above.agent || above.id));
   }
-  const row = rows.get(run.id);
-  const isAlone = run.status === "queued" && row?.has_worker === false;
-  hint.hidden = !isAlone;
-  if (isAlone) hint.textContent = `No worker serves the queue ${row.queue}: start one with heartbit serve, or everything with heartbit up.`;
+  const why = run.status === "queued" ? whyQueued(rows.get(run.id)) : "";
+  hint.hidden = !why;
+  if (hint.textContent !== why) hint.textContent = why;
+}
+
+/** What is in the way of a queued run; empty: nothing that is known. */
+function whyQueued(row) {
+  if (!row || row.held || row.has_worker) return row?.held ?? "";
+  return `No worker serves the queue ${row.queue}: start one with heartbit serve, or everything with heartbit up.`;
 }
 
 function drawTab(run) {
@@ -157,9 +169,10 @@ function drawTab(run) {
   part.draw(run);
 }
 
-/** Ask the API for what the journal does not say, when the run's status is another. */
+/** Ask the API for what the journal does not say: when the status is another, and now and then while nobody takes it. */
 async function learn(run) {
-  const now = `${run.id} ${run.status}`;
+  const look = run.status === "queued" ? Math.floor(Date.now() / LOOK_MS) : "";
+  const now = `${run.id} ${run.status} ${look}`;
   if (asked === now) return;
   asked = now;
   try {

@@ -1,4 +1,6 @@
-// How times, amounts and money are said: as the admin says them.
+// How times, amounts, money and people are said: as the admin says them.
+
+import { USER } from "./api.js";
 
 /** A duration of milliseconds: "340 ms", "12.3 s", "4 min 10 s", "3 h 5 min", "2 d 4 h". */
 export function duration(ms) {
@@ -29,9 +31,27 @@ export function tokens(input, output) {
   return `${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out`;
 }
 
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+/** The same where there is little room: "1.23K in, 56 out". */
+export function shortTokens(input, output) {
+  return `${COMPACT.format(input)} in, ${COMPACT.format(output)} out`;
+}
+
+/** How much a file holds: "1 byte", "340 bytes", "12.3 kB", "1.2 MB". */
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} byte${bytes === 1 ? "" : "s"}`;
+  return bytes < 999950 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
 /** Money; null is an unknown price, which is not nothing. */
 export function cost(usd) {
   if (usd === null || usd === undefined) return "unknown";
   const amount = Number(usd);
   return amount === 0 ? "$0" : `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
+}
+
+/** Somebody's name, as whoever looks reads it. */
+export function person(name) {
+  return name === USER ? "You" : name;
 }

@@ -3,18 +3,20 @@
 import { may, Refusal, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { ago, duration, moment } from "../words.js";
-import { approve, deny, edit, isInDoubt, settle } from "./decide.js";
+import { answer, approve, deny, edit, isInDoubt, settle } from "./decide.js";
+import { canTry, dryRun, outcome } from "./dry-run.js";
 import { editPanel } from "./edit.js";
 import { alwaysPanel, denyPanel, donePanel } from "./panels.js";
 import { nodes } from "./pieces.js";
+import { answerPanel, isQuestion, questionText } from "./question.js";
 
 document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", import.meta.url) }));
 
 const SAID = { approved: "Approved", edited: "Approved with changes", denied: "Denied", retried: "It is made again", done: "Confirmed", skipped: "Left as it is" };
 
 /**
- * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always; retried,
- * done, skipped).
+ * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
+ * answer, deny; retried, done, skipped).
  * @param {object} asked One of `calls` of GET /approvals, or of GET /doubts.
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] `onDecided` is told
  *   what was decided; null and the refusal when somebody else was quicker or the run has ended.
@@ -22,14 +24,19 @@ const SAID = { approved: "Approved", edited: "Approved with changes", denied: "D
 export function card(asked, { onDecided = () => {} } = {}) {
   const panel = el("div");
   const problem = el("p.problem", { role: "alert", hidden: true });
+  const trial = el("div.trial");
   const foot = el("footer.inside", {}, el("div.actions", {}, may("approvals:decide") ? buttons() : null));
   const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run, call: asked.call } },
-    head(asked), body(asked), foot, panel, el("div", { class: "problems" }, problem));
+    head(asked), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
   if (end) count(end);
   return element;
 
   function buttons() {
+    if (isQuestion(asked)) {
+      return [opens("answer", "Answer", "reply", (how) => answerPanel(asked, how), (value) => answer(asked, value), ".primary"),
+        opens("deny", "Decline", "block", (how) => denyPanel(how), (reason) => deny(asked, reason), ".danger")];
+    }
     return isInDoubt(asked)
       ? [act("retried", "Make it again", "replay", "", () => settle(asked, "retried")),
         opens("done", "It took effect", "check", (how) => donePanel(how), (result) => settle(asked, "done", result)),
@@ -37,12 +44,13 @@ export function card(asked, { onDecided = () => {} } = {}) {
       : [act("approve", "Approve", "check", ".primary", () => approve(asked)),
         editing(),
         opens("deny", "Deny", "block", (how) => denyPanel(how), (reason) => deny(asked, reason), ".danger"),
-        asked.needed > 1 || asked.group ? null : opens("always", "Always allow", "all_inclusive", (how) => alwaysPanel(asked, how), (always) => approve(asked, always))];
+        asked.needed > 1 || asked.group ? null : opens("always", "Always allow", "all_inclusive", (how) => alwaysPanel(asked, how), (always) => approve(asked, always)),
+        canTry(asked) ? el("button.button", { type: "button", data: { act: "try" }, onclick: () => attempt() }, icon("science"), "Try it without keeping it") : null];
   }
 
   function editing() {
     if (asked.parameters !== null && asked.view.exact && asked.needed === 1) {
-      return opens("edit", "Edit", "edit", (how) => editPanel(asked, how), (args) => edit(asked, args));
+      return opens("edit", "Edit", "edit", (how) => editPanel(asked, { ...how, attempt: canTry(asked) ? attempt : null }), (args) => edit(asked, args));
     }
     return el("button.button", { type: "button", disabled: true, "data-never": true, title: whyNoEdit(asked) }, icon("edit"), "Edit");
   }
@@ -82,12 +90,13 @@ export function card(asked, { onDecided = () => {} } = {}) {
     problem.hidden = true;
     able(false);
     try {
-      const answer = await send();
-      const said = saidOf(answer);
+      const decided = await send();
+      const said = saidOf(decided, asked);
       fill(foot, el("p.row", {}, icon("check_circle"), said));
       fill(panel);
+      fill(trial);
       note(`${said}: ${asked.tool}`, "success");
-      onDecided(answer);
+      onDecided(decided);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       fill(problem, error.message).hidden = false;
@@ -102,6 +111,19 @@ export function card(asked, { onDecided = () => {} } = {}) {
     }
   }
 
+  async function attempt(args) {
+    const buttons = element.querySelectorAll('[data-act^="try"]');
+    for (const one of buttons) one.disabled = true;
+    fill(trial, el("p.inside.quiet", { role: "status" }, "Trying …"));
+    try {
+      fill(trial, outcome(await dryRun(asked, args)));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      fill(trial, el("div.inside", {}, el("p.problem", { role: "alert" }, error.message)));
+    }
+    for (const one of buttons) one.disabled = false;
+  }
+
   function able(is) {
     for (const one of element.querySelectorAll("button:not([data-never])")) one.disabled = !is;
   }
@@ -112,17 +134,20 @@ function whyNoEdit({ needed, view }) {
   return view.exact ? "The tool has changed since the agent was published." : "Its numbers are larger than a browser can hold: edit it with heartbit approve.";
 }
 
-function saidOf({ verdict, outcome, missing }) {
+function saidOf({ verdict, outcome, missing }, asked) {
+  if (isQuestion(asked)) return verdict === "denied" ? "Declined" : "Answered";
   if (missing) return `Your approval counts; ${missing} more ${missing === 1 ? "is" : "are"} needed`;
   return SAID[verdict ?? outcome] ?? "Noted";
 }
 
 function head(asked) {
   const doubt = isInDoubt(asked);
-  return el("header", {}, icon(doubt ? "help" : "back_hand"),
-    el("h2.text", {}, nodes(asked.view.tool)),
-    el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : "waits for you"),
+  const question = isQuestion(asked);
+  return el("header", {}, icon(doubt ? "help" : question ? "contact_support" : "back_hand"),
+    el("h2.text", {}, question ? `${asked.agent} asks` : nodes(asked.view.tool)),
+    el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : "waits for you"),
     asked.needed > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.needed} approvals`) : null,
+    asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everybody"} ${ago(asked.escalated.since)}`) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,
     el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${asked.root}/` }, "Open the run")));
 }
@@ -130,9 +155,9 @@ function head(asked) {
 function body(asked) {
   const { view } = asked;
   return el("div.inside.stack", {},
-    el("p.text", {}, nodes(view.reason)),
+    isQuestion(asked) ? questionText(asked) : el("p.text", {}, nodes(view.reason)),
     view.hidden ? el("p.problem", {}, `${view.hidden === 1 ? "One character" : `${view.hidden} characters`} of the arguments cannot be seen or reorder${view.hidden === 1 ? "s" : ""} others: shown as an escape, marked so.`) : null,
-    view.arguments.length ? el("dl.arguments", {}, view.arguments.map((one) => [
+    isQuestion(asked) ? null : view.arguments.length ? el("dl.arguments", {}, view.arguments.map((one) => [
       el("dt", {}, el("span.strong.text", {}, nodes(one.name)), el("span.quiet", {}, ` ${one.kind}`)),
       el("dd.code", { tabindex: "0" }, nodes(one.value))])) : el("p.quiet", {}, "It has no arguments."),
     facts(asked));
@@ -144,7 +169,7 @@ function facts(asked) {
     ["Agent", asked.agent],
     ["Effect", view.effect || "unknown"],
     ...view.hosts.map(({ argument, host }) => [`${argument} leads to`, el("code", { class: host.includes("xn--") ? "escape" : null }, host)]),
-    asked.group ? ["Who may decide", `members of ${asked.group}`] : null,
+    asked.group ? ["Who may decide", whoMay(asked)] : null,
     asked.approved_by?.length ? ["Approved by", asked.approved_by.join(", ")] : null,
     view.asked_as.length ? ["The model called it", nodes(view.asked_as)] : null,
     ["Task", el("span.text.task", {}, asked.task)],
@@ -152,6 +177,11 @@ function facts(asked) {
     asked.digest ? ["Digest", el("code", { title: asked.digest }, asked.digest.slice(0, 16))] : null,
   ];
   return el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+function whoMay({ group, escalated }) {
+  if (escalated?.group === "") return "everybody whose role may, since it was escalated";
+  return `members of ${escalated ? `${group} and of ${escalated.group}` : group}`;
 }
 
 /** Count down to the end of a call's time, as long as it is on the page. */

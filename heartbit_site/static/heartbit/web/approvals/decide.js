@@ -2,9 +2,9 @@
 
 import { api } from "../api.js";
 
-/** A name for a call that stays the same while it waits. */
+/** A name for a call that stays the same while it waits for the same people. */
 export function keyOf(asked) {
-  return `${asked.run}/${asked.call}/${asked.question ?? asked.digest}`;
+  return `${asked.run}/${asked.call}/${asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
 }
 
 /** Whether a call has run with an unknown outcome, instead of waiting to run. */
@@ -25,6 +25,11 @@ export function approve(asked, always) {
 /** Let the call run with other arguments. */
 export function edit(asked, args) {
   return decide(asked, { verdict: "edit", arguments: args });
+}
+
+/** Answer a call that is a question; the model reads the answer. */
+export function answer(asked, value) {
+  return decide(asked, { verdict: "answer", answer: value });
 }
 
 /** Do not let the call run; the model reads the reason. */

@@ -8,9 +8,10 @@ import { FormProblem, schemaForm } from "./schema-form.js";
 /**
  * The panel in which a person edits arguments.
  * @param {object} asked From GET /approvals.
- * @param {{send: (args: object) => void, leave: () => void}} how
+ * @param {{send: (args: object) => void, leave: () => void, attempt: ((args: object) => void)|null}} how
+ *   `attempt` tries the arguments without keeping what the call does.
  */
-export function editPanel(asked, { send, leave }) {
+export function editPanel(asked, { send, leave, attempt }) {
   const problem = el("p.problem", { role: "alert", hidden: true });
   const form = formOf(asked);
   const changes = el("div.stack");
@@ -46,6 +47,7 @@ export function editPanel(asked, { send, leave }) {
     form.element.hidden = true;
     const run = el("button.button.primary", { type: "button", data: { act: "send" }, onclick: () => send(after) }, "Approve with these changes");
     fill(changes, table(found), el("div.actions", {}, run,
+      attempt ? el("button.button", { type: "button", data: { act: "try-edited" }, onclick: () => attempt(after) }, "Try these without keeping it") : null,
       el("button.button", { type: "button", onclick: fields }, "Back")));
     run.focus();
   }

@@ -1,6 +1,6 @@
 // The inbox's keys. Pure but for the document's key presses.
 
-export const KEYS = [["j", "the next call"], ["k", "the one before"], ["a", "approve it"], ["e", "edit its arguments"], ["d", "deny it"], ["Escape", "close a form"], ["?", "these keys"]];
+export const KEYS = [["j", "the next call"], ["k", "the one before"], ["a", "approve or answer it"], ["e", "edit its arguments"], ["d", "deny it"], ["t", "try it without keeping it"], ["Escape", "close a form"], ["?", "these keys"]];
 
 /**
  * Call back for keys that are pressed outside of fields, without modifiers.

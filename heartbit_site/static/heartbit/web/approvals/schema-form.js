@@ -3,6 +3,7 @@
 import { el, icon } from "../dom.js";
 
 const DEEPEST = 6;
+const LONG = 1000; // characters that a field may hold, for several lines to be expected
 let made = 0;
 
 /** Something in the form is no value of its kind. */
@@ -11,12 +12,13 @@ export class FormProblem extends Error {}
 /**
  * Build a form for an object.
  * @param {object|null} schema The tool's parameters; null: one JSON text.
- * @param {object} value What stands in it first.
+ * @param {object} value What stands in it first; undefined: nothing.
+ * @param {string} [label] What the whole is called.
  * @returns {{element: HTMLElement, read: () => object}} `read` throws a FormProblem, and moves the
  *   focus to the field it is about.
  */
-export function schemaForm(schema, value) {
-  return field({ schema: schema ?? {}, root: schema ?? {}, value, label: "Arguments", required: true, depth: 0 });
+export function schemaForm(schema, value, label = "Arguments") {
+  return field({ schema: schema ?? {}, root: schema ?? {}, value, label, required: true, depth: 0 });
 }
 
 function field(given) {
@@ -108,7 +110,7 @@ function listFields({ schema, root, value, label, required, depth, blank }) {
 }
 
 function textField({ schema, value, label, required, blank, nullable }) {
-  const long = (value ?? "").length > 60 || (value ?? "").includes("\n");
+  const long = (schema.maxLength ?? 0) > LONG || (value ?? "").length > 60 || (value ?? "").includes("\n");
   const input = el(long ? "textarea" : "input", { id: fresh(), value: value ?? "", ...(long ? { rows: 5 } : { type: "text" }), autocomplete: "off", spellcheck: "false" });
   return labelled(input, { schema, label, required, nullable }, () => {
     if (input.value !== "") return input.value;

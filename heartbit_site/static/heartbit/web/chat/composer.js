@@ -14,6 +14,7 @@ const TALLEST = 240; // pixels
  *            focus: () => void, clear: () => void}}
  */
 export function composer({ send, stop }) {
+  let reading = Promise.resolve(); // files that were chosen and are not here yet
   let files = [];
   let works = false;
   let sending = false;
@@ -59,6 +60,8 @@ export function composer({ send, stop }) {
     problem.hidden = true;
     able();
     try {
+      await reading;
+      if (!problem.hidden) return; // a file that belongs to it could not be read
       await send(compose(field.value.trim(), files), works ? way.value : null);
       clear();
     } catch (error) {
@@ -85,9 +88,14 @@ export function composer({ send, stop }) {
     chooser.value = ""; // so that the same file can be chosen again
   }
 
-  async function add(list) {
+  function add(list) {
+    const found = [...list]; // a copy: the browser empties its own
+    reading = reading.then(() => take(found));
+  }
+
+  async function take(found) {
     problem.hidden = true;
-    for (const file of [...list]) { // a copy: the browser empties its own
+    for (const file of found) {
       try {
         files = [...files, await read(file, files)];
       } catch (error) {

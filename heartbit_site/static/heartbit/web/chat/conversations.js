@@ -1,6 +1,6 @@
 // Whom to talk to, and the conversations with the one that was chosen.
 
-import { api } from "../api.js";
+import { all, api } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { ago, moment } from "../words.js";
 import { chatAddress } from "./places.js";
@@ -10,8 +10,7 @@ const TICK_MS = 20000; // how often "2 min ago" is said anew
 
 /** Agents that people can talk to: those that are not stopped. */
 export async function loadAgents() {
-  const { agents } = await api("/agents");
-  return agents;
+  return all("/agents", "agents");
 }
 
 /** The list of agents. */

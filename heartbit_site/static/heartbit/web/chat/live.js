@@ -8,6 +8,7 @@ const ENDINGS = {
   "run.succeeded": "succeeded", "run.failed": "failed", "run.cancelled": "cancelled",
   "run.quarantined": "quarantined", "run.discarded": "cancelled",
 };
+const MOST_NAMED = 1000;
 
 /**
  * Follow a run.
@@ -19,7 +20,7 @@ export function follow(run, { changed, ended, open }) {
   const told = new Told(run);
   let over = false;
   return keep(`/ws/${WORKSPACE}/runs/${run}/`, {
-    opened: (send) => send({ type: "resume", after: Object.fromEntries(told.seqs) }),
+    opened: (send) => send({ type: "resume", after: told.after() }),
     state: open,
     done: () => over,
     told(data) {
@@ -44,11 +45,17 @@ export class Told {
     this.calls = new Map();
     this.asked = new Set(); // calls of the tree that wait for a person
     this.status = "queued";
-    this.writing = { turn: 0, attempt: 0, text: "" };
+    this.writing = { turn: 0, attempt: 0, next: 0, text: "" }; // next: the offset of what comes next
     this.thinking = false;
     this.answered = 0;
     this.delayed = "";
     this.stopping = false;
+  }
+
+  /** What the page has, for a socket that opens: the last event of each run. */
+  after() {
+    // A frame has its limit; what is left out is sent again, and then known already.
+    return Object.fromEntries([...this.seqs].sort(([, one], [, other]) => other - one).slice(0, MOST_NAMED));
   }
 
   /** Take in a line (agents/live/lines.py). */
@@ -69,17 +76,17 @@ export class Told {
 
   #delta({ run, turn, attempt, offset, kind, text }) {
     if (run !== this.run || turn <= this.answered) return;
-    if (kind !== "text") {
-      this.thinking = true;
-      return;
-    }
-    const now = this.writing;
-    if (turn !== now.turn || attempt > now.attempt) this.writing = { turn, attempt, text: "" };
+    const { writing } = this;
+    if (turn !== writing.turn || attempt > writing.attempt) this.writing = { turn, attempt, next: 0, text: "" };
     if (attempt < this.writing.attempt) return;
-    this.thinking = false;
+    const letters = [...text]; // the server counts characters, not UTF-16 units, and thinking among them
+    const fresh = letters.slice(Math.max(0, this.writing.next - offset));
+    if (!fresh.length) return;
+    this.writing.next = offset + letters.length;
+    this.thinking = kind !== "text";
+    if (this.thinking) return;
     this.delayed = "";
-    const known = this.writing.text.length - offset;
-    if (known < text.length) this.writing.text += text.slice(Math.max(0, known));
+    this.writing.text += fresh.join("");
   }
 
   #people({ run, event, payload }) {
@@ -144,7 +151,7 @@ export class Told {
 
   #answer({ turn, message }, html) {
     this.answered = turn;
-    this.writing = { turn, attempt: 0, text: "" };
+    this.writing = { turn, attempt: 0, next: 0, text: "" };
     this.thinking = false;
     this.delayed = "";
     if (message.text) this.steps.push({ kind: "text", text: message.text, html });

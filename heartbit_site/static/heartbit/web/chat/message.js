@@ -1,6 +1,6 @@
 // A message and what answers it: the run's steps as they come, the answer, and what it took.
 
-import { api } from "../api.js";
+import { USER, api } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { cost, duration, moment, tokens } from "../words.js";
 import { follow } from "./live.js";
@@ -20,7 +20,7 @@ const NO_WORKER_MS = 4000; // how long it may lie in the queue before the page l
  *   journal has it.
  */
 export function messageView(first, { ended }) {
-  const said = el("div", {}, bubble(first.text, { at: first.created_at }));
+  const said = el("div", {}, bubble(first.text, { by: first.started_by, at: first.created_at }));
   const steps = el("ul.steps");
   const words = document.createTextNode("");
   const writing = el("div.text.writing", { dir: "auto", hidden: true }, words);
@@ -76,7 +76,7 @@ export function messageView(first, { ended }) {
   function unsent(known) {
     const steers = known.filter(({ kind }) => kind === "steer").map(({ text }) => text);
     pending = pending.filter((text) => !steers.includes(text));
-    fill(sent, pending.map((text) => bubble(text, { note: "read at its next step" }))).hidden = pending.length === 0;
+    fill(sent, pending.map((text) => bubble(text, { by: USER, note: "read at its next step" }))).hidden = pending.length === 0;
   }
 
   function write(text) {
@@ -91,7 +91,8 @@ export function messageView(first, { ended }) {
 
   async function whyNot(run) {
     const found = await api(`/runs/${run}`).catch(() => null);
-    if (found?.status === "queued" && !found.has_worker) {
+    if (found?.held) fill(doing, icon("hourglass_empty"), found.held);
+    else if (found?.status === "queued" && !found.has_worker) {
       fill(doing, icon("hourglass_empty"), `No worker serves the queue ${found.queue}: heartbit serve starts one. The message waits.`);
     }
   }

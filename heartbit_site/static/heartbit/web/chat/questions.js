@@ -1,6 +1,6 @@
 // What a run asks a person: the cards of its calls that wait, in the thread.
 
-import { api, may } from "../api.js";
+import { all, may } from "../api.js";
 import { card } from "../approvals/card.js";
 import { el, fill } from "../dom.js";
 
@@ -20,8 +20,8 @@ export function questions(root) {
     if (asking) return;
     asking = true;
     try {
-      const [approvals, doubts] = await Promise.all([api("/approvals"), api("/doubts")]);
-      for (const call of [...approvals.calls, ...doubts.calls]) show(call);
+      const found = await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")]);
+      for (const call of found.flat()) show(call);
     } catch (error) {
       fill(node, el("p.problem", {}, error.message));
     } finally {

@@ -1,8 +1,7 @@
 // The lines of a message: what was said, files, tool calls, sub-agents.
 
-import { USER } from "../api.js";
 import { el, fill, icon, pill } from "../dom.js";
-import { duration, moment } from "../words.js";
+import { duration, moment, person } from "../words.js";
 import { size, split } from "./attachments.js";
 import { runAddress } from "./places.js";
 
@@ -12,9 +11,8 @@ const AT_WORK = new Set(["pending", "started"]);
 /** What a person said, with its files folded. */
 export function bubble(message, { by = "", at = "", note = "" } = {}) {
   const { said, files } = split(message);
-  const who = by && by !== USER ? by : "";
   return el("div.said", { title: at ? moment(at) : null },
-    who && el("p.quiet.who", {}, who),
+    by && el("p.quiet.who", {}, person(by)),
     said && el("p.text", { dir: "auto" }, said),
     files.map(attachment),
     note && el("p.quiet.who", {}, note));

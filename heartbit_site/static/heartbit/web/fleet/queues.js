@@ -1,7 +1,7 @@
 // What waits: each queue with its runs and who serves it.
 
 import { el, icon } from "../dom.js";
-import { duration } from "../words.js";
+import { ago, duration } from "../words.js";
 import { ask } from "./ask.js";
 import { table } from "./rows.js";
 
@@ -22,6 +22,22 @@ export function queues(place, rows, act) {
   });
 }
 
+/** Paused queues in which something waits, each with the button that ends it; others need nobody. */
+export function paused({ queues: rows, pauses }, act) {
+  return rows.filter((row) => row.paused && row.parked).map((row) => {
+    const pause = pauses.find(({ kind, name }) => kind === "queue" && name === row.name);
+    const who = pause ? ` by ${pause.by}, ${ago(pause.at)}${pause.reason ? ` (${pause.reason})` : ""}` : "";
+    return el("div.problem.stopped", {}, icon("pause_circle"),
+      el("p", {}, el("b", {}, `The queue ${row.name} is paused`), `${who}: ${row.parked === 1 ? "1 run is" : `${row.parked} runs are`} held back in it.`),
+      resume(row, act, "Let it go on"));
+  });
+}
+
+function resume(row, act, label, name = null) {
+  const go = () => act(`/fleet/queues/${encodeURIComponent(row.name)}/resume`, undefined, `The queue ${row.name} goes on.`);
+  return el("button.button", { type: "button", "aria-label": name, onclick: go }, icon("play_arrow"), label);
+}
+
 function state(row) {
   if (row.paused) return el("span.pill.warning", {}, "paused");
   return row.served ? el("span.pill.success", {}, "open") : el("span.pill.danger", {}, "nobody serves it");
@@ -29,10 +45,7 @@ function state(row) {
 
 function button(row, act) {
   const path = `/fleet/queues/${encodeURIComponent(row.name)}`;
-  if (row.paused) {
-    return el("button.button", { type: "button", "aria-label": `Resume ${row.name}`, onclick: () => act(`${path}/resume`, undefined, `The queue ${row.name} goes on.`) },
-      icon("play_arrow"), "Resume");
-  }
+  if (row.paused) return resume(row, act, "Resume", `Resume ${row.name}`);
   return el("button.button", { type: "button", "aria-label": `Pause ${row.name}`, onclick: () => pause(row, path, act) }, icon("pause"), "Pause");
 }
 

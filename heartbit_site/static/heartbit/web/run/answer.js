@@ -10,6 +10,10 @@ const DOING = {
   waiting: ["pause_circle", "Waits."],
 };
 
+const LIMITS = {
+  max_turns: "model calls", max_run_tokens: "tokens", max_run_cost_usd: "cost", timeout_seconds: "time", budget: "the budget",
+};
+
 /** The card of the answer. */
 export class Answer {
   constructor() {
@@ -61,7 +65,8 @@ function ended({ ending }) {
   const rich = html === null ? null : el("div.markdown");
   if (rich) rich.innerHTML = html; // sanitised by the server
   return [
-    why ? el("p.problem", {}, limit ? el("b", {}, `Limit ${limit}. `) : null, why) : null,
+    why ? el("p.problem", {}, limit ? el("b", {}, `Limit of ${LIMITS[limit] ?? limit}. `) : null, why) : null,
+    limit && limit !== "budget" ? el("p.hint", {}, "An editor of the agent can raise it, in the admin under Limits: a fork with the new version goes on from here.") : null,
     finish === "length" ? el("p.hint", {}, "The model was cut at max_tokens: the answer may miss its end.") : null,
     structured !== null && structured !== undefined ? code(JSON.stringify(structured, null, 2), "The answer as JSON")
       : rich ?? (text ? el("p.text", {}, text) : why ? null : el("p.quiet", {}, "The answer is empty.")),

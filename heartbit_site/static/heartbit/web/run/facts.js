@@ -1,7 +1,7 @@
 // The figures of a run, and of all below it.
 
 import { el, fill } from "../dom.js";
-import { ago, cost, duration, moment, tokens } from "../words.js";
+import { ago, cost, duration, moment, person, tokens } from "../words.js";
 
 /** The card of facts. */
 export class Facts {
@@ -31,10 +31,12 @@ export class Facts {
       ["Turns", String([...run.turns.values()].filter((turn) => turn.answered).length)],
       ["Tool calls", String(run.calls.size)],
       ["Accepted", run.began === null ? "" : el("time", { datetime: new Date(run.began).toISOString(), title: ago(run.began) }, moment(run.began))],
+      row?.started_by ? ["Started by", person(row.started_by)] : null,
       run.worker ? ["Worker", run.worker] : null,
       row ? ["Queue", `${row.queue}${row.priority ? `, priority ${row.priority}` : ""}`] : null,
       row?.approve ? ["Approval", "every tool call waits for a person"] : null,
-      row?.forked_from ? ["Begun with", el("a", { href: `../${row.forked_from}/` }, row.forked_from.slice(0, 13))] : null,
+      row?.forked_from ? ["Begun with", runLink(row.forked_from)] : null,
+      row?.forks.length ? ["Forks", el("span", {}, row.forks.map((one, index) => [index ? ", " : "", runLink(one.run), one.turn ? ` after turn ${one.turn}` : " from the beginning"]))] : null,
       ["Run", el("code", {}, run.id)],
     ].filter(Boolean);
     const shown = JSON.stringify(facts.map(([name, value]) => [name, value.textContent ?? value]));
@@ -42,4 +44,8 @@ export class Facts {
     this.shown = shown;
     fill(this.list, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
   }
+}
+
+function runLink(id) {
+  return el("a", { href: `../${id}/` }, id.slice(0, 13));
 }

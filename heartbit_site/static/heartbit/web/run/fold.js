@@ -36,8 +36,18 @@ const FOLDS = {
   },
   "approval.requested": (run, payload, at) => {
     const call = callOf(run, payload.call_id);
+    const again = payload.question > 1 ? `:${payload.question}` : "";
     Object.assign(call, { status: "waiting", effect: payload.effect, asked: payload });
-    wait(run, `approval:${payload.call_id}`, "person", at, call);
+    wait(run, `approval:${payload.call_id}${again}`, "person", at, call);
+  },
+  "approval.escalated": (run, { key, group }, at) => {
+    const known = run.waits.get(key);
+    if (known) known.escalated = true;
+    tell(run, at, "back_hand", `Nobody has decided in time: escalated to ${group || "everybody who may decide"}.`);
+  },
+  "decision.lapsed": (run, { call_id: id, reason }, at) => {
+    callOf(run, id).decision = null;
+    tell(run, at, "block", reason);
   },
   "outcome.asked": (run, payload, at) => {
     const call = callOf(run, payload.call_id);

@@ -1,12 +1,14 @@
 // The runs of the tree, each with its time; below the chosen one its steps.
 
 import { el, fill, icon } from "../dom.js";
-import { cost, duration } from "../words.js";
+import { cost, duration, shortTokens, tokens } from "../words.js";
 import { merged, spansUntil } from "./spans.js";
 import { axis, bars, legend, sumsOf } from "./waterfall.js";
 import { Windowed } from "./windowed.js";
 
 const ROW = 34;
+const ROW_OF_TWO_LINES = 54; // with tokens and cost below the name
+const NARROW = matchMedia("(max-width: 900px)");
 const ICONS = {
   queued: "schedule", running: "play_circle", waiting: "pause_circle", succeeded: "check_circle",
   failed: "error", cancelled: "cancel", quarantined: "dangerous",
@@ -28,6 +30,15 @@ export class Tree {
     this.element = el("section.card.timeline", { "aria-label": "Timeline" },
       el("header", {}, this.title, el("div.actions", {}, this.switch)),
       el("div.inside", {}, this.legend, this.scale, this.list.element));
+    this.fit();
+    NARROW.addEventListener("change", () => this.fit());
+  }
+
+  /** Let the rows be of one line or of two, as there is room. */
+  fit() {
+    this.list.height = NARROW.matches ? ROW_OF_TWO_LINES : ROW;
+    this.element.toggleAttribute("data-narrow", NARROW.matches);
+    if (this.last) this.draw(...this.last);
   }
 
   /** Show the tree as it is now. */
@@ -46,14 +57,14 @@ export class Tree {
       const spans = merged(steps);
       for (const { kind } of spans) kinds.add(kind);
       if (run.id === chosen) at = items.length;
-      items.push({ key: run.id, run, depth, spans, scale, current: run.id === chosen, cost: store.total(run.id).cost });
+      items.push({ key: run.id, run, depth, spans, scale, current: run.id === chosen, total: store.total(run.id) });
       if (run.id === chosen) this.sums = sumsOf(spans);
       if (withSteps && run.id === chosen) items.push(...stepsOf(run, steps, depth + 1, scale));
     }
     this.title.textContent = rows.length > 1 ? `Timeline of ${rows.length} runs` : "Timeline";
     this.switch.setAttribute("aria-pressed", String(withSteps));
     fill(this.legend, legend(kinds, this.sums ?? new Map()));
-    fill(this.scale, axis(scale));
+    fill(this.scale, axis(scale), el("span.number", {}, "Time"), el("span.number.used", {}, "Tokens"), el("span.number.spent", {}, "Cost"));
     this.list.show(items);
     if (this.revealed !== chosen) {
       this.revealed = chosen;
@@ -75,22 +86,25 @@ export class Tree {
     const name = el("span.clip.strong");
     const track = el("span.track");
     const took = el("span.number.quiet");
+    const used = el("span.number.quiet.used");
     const spent = el("span.number.quiet.spent");
     const who = el("span.who", {}, sign, name);
-    const row = el("a.line", { href: this.address(item.run.id) }, who, track, took, spent);
-    const update = ({ run, depth, spans, scale, current, cost: amount }) => {
+    const row = el("a.line", { href: this.address(item.run.id) }, who, track, took, used, spent);
+    const update = ({ run, depth, spans, scale, current, total }) => {
       sign.textContent = ICONS[run.status];
       sign.className = `icon small is-${run.status}`;
       name.textContent = run.agent;
-      row.title = `${run.agent}, ${run.status}: ${run.task.slice(0, 200)}`;
-      row.setAttribute("aria-label", `${run.agent}, ${run.status}`);
+      const figures = `${tokens(total.input, total.output)}, cost ${cost(total.cost)}${total.runs > 1 ? ", with sub-agents" : ""}`;
+      row.title = `${run.agent}, ${run.status}: ${figures}\n${run.task.slice(0, 200)}`;
+      row.setAttribute("aria-label", `${run.agent}, ${run.status}, ${figures}`);
       row.toggleAttribute("data-current", current);
       if (current) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
-      who.style.paddingLeft = `${Math.min(depth, 8) * 16}px`;
+      indent(row, depth, 0);
       bars(track, spans, scale);
       took.textContent = duration(spans.length ? Math.max(...spans.map(({ to }) => to)) - run.began : 0);
-      spent.textContent = cost(amount);
+      used.textContent = shortTokens(total.input, total.output);
+      spent.textContent = cost(total.cost);
     };
     update(item);
     return { element: row, update };
@@ -100,18 +114,27 @@ export class Tree {
     const name = el("span.clip");
     const track = el("span.track");
     const took = el("span.number.quiet");
+    const used = el("span.number.quiet.used");
+    const spent = el("span.number.quiet.spent");
     const who = el("span.who", {}, name);
-    const row = el("button.line.step", { type: "button", onClick: () => this.turn(row.dataset.turn) }, who, track, took, el("span.spent"));
+    const row = el("button.line.step", { type: "button", onClick: () => this.turn(row.dataset.turn) }, who, track, took, used, spent);
     const update = ({ name: said, depth, span, scale }) => {
       name.textContent = said;
       row.dataset.turn = span.turn?.number ?? span.call?.turn ?? "";
-      who.style.paddingLeft = `${Math.min(depth, 8) * 16 + 20}px`;
+      indent(row, depth, 20);
       bars(track, [span], scale);
       took.textContent = duration(span.to - span.from);
+      used.textContent = span.turn ? shortTokens(span.turn.input, span.turn.output) : "";
+      spent.textContent = span.turn ? cost(span.turn.cost) : "";
     };
     update(item);
     return { element: row, update };
   }
+}
+
+/** How far a row's names stand to the right: by its depth, and some pixels more. */
+function indent(row, depth, more) {
+  row.style.setProperty("--in", `${Math.min(depth, 8) * 16 + more}px`);
 }
 
 function stepsOf(run, spans, depth, scale) {

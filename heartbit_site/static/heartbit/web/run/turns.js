@@ -5,6 +5,8 @@ import { cost, duration, moment, tokens } from "../words.js";
 import { CallView } from "./calls.js";
 import { grow } from "./growing.js";
 
+const MOST = 50; // entries that are drawn at once; so many more each time somebody asks
+
 /** The list of turns of one run. */
 export class Turns {
   /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
@@ -12,37 +14,73 @@ export class Turns {
     this.place = place;
     this.views = new Map();
     this.run = null;
-    this.element = el("div.turns");
+    this.from = null; // the first entry that is drawn, once somebody asked for earlier ones
+    this.more = el("button.button.small", { type: "button", onClick: () => this.showEarlier() });
+    this.earlier = el("p.earlier", { hidden: true }, this.more);
+    this.list = el("div.entries");
+    this.element = el("div.turns", {}, this.earlier, this.list);
   }
 
-  /** Show a run; of the one that is shown already, what changed. */
+  /** Show a run, of a long one its last entries; of the one that is shown already, what changed. */
   draw(run) {
     if (this.run !== run) {
       this.views.clear();
-      this.element.replaceChildren();
+      this.list.replaceChildren();
       this.run = run;
+      this.from = null;
       run.changed = new Set(run.entries.map((entry) => entry.key));
     }
     if (!run.entries.length) {
-      fill(this.element, el("p.quiet.inside", {}, run.ending ? "The model never answered." : "The model has not answered yet."));
+      this.earlier.hidden = true;
+      fill(this.list, el("p.quiet.inside", {}, run.ending ? "The model never answered." : "The model has not answered yet."));
       return;
     }
-    if (!this.views.size) this.element.replaceChildren();
-    run.entries.forEach((entry, index) => {
+    if (!this.views.size) this.list.replaceChildren();
+    const first = this.first();
+    const shown = run.entries.slice(first);
+    this.earlier.hidden = first === 0;
+    this.more.textContent = first > MOST ? `Show ${MOST} of ${first} earlier` : `Show ${first} earlier`;
+    this.leave(new Set(shown.map(({ key }) => key)));
+    shown.forEach((entry, index) => {
       let view = this.views.get(entry.key);
       if (!view) {
         view = entry.turn ? new TurnView(this.place) : noteView(entry.note);
         this.views.set(entry.key, view);
         run.changed.add(entry.key);
       }
-      if (this.element.children[index] !== view.element) this.element.insertBefore(view.element, this.element.children[index] ?? null);
+      if (this.list.children[index] !== view.element) this.list.insertBefore(view.element, this.list.children[index] ?? null);
       if (run.changed.has(entry.key)) view.update?.(entry.turn, run);
     });
     run.changed.clear();
   }
 
+  /** The first entry that is drawn. */
+  first() {
+    return this.from ?? Math.max(0, this.run.entries.length - MOST);
+  }
+
+  showEarlier() {
+    this.from = Math.max(0, this.first() - MOST);
+    this.draw(this.run);
+    if (this.earlier.hidden) this.list.querySelector("article.turn")?.focus({ preventScroll: true });
+  }
+
+  /** Remove what is not drawn any more. */
+  leave(kept) {
+    for (const [key, view] of this.views) {
+      if (kept.has(key)) continue;
+      view.element.remove();
+      this.views.delete(key);
+    }
+  }
+
   /** Bring a turn into sight. */
   reveal(number) {
+    const place = this.run.entries.findIndex(({ key }) => key === `turn ${number}`);
+    if (place >= 0 && place < this.first()) {
+      this.from = place;
+      this.draw(this.run);
+    }
     const view = this.views.get(`turn ${number}`);
     view?.element.scrollIntoView({ block: "start", behavior: "smooth" });
     view?.element.focus({ preventScroll: true });

@@ -1,6 +1,6 @@
 // The calls of the tree that wait for a person, to be decided here.
 
-import { api, may } from "../api.js";
+import { all, may } from "../api.js";
 import { card } from "../approvals/card.js";
 import { el, fill } from "../dom.js";
 
@@ -15,7 +15,7 @@ export class Waiting {
   /** Look again if the tree waits for other calls than before. */
   draw(store, root) {
     const keys = [...store.runs.values()].flatMap((run) => [...run.waits]
-      .filter(([, { kind }]) => kind === "person").map(([key]) => `${run.id} ${key}`)).join(",");
+      .filter(([, { kind }]) => kind === "person").map(([key, { escalated }]) => `${run.id} ${key} ${escalated ?? ""}`)).join(",");
     if (keys === this.known) return;
     this.known = keys;
     this.look(root, keys !== "");
@@ -27,7 +27,7 @@ export class Waiting {
       fill(this.element, el("p.hint", {}, "The run waits for somebody who may decide its calls: your role may not."));
       return;
     }
-    const asked = some ? (await Promise.all([api("/approvals"), api("/doubts")])).flatMap(({ calls }) => calls) : [];
+    const asked = some ? (await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")])).flat() : [];
     const here = new Map(asked.filter((one) => one.root === root).map((one) => [keyOf(one), one]));
     for (const [key, shown] of this.cards) {
       if (here.has(key)) continue;
@@ -44,6 +44,6 @@ export class Waiting {
   }
 }
 
-function keyOf({ run, call, digest, question }) {
-  return `${run} ${call} ${digest ?? question}`;
+function keyOf({ run, call, digest, question, since, escalated }) {
+  return `${run} ${call} ${digest ?? question} ${since} ${escalated?.since ?? ""}`;
 }

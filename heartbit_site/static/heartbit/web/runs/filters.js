@@ -1,6 +1,6 @@
 // What the list shows; it stays in the address, so that a reload or a link shows the same.
 
-import { api } from "../api.js";
+import { all } from "../api.js";
 import { el } from "../dom.js";
 
 const STATUSES = ["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"];
@@ -14,10 +14,11 @@ export class Filters {
     this.text = el("input", { type: "search", placeholder: "Words of the task, or an id", maxlength: 200, onInput: () => this.later() });
     this.status = el("select", { onChange: () => this.now() }, el("option", { value: "" }, "Any"), STATUSES.map((one) => el("option", { value: one }, one)));
     this.agent = el("select", { onChange: () => this.now() }, el("option", { value: "" }, "Any"));
+    this.mine = el("input", { type: "checkbox", onChange: () => this.now() });
     this.children = el("input", { type: "checkbox", onChange: () => this.now() });
     this.element = el("form.filters", { role: "search", "aria-label": "Filter runs", onSubmit: (event) => { event.preventDefault(); this.now(); } },
       el("label.wide", {}, "Search", this.text), el("label", {}, "Status", this.status), el("label", {}, "Agent", this.agent),
-      el("label.check", {}, this.children, "Sub-agents too"));
+      el("label.check", {}, this.mine, "Mine"), el("label.check", {}, this.children, "Sub-agents too"));
     this.read();
     this.nameAgents();
     addEventListener("popstate", () => {
@@ -28,17 +29,18 @@ export class Filters {
 
   /** As the API wants it. */
   query() {
-    return { text: this.text.value.trim(), status: this.status.value, agent: this.agent.value, children: this.children.checked || null };
+    return { text: this.text.value.trim(), status: this.status.value, agent: this.agent.value, mine: this.mine.checked || null, children: this.children.checked || null };
   }
 
   /** Whether anything is left out. */
   isSet() {
-    return Boolean(this.text.value.trim() || this.status.value || this.agent.value);
+    return Boolean(this.text.value.trim() || this.status.value || this.agent.value || this.mine.checked);
   }
 
   /** Show everything. */
   clear() {
     for (const one of [this.text, this.status, this.agent]) one.value = "";
+    this.mine.checked = false;
     this.now();
   }
 
@@ -48,6 +50,7 @@ export class Filters {
     this.status.value = STATUSES.includes(given.get("status")) ? given.get("status") : "";
     this.mention(given.get("agent") ?? "");
     this.agent.value = given.get("agent") ?? "";
+    this.mine.checked = given.get("mine") === "true";
     this.children.checked = given.get("children") === "true";
   }
 
@@ -57,7 +60,7 @@ export class Filters {
   }
 
   async nameAgents() {
-    const { agents } = await api("/agents");
+    const agents = await all("/agents", "agents");
     for (const { name } of agents) this.mention(name);
   }
 

@@ -1,6 +1,6 @@
 // Give an agent a task, and go and watch it.
 
-import { api } from "../api.js";
+import { all, api } from "../api.js";
 import { el, fill } from "../dom.js";
 import { ask } from "../run/ask.js";
 
@@ -27,14 +27,20 @@ export async function newRun() {
       location.assign(`${run}/`);
     },
   });
-  ({ agents } = await api("/agents"));
+  agents = await all("/agents", "agents");
   const last = localStorage.getItem("heartbit-agent");
   fill(agent, agents.map(({ name, state }) => el("option", { value: name, disabled: state === "stopped" }, state === "stopped" ? `${name} (stopped)` : name)));
   const first = agents.find(({ name }) => name === last) ?? agents.find(({ name }) => name === "orchestrator") ?? agents[0];
   if (first) agent.value = first.name;
-  else fill(agent, el("option", { value: "" }, "There is no agent yet: make one in the admin"));
+  else fill(agent, el("option", { value: "" }, "There is no agent yet"));
   agent.addEventListener("change", () => localStorage.setItem("heartbit-agent", agent.value));
   describe();
+  if (!first) fill(about, noAgent());
+}
+
+function noAgent() {
+  const { admin } = document.body.dataset;
+  return admin ? el("a", { href: `${admin}agents/agent/add_from_template/` }, "Make an agent from a template") : "Ask an editor of the workspace to make an agent in the admin.";
 }
 
 function listed(name, words) {

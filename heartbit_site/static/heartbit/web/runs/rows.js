@@ -2,7 +2,7 @@
 
 import { may } from "../api.js";
 import { el, fill, pill } from "../dom.js";
-import { ago, cost, duration, moment, tokens } from "../words.js";
+import { ago, cost, duration, moment, person, tokens } from "../words.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
 
@@ -90,7 +90,8 @@ export class Rows {
       view.tick.checked &&= !view.tick.disabled;
     }
     fill(view.row, view.tick ? el("td.tick-cell", {}, view.tick) : null,
-      el("td.is-run", {}, el("a.run-link", { href: `${run.run}/` }, el("b", {}, run.agent), run.parent ? el("span.quiet", {}, " sub-agent") : null,
+      el("td.is-run", {}, el("a.run-link", { href: `${run.run}/` }, el("span.run-head.clip", {}, el("b", {}, run.agent), run.parent ? el("span.quiet", {}, " sub-agent") : null,
+          run.started_by ? el("span.by", {}, ` · ${person(run.started_by)}`) : null),
         el("span.task-line.clip", {}, run.task.slice(0, 200)))),
       el("td.is-status", {}, pill(run.status)),
       el("td.number.is-tokens", {}, tokens(run.usage.input_tokens, run.usage.output_tokens)),

@@ -1,0 +1,150 @@
+"""Try a tool call that waits for a person: what it would change, without keeping it.
+
+Only calls of transactional tools, whose whole effect is in the database: that can be undone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import httpx
+from django.db import connection, transaction
+
+from agents import snapshot
+from agents.dry_runs.rehearse import rehearse
+from agents.errors import InvalidEditError, NoDryRunError, NoLongerOpenError
+from agents.querysets import calls_waiting, shown_tool
+from agents.runtime.toolbox import context_factory, offer_of
+from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.toolspec import Effect
+from tools import pipeline
+from tools.approval import digest as digest_of
+from tools.pipeline import Prepared
+from tools.registry import registry
+from tools.result import Done
+
+if TYPE_CHECKING:
+    from agents.actions.decide_call import Decider
+    from agents.dry_runs.changes import DryRun
+    from agents.models import Run, ToolCall
+    from heartbit_site.base.toolspec import ToolContext
+
+
+def dry_run_call(
+    call: ToolCall, *, digest: str, by: Decider, arguments: str | None = None
+) -> DryRun:
+    """Run the call as its run would, and undo it; that it was tried is in the audit.
+
+    Args:
+        call: It waits for approval.
+        digest: Of what whoever asks saw.
+        by: Whoever asks.
+        arguments: A JSON object instead of the call's own arguments.
+
+    Raises:
+        NoLongerOpenError: It does not wait (any more), or it is not what was shown.
+        NoDryRunError: Its tool is not transactional or not here, or they may not decide the call.
+        InvalidEditError: The arguments do not fit the tool.
+        DryRunStoppedError: It took too long, or others hold what it needs.
+    """
+    _check_open(call, digest)
+    _check_asked(call, by, is_edited=arguments is not None)
+    prepared, runs_digest = _prepared(call, arguments)
+    if arguments is None and runs_digest != digest:
+        raise NoDryRunError(
+            f"The tool {prepared.spec.name} is not what was shown any more: it cannot be tried."
+        )
+    with transaction.atomic():
+        audit.record(
+            Actor(by.name, by.via, by.user_id),
+            "approval.dry_run",
+            workspace=call.run.workspace,
+            target=f"run:{call.run_id}",
+            label=shown_tool(call),
+            details={"call": call.call_id, "digest": digest, "runs": runs_digest},
+        )
+    return rehearse(prepared)
+
+
+def _check_open(call: ToolCall, digest: str) -> None:
+    if not calls_waiting(call.run.workspace).filter(pk=call.pk).exists():
+        raise NoLongerOpenError("The call does not wait for a decision (any more).")
+    if call.digest != digest:
+        raise NoLongerOpenError("The call is not the one that was shown: look at it again.")
+
+
+def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
+    """Whoever may not decide it, or not so, does not see what it does either."""
+    shown = call.shown or {}
+    needed = shown.get("needed", 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT heartbit_is_asked(shown, %s) FROM agents_toolcall WHERE id = %s",
+            [by.user_id, call.pk],
+        )
+        [is_asked] = cursor.fetchone()
+    if not is_asked:
+        raise NoDryRunError(
+            f"Only members of the group {shown.get('group')} may decide this call, or try it."
+        )
+    if is_edited and needed > 1:
+        raise NoDryRunError(
+            f"The call needs {needed} people who approve it as it is: it is tried only as it is."
+        )
+
+
+def _prepared(call: ToolCall, arguments: str | None) -> tuple[Prepared, str]:
+    """What would run, and its digest."""
+    run = call.run
+    version = run.version
+    agent = version.agent
+    definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
+    offer = offer_of(definition, registry, is_child=run.parent_id is not None)
+    tool = shown_tool(call)
+    spec = offer.specs.get(tool)
+    if spec is None:
+        raise NoDryRunError(
+            f"The tool {tool} has changed since the agent was published, or is not known here: it "
+            "cannot be tried."
+        )
+    if spec.effect is not Effect.TRANSACTIONAL:
+        raise NoDryRunError(
+            f"The tool {tool} is {spec.effect.value}, not transactional: what it does could not "
+            "be undone, so it cannot be tried."
+        )
+    found = pipeline.prepare(
+        offer.specs,
+        name=tool,
+        arguments=call.arguments if arguments is None else arguments,
+        context=_context(run, call.call_id),
+        max_output_bytes=definition.max_tool_output_bytes,
+        timeout_seconds=definition.tool_timeout_seconds,
+    )
+    if isinstance(found, Done):
+        raise InvalidEditError(" ".join(found.content.split()))
+    if not isinstance(found, Prepared):
+        raise TypeError("without a policy a call is prepared or answered")
+    digest = digest_of(
+        call.run_id,
+        call.call_id,
+        definition_hash=offer.hashes[tool],
+        arguments=found.arguments,
+    )
+    return found, digest
+
+
+def _context(run: Run, call_id: str) -> ToolContext:
+    """What the tool is told in its run, but for a way out: nothing could take a request back."""
+    nowhere = httpx.AsyncClient(transport=httpx.MockTransport(_refused), trust_env=False)
+    return context_factory(
+        workspace_id=run.workspace_id,
+        run_id=run.pk,
+        root_id=run.root_id,
+        agent=run.agent,
+        http=nowhere,
+    )(call_id)
+
+
+def _refused(request: httpx.Request) -> NoReturn:
+    raise NoDryRunError("A dry run sends no requests: they could not be undone.")

@@ -1,0 +1,57 @@
+"""Publish the orchestrators of agents again: what they are told of their team is part of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from agents.actions.publish_agent import Publication, make_current, record_publication
+from agents.models import Agent
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from heartbit_site.base.audit import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """What became of one orchestrator.
+
+    Attributes:
+        agent: The orchestrator.
+        made: What publishing it came to; None: it could not be.
+        problem: Why not, as a sentence.
+    """
+
+    agent: Agent
+    made: Publication | None = None
+    problem: str = ""
+
+
+@transaction.atomic
+def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
+    """Publish every agent that has one of these in its team, but for these themselves.
+
+    One that cannot be published stays as it was: that is its own affair.
+
+    Args:
+        members: Agents that were just written and published.
+        by: Who did that, for the audit.
+    """
+    leaders = Agent.objects.filter(team__in=members).exclude(pk__in=[one.pk for one in members])
+    led = [_publish(leader) for leader in leaders.distinct().order_by("name")]
+    for one in led:  # once every row is locked: see ``audit``
+        if one.made is not None:
+            record_publication(one.agent, one.made, by=by)
+    return led
+
+
+def _publish(leader: Agent) -> Led:
+    try:
+        return Led(leader, make_current(leader))  # atomic: a refusal undoes this one alone
+    except ConfigurationError as error:
+        return Led(leader, problem=str(error))

@@ -1,0 +1,74 @@
+"""What a statement does to its transaction, as its words say before it is sent."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from psycopg.sql import Composable
+
+if TYPE_CHECKING:
+    from psycopg.abc import AdaptContext
+
+_SAVEPOINT = re.compile(r"(SAVEPOINT|RELEASE|ROLLBACK\s+TO)\b", re.IGNORECASE)
+_END = re.compile(
+    r"(COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+((WORK|TRANSACTION)\s+)?TO\b))\b",
+    re.IGNORECASE,
+)
+# What is no word of the statement itself: comments, texts, and names in quotes.
+_ASIDE = re.compile(
+    r"""
+      --[^\r\n]*
+    | /\*
+    | \be'(?:[^'\\]|\\.|'')*+'
+    | '[^']*'
+    | "[^"]*"
+    | (?<![\w$])\$((?:[^\W\d]\w*)?)\$.*?\$\1\$
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+
+
+def text_of(statement: Any, session: AdaptContext) -> str:
+    """A statement in any form that the driver takes; anything else it refuses by itself.
+
+    Args:
+        statement: Text, bytes, or what was composed with ``psycopg.sql``.
+        session: The driver's connection.
+    """
+    if isinstance(statement, Composable):
+        return statement.as_string(session)
+    if isinstance(statement, bytes):
+        return statement.decode(errors="replace")
+    return statement if isinstance(statement, str) else ""
+
+
+def parts_of(text: str) -> list[str]:
+    """The single statements of a text, without comments and without what is quoted."""
+    kept, at = [], 0
+    while (found := _ASIDE.search(text, at)) is not None:
+        kept.append(text[at : found.start()])
+        at = _past_comment(text, found.start()) if found[0] == "/*" else found.end()
+    kept.append(text[at:])
+    return [part.strip() for part in " ".join(kept).split(";") if part.strip()]
+
+
+def are_savepoints(parts: list[str]) -> bool:
+    """Whether all that they do is to set and leave savepoints."""
+    return all(_SAVEPOINT.match(part) for part in parts)
+
+
+def end_transaction(parts: list[str]) -> bool:
+    """Whether one of them would end the transaction."""
+    return any(_END.match(part) for part in parts)
+
+
+def _past_comment(text: str, start: int) -> int:
+    """Where a comment ends; one within it ends by itself."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(text, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return len(text)

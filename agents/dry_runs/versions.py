@@ -1,0 +1,180 @@
+"""The rows that a transaction wrote and removed, found by the transaction ids in the rows.
+
+Each row version names the transaction that wrote it (``xmin``) and the one that ended it
+(``xmax``). A savepoint has an id of its own, from the same counter, so what an open transaction
+wrote carries ids from its own to the last one given out; of these, those in progress are its own,
+because what others have not committed cannot be seen. What it removed it cannot see itself, but
+another session can, as everybody else sees it. There the ids only lead to candidates: whichever of
+them the transaction does not see any more is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from django.db.backends.utils import CursorWrapper
+
+    from agents.dry_runs.tables import Column, Table
+
+#: A row's primary key, each column as text.
+Key = tuple[str, ...]
+#: A value: its beginning, its length in characters, and a hash of all of it; each None for NULL.
+Value = tuple[str | None, str | None, str | None]
+#: A row's values by column.
+Values = dict[str, Value]
+
+SHOWN_CHARACTERS = 200
+MOST_CANDIDATES = 10_000
+
+# 32 bits of the 64 are in the rows: the difference is taken modulo 2^32, so a counter may wrap.
+_WRITTEN = "((t.xmin::text::bigint - %(first)s) & 4294967295)"
+_ENDED = "((t.xmax::text::bigint - %(first)s) & 4294967295)"
+# Of a row that was locked first and removed within a savepoint after it, ``xmax`` is a multixact.
+_ENDED_BY_SEVERAL = "((t.xmax::text::bigint - %(multi)s) & 4294967295)"
+_MINE = f"""
+    CASE WHEN {_WRITTEN} <= %(span)s
+         THEN pg_xact_status((%(first)s + {_WRITTEN})::text::xid8) = 'in progress'
+         ELSE false END
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The ids that rows of the transaction may carry.
+
+    Attributes:
+        first: The transaction's own.
+        span: How many were given out after it, to anybody.
+        multi: The first multixact that it could have made.
+        multis: How many were made since, by anybody.
+    """
+
+    first: int
+    span: int
+    multi: int
+    multis: int
+
+
+def own_id(cursor: CursorWrapper) -> int:
+    """The id of a session's transaction, a new one if it has none yet."""
+    cursor.execute("SELECT pg_current_xact_id()::text")
+    (text,) = cursor.fetchone()
+    return int(text)
+
+
+def is_undone(cursor: CursorWrapper, first: int) -> bool:
+    """Whether a transaction whose session has gone was undone, or is about to be.
+
+    Args:
+        cursor: Of another session.
+        first: The transaction's id.
+    """
+    cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [str(first)])
+    (status,) = cursor.fetchone()
+    return status in {"aborted", "in progress"}
+
+
+def next_multi(cursor: CursorWrapper) -> int:
+    """The multixact that will be made next."""
+    cursor.execute("SELECT mxid_age('1'::xid)")
+    (age,) = cursor.fetchone()
+    return (int(age) + 1) % 2**32
+
+
+def written(
+    cursor: CursorWrapper, table: Table, ids: Ids, *, most: int, concealed: Collection[str]
+) -> tuple[list[tuple[Key, Values]], int]:
+    """The row versions that the transaction wrote, by key, and how many there are in all."""
+    key = ", ".join(column.sql for column in table.key)
+    cursor.execute(
+        f"SELECT count(*) OVER (), {_key(table)}, {_values(table, concealed)} "  # noqa: S608
+        f"FROM ONLY {table.sql} AS t WHERE {_MINE} ORDER BY {key} LIMIT {most}",
+        {"first": ids.first, "span": ids.span},
+    )
+    rows = cursor.fetchall()
+    total = rows[0][0] if rows else 0
+    return [(tuple(key), _named(table, values)) for _, key, values in rows], total
+
+
+def candidates(outside: CursorWrapper, table: Table, ids: Ids) -> list[Key]:
+    """Keys of rows that the transaction may have removed; some it only changed or locked.
+
+    Args:
+        outside: Of a session that still sees them.
+        table: Where.
+        ids: Of the transaction.
+    """
+    outside.execute(
+        f"SELECT {_key(table)} FROM ONLY {table.sql} AS t "  # noqa: S608
+        f"WHERE {_ENDED} <= %(span)s OR {_ENDED_BY_SEVERAL} < %(multis)s LIMIT {MOST_CANDIDATES}",
+        {"first": ids.first, "span": ids.span, "multi": ids.multi, "multis": ids.multis},
+    )
+    return [tuple(key) for (key,) in outside.fetchall()]
+
+
+def missing(cursor: CursorWrapper, table: Table, keys: Sequence[Key]) -> list[Key]:
+    """Those of these keys that a session does not see, in the order of their values."""
+    if not keys:
+        return []
+    wanted = ", ".join(f"w.k{index}" for index, _ in enumerate(table.key))
+    texts = ", ".join(f"w.k{index}::text" for index, _ in enumerate(table.key))
+    cursor.execute(
+        f"SELECT ARRAY[{texts}] FROM {_wanted(table)} WHERE NOT EXISTS "  # noqa: S608
+        f"(SELECT 1 FROM ONLY {table.sql} AS t WHERE {_same(table)}) ORDER BY {wanted}",
+        _columns_of(keys),
+    )
+    return [tuple(key) for (key,) in cursor.fetchall()]
+
+
+def rows_of(
+    cursor: CursorWrapper, table: Table, keys: Sequence[Key], *, concealed: Collection[str]
+) -> dict[Key, Values]:
+    """The rows with these keys as a session sees them."""
+    if not keys:
+        return {}
+    cursor.execute(
+        f"SELECT {_key(table)}, {_values(table, concealed)} "  # noqa: S608
+        f"FROM ONLY {table.sql} AS t JOIN {_wanted(table)} ON {_same(table)}",
+        _columns_of(keys),
+    )
+    return {tuple(key): _named(table, values) for key, values in cursor.fetchall()}
+
+
+def _key(table: Table) -> str:
+    return "ARRAY[" + ", ".join(f"t.{column.sql}::text" for column in table.key) + "]"
+
+
+def _values(table: Table, concealed: Collection[str]) -> str:
+    """What is read of a row: of a secret only its hash, which says whether it changes."""
+    return "ARRAY[" + ", ".join(_value(column, concealed) for column in table.columns) + "]"
+
+
+def _value(column: Column, concealed: Collection[str]) -> str:
+    text = f"t.{column.sql}::text"
+    if column.name in concealed:
+        return f"ARRAY[NULL::text, NULL, md5({text})]"
+    return f"ARRAY[left({text}, {SHOWN_CHARACTERS}), length({text})::text, md5({text})]"
+
+
+def _named(table: Table, values: Sequence[Sequence[str | None]]) -> Values:
+    pairs = zip(table.columns, values, strict=True)
+    return {column.name: (start, length, digest) for column, (start, length, digest) in pairs}
+
+
+def _wanted(table: Table) -> str:
+    """The keys that are asked about, as a table of the key's own types."""
+    places = [f"%(k{index})s::text[]::{column.type}[]" for index, column in enumerate(table.key)]
+    names = ", ".join(f"k{index}" for index, _ in enumerate(table.key))
+    return f"unnest({', '.join(places)}) AS w({names})"
+
+
+def _same(table: Table) -> str:
+    return " AND ".join(f"t.{column.sql} = w.k{index}" for index, column in enumerate(table.key))
+
+
+def _columns_of(keys: Sequence[Key]) -> dict[str, list[str]]:
+    return {f"k{index}": list(texts) for index, texts in enumerate(zip(*keys, strict=True))}

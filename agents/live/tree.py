@@ -1,0 +1,47 @@
+"""What Postgres has of a run tree that a reader has not seen yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.choices import TERMINAL
+from agents.events import Recorded, decode
+from agents.live.updates import Happened, RunSeen, Update
+from agents.querysets import events_after, tree
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+@dataclass(slots=True)
+class TreeReader:
+    """How far one reader has come.
+
+    Attributes:
+        root_id: The run at the top.
+        seqs: The last event that was read, by run. What a reader says that it has is believed only
+            of the tree's own runs, and only as far as their journals go.
+        over: Whether every run had ended at the last look.
+    """
+
+    root_id: UUID
+    seqs: dict[UUID, int] = field(default_factory=dict)
+    over: bool = False
+
+    def news(self) -> list[Update]:
+        """Runs that changed since the last look, each with its new events. Blocks."""
+        updates: list[Update] = []
+        runs = tree(self.root_id)
+        self.seqs = {run.pk: min(self.seqs.get(run.pk, 0), run.last_seq) for run in runs}
+        for run in runs:
+            seen = self.seqs[run.pk]
+            if run.last_seq == seen:
+                continue
+            updates.append(RunSeen(run))
+            for row in events_after(run.pk, seen):
+                recorded = Recorded(row.seq, row.at, decode(row.type, row.payload))
+                updates.append(Happened(run.pk, recorded))
+                self.seqs[run.pk] = row.seq
+        self.over = all(run.status in TERMINAL for run in runs)
+        return updates

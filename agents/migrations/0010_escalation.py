@@ -1,0 +1,43 @@
+import django.core.validators
+from django.db import migrations, models
+
+from agents.runs.install import install
+
+
+class Migration(migrations.Migration):
+    """A call that nobody decides goes to more people; a decision holds while its maker may decide."""
+
+    dependencies = [
+        ('agents', '0009_started_by'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='toolbinding',
+            name='escalate_minutes',
+            field=models.PositiveIntegerField(blank=True, help_text='A call that nobody decides for so long goes to more people. Empty: never.', null=True, validators=[django.core.validators.MinValueValidator(1)]),
+        ),
+        migrations.AddField(
+            model_name='toolbinding',
+            name='escalate_group',
+            field=models.CharField(blank=True, db_default='', default='', help_text='Its members may then decide as well. Empty: whoever may decide at all.', max_length=150),
+        ),
+        migrations.AddField(
+            model_name='wait',
+            name='escalates_at',
+            field=models.DateTimeField(blank=True, null=True),
+        ),
+        migrations.AddField(
+            model_name='wait',
+            name='escalated_at',
+            field=models.DateTimeField(blank=True, null=True),
+        ),
+        migrations.AddIndex(
+            model_name='wait',
+            index=models.Index(condition=models.Q(('escalated_at__isnull', True), ('escalates_at__isnull', False), ('resolved_at__isnull', True)), fields=['escalates_at'], name='wait_escalating'),
+        ),
+        # Room on each page for the next versions of its rows: a batch of events changes no indexed
+        # column of its run, and then writes no index either.
+        migrations.RunSQL('ALTER TABLE agents_run SET (fillfactor = 60)', migrations.RunSQL.noop),
+        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
+    ]

@@ -1,0 +1,41 @@
+"""Keys that nobody has, told from others without a look into the database for each."""
+
+from __future__ import annotations
+
+import functools
+import time
+
+from heartbit_site.base.actions.create_api_key import prefix_of
+from heartbit_site.base.models import ApiKey
+
+FRESH_SECONDS = 5.0
+
+
+class Prefixes:
+    """The public parts of all keys, as they were a moment ago; any thread may ask.
+
+    Args:
+        seconds: How long a key that was just made may be taken for a guess.
+    """
+
+    def __init__(self, seconds: float = FRESH_SECONDS) -> None:
+        self._seconds = seconds
+        self._known: frozenset[str] = frozenset()
+        self._until = 0.0
+
+    def may_open(self, key: str) -> bool:
+        """Whether there is a key that begins like this one."""
+        prefix = prefix_of(key)
+        if prefix is None or prefix in self._known:
+            return prefix is not None
+        now = time.monotonic()
+        if now >= self._until:
+            self._known = frozenset(ApiKey.objects.order_by().values_list("prefix", flat=True))
+            self._until = now + self._seconds
+        return prefix in self._known
+
+
+@functools.cache
+def prefixes() -> Prefixes:
+    """The process's."""
+    return Prefixes()

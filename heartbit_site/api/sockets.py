@@ -1,0 +1,65 @@
+"""Who is let into the sockets: a page with its session, or a program with an API key.
+
+A key comes as it comes to the API, in ``Authorization: Bearer hb_...`` of the handshake, and is
+looked up and counted by the same lines. It is never read from the address: addresses are logged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from channels.auth import AuthMiddlewareStack
+from channels.security.websocket import AllowedHostsOriginValidator
+
+from agents.live.member import HASTY, UNKNOWN
+from heartbit_site.api.auth import key_in, opened_by
+from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
+from heartbit_site.base import orm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.base.access import Access
+
+
+class Handshake:
+    """Before the consumers: finds out who asks.
+
+    With a key no cookie counts, also when the key opens nothing, and no ``Origin`` is asked for:
+    that one guards against a page of another site in the browser of somebody who is logged in, and
+    no page can set this header. Without a key the session's cookie counts, from pages of our own
+    hosts alone: a page of another site may open a socket to here, and the browser sends the cookie.
+
+    Args:
+        consumers: Serve the sockets (``agents.live.member``). Of a key they are told in
+            ``scope["opened"]`` what it opens, or the code to close with.
+    """
+
+    def __init__(self, consumers: Any) -> None:
+        self._consumers = consumers
+        self._pages = AllowedHostsOriginValidator(AuthMiddlewareStack(consumers))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one socket."""
+        key = key_in(_authorization(scope))
+        if key is None:
+            await self._pages(scope, receive, send)
+            return
+        address = (scope.get("client") or ("",))[0]
+        opened = await orm.in_thread(lambda: _opened(key, address))
+        await self._consumers({**scope, "opened": opened}, receive, send)
+
+
+def _authorization(scope: Mapping[str, Any]) -> str:
+    """The header, as Django reads it for the API; of several it is no key that opens anything."""
+    found = [value for name, value in scope["headers"] if name == b"authorization"]
+    return b",".join(found).decode("latin-1")
+
+
+def _opened(key: str, address: str) -> Access | int:
+    try:
+        return opened_by(key, address=address)
+    except UnauthorizedError:
+        return UNKNOWN
+    except TooManyRequestsError:
+        return HASTY

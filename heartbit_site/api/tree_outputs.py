@@ -1,0 +1,46 @@
+"""What responses say of what a tree has: artifacts, and its blackboard."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field, JsonValue
+
+from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+
+
+class ArtifactRowOut(Schema):
+    """One thing that a run produced, without its content."""
+
+    run: str
+    agent: str
+    name: str = Field(description="No other of its run has the same.")
+    kind: Literal["code", "file", "data", "log"]
+    language: str = Field(description="As its author called it; it may be empty.")
+    file: str = Field(description="What it is called when it is fetched.")
+    size: int = Field(description="Bytes, as it is fetched.")
+
+
+class ArtifactsOut(Schema):
+    """Those of a run and of its sub-agents that have ended, the oldest run's first."""
+
+    artifacts: list[ArtifactRowOut]
+    next: Next
+
+
+class BlackboardEntryOut(Schema):
+    """A value that the runs of a tree share."""
+
+    key: str
+    author: str = Field(description="The agent that wrote it; program: it was there at the start.")
+    value: JsonValue
+    updated_at: str
+    expires_at: str | None = Field(description="When it is forgotten; null: never.")
+
+
+class BlackboardOut(Schema):
+    """What a tree shares now, by key."""
+
+    entries: list[BlackboardEntryOut]
+    next: Next

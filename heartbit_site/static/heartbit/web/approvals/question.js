@@ -1,0 +1,47 @@
+// A question: what an agent asks, and the form of the answer.
+
+import { el, fill } from "../dom.js";
+import { nodes } from "./pieces.js";
+import { FormProblem, schemaForm } from "./schema-form.js";
+
+/** Whether a call is a question, which a person answers. */
+export function isQuestion(asked) {
+  return Boolean(asked.form);
+}
+
+/** What is asked: its text first, then whatever else the call says but the form itself. */
+export function questionText(asked) {
+  const parts = asked.view.arguments.map(({ name, value }) => [name.map(({ text }) => text).join(""), value]);
+  const text = parts.find(([name]) => name === "question");
+  const others = parts.filter(([name]) => name !== "question" && name !== "form");
+  return [
+    text ? el("p.question.text", { tabindex: "0" }, nodes(text[1])) : null,
+    others.length ? el("dl.arguments", {}, others.map(([name, value]) => [el("dt.strong", {}, name), el("dd.code", { tabindex: "0" }, nodes(value))])) : null,
+  ];
+}
+
+/**
+ * The panel in which a person answers.
+ * @param {object} asked From GET /approvals.
+ * @param {{send: (answer: any) => void, leave: () => void}} how
+ */
+export function answerPanel(asked, { send, leave }) {
+  const problem = el("p.problem", { role: "alert", hidden: true });
+  const form = schemaForm(asked.form, undefined, "Answer");
+  return el("form.stack.inside", {
+    "aria-label": "Answer the question",
+    onsubmit: (event) => { event.preventDefault(); answer(); },
+  }, form.element, problem, el("div.actions", {},
+    el("button.button.primary", { data: { act: "send" } }, "Send the answer"),
+    el("button.button", { type: "button", onclick: leave }, "Cancel")));
+
+  function answer() {
+    problem.hidden = true;
+    try {
+      send(form.read());
+    } catch (error) {
+      if (!(error instanceof FormProblem)) throw error;
+      fill(problem, error.message).hidden = false;
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// What a run and its sub-agents produced, each to be saved as a file.
+
+import { WORKSPACE, all } from "../api.js";
+import { el, fill, icon } from "../dom.js";
+import { size } from "../words.js";
+import { Look } from "./look.js";
+
+const ICONS = { code: "code", file: "draft", data: "data_object", log: "receipt_long" };
+
+/** The card of artifacts; it is there when there are any. */
+export class Artifacts {
+  /** @param {(id: string) => string} address Where a run of the tree is shown. */
+  constructor(address) {
+    this.address = address;
+    this.id = "";
+    this.list = el("ul.produced");
+    this.count = el("span.quiet.number");
+    this.element = el("section.card", { "aria-label": "Artifacts", hidden: true },
+      el("header", {}, el("h2", {}, "Artifacts"), this.count), this.list);
+    this.look = new Look({ read: () => all(`/runs/${this.id}/artifacts`, "artifacts"), show: (rows) => this.show(rows) });
+  }
+
+  /** Look again when another run is shown, or one at or below it has ended. */
+  draw(store, run) {
+    if (this.id !== run.id) {
+      this.id = run.id;
+      this.element.hidden = true;
+    }
+    this.look.at(`${run.id} ${store.rows(run.id).filter((row) => row.run.ending).length}`);
+  }
+
+  show(rows) {
+    this.element.hidden = !rows.length;
+    this.count.textContent = String(rows.length);
+    fill(this.list, rows.map((row) => el("li", {}, icon(ICONS[row.kind]), el("b.clip", { title: row.name }, row.name),
+      el("span.quiet", {}, row.language && row.language !== "text" ? `${row.kind}, ${row.language}` : row.kind),
+      row.run === this.id ? null : el("a", { href: this.address(row.run) }, `by ${row.agent}`),
+      el("span.quiet.number", {}, size(row.size)),
+      el("a.button.small", { href: addressOf(row), download: row.file, "aria-label": `Download ${row.file}${row.run === this.id ? "" : ` by ${row.agent}`}` },
+        icon("download"), "Download"))));
+  }
+}
+
+/** A link can send no header, so it names the workspace itself. */
+function addressOf({ run, name }) {
+  return `/api/v1/runs/${run}/artifacts/${encodeURIComponent(name)}?${new URLSearchParams({ workspace: WORKSPACE })}`;
+}

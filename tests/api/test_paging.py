@@ -1,0 +1,248 @@
+"""Every list that can grow, through small pages: each row once and in order while others come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+import pytest
+from django.conf import settings
+
+from agents.actions.post_message import start_conversation
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.events import ModelAnswered, encode
+from agents.llm.messages import AssistantMessage, Usage
+from agents.models import Agent, Run, RunEvent
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.models import Membership, Workspace
+from heartbit_site.cli.remote import Server
+from heartbit_site.cli.remote_client import whole
+from tests.api.server import key_for
+from tests.doubtful import in_doubt
+from tests.web.matrix_world import MAKERS, agent_of
+from tests.web.people import member, session_of
+from tests.web.waiting_calls import unserved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.api.server import Caller, WebServer
+
+ROWS = 5
+
+
+class Listed(NamedTuple):
+    """A list.
+
+    Attributes:
+        path: Its address.
+        rows: What the answer calls them.
+        names: The field that no two of them share.
+        add: Adds the row of a number.
+    """
+
+    path: str
+    rows: str
+    names: str
+    add: Callable[[int], object]
+
+
+def approvals(workspace: Workspace) -> Listed:
+    return Listed("/approvals", "calls", "run", lambda _: unserved(workspace))
+
+
+def doubts(workspace: Workspace) -> Listed:
+    return Listed("/doubts", "calls", "run", lambda _: in_doubt(workspace))
+
+
+def agents(workspace: Workspace) -> Listed:
+    """Those that come meanwhile are before, between and after the others."""
+
+    def add(number: int) -> None:
+        agent_of(workspace, f"{'hmrw'[number % 4]}{number}")
+
+    return Listed("/agents", "agents", "name", add)
+
+
+def versions(workspace: Workspace) -> Listed:
+    agent = agent_of(workspace, "parked")
+
+    def add(number: int) -> None:
+        agent.system_prompt = f"Wait {number}."
+        agent.save()
+        publish_agent(agent)
+
+    return Listed("/agents/parked/versions", "versions", "number", add)
+
+
+def turns(workspace: Workspace) -> Listed:
+    agent_of(workspace, "parked")
+    run = Run.objects.get(pk=start_run(workspace, "x", agent="parked"))
+
+    def add(number: int) -> None:
+        turn = RunEvent.objects.filter(run=run, type=ModelAnswered.type).count() + 1
+        answer = ModelAnswered(turn, AssistantMessage("x"), Usage(), "stop", "openai:fake")
+        RunEvent.objects.create(run=run, seq=turn + 1, **encode(answer))
+
+    return Listed(f"/runs/{run.pk}/turns", "turns", "turn", add)
+
+
+def runs(workspace: Workspace) -> Listed:
+    agent_of(workspace, "parked")
+    return Listed("/runs", "runs", "run", lambda _: start_run(workspace, "x", agent="parked"))
+
+
+def conversations(workspace: Workspace) -> Listed:
+    def add(number: int) -> None:
+        start_conversation(workspace, agent="writer")
+
+    return Listed("/conversations", "conversations", "conversation", add)
+
+
+def members(workspace: Workspace) -> Listed:
+    return Listed("/members", "members", "username", lambda _: member(workspace))
+
+
+def keys(workspace: Workspace) -> Listed:
+    return Listed("/keys", "keys", "prefix", lambda _: key_for(workspace))
+
+
+def webhooks(workspace: Workspace) -> Listed:
+    return Listed("/webhooks", "webhooks", "webhook", lambda _: MAKERS["webhook_id"](workspace))
+
+
+def deliveries(workspace: Workspace) -> Listed:
+    webhook = MAKERS["webhook_id"](workspace)
+
+    def add(number: int) -> None:
+        MAKERS["delivery_id"](workspace)
+
+    return Listed(f"/webhooks/{webhook}/deliveries", "deliveries", "delivery", add)
+
+
+def audit(workspace: Workspace) -> Listed:
+    def add(number: int) -> None:
+        create_api_key(workspace, f"key {number}", scopes=["runs:read"])
+
+    return Listed("/audit", "entries", "number", add)
+
+
+def tools(workspace: Workspace) -> Listed:
+    """An installation has them from its start."""
+    return Listed("/tools", "tools", "name", lambda _: None)
+
+
+LISTS = (
+    *(approvals, doubts, agents, versions, turns, runs, conversations),
+    *(members, keys, webhooks, deliveries, audit, tools),
+)
+
+
+def walk(get: Callable[..., httpx.Response], listed: Listed) -> list[Any]:
+    """The names of all rows in pages of two; a row is added after each page."""
+    found: list[Any] = []
+    cursor = None
+    for number in range(ROWS, 100):
+        query = {"limit": 2} | ({} if cursor is None else {"cursor": cursor})
+        page = get(listed.path, **query).json()
+        rows, cursor = page[listed.rows], page["next"]
+        assert len(rows) == 2 or cursor is None
+        found += [row[listed.names] for row in rows]
+        if cursor is None:
+            return found
+        listed.add(number)
+    raise AssertionError("the list has no end")
+
+
+@pytest.mark.parametrize("make", LISTS, ids=lambda make: make.__name__)
+def test_given_rows_that_come_meanwhile_then_each_of_the_others_is_listed_once_in_order(
+    caller: Caller, workspace: Workspace, make: Callable[[Workspace], Listed]
+) -> None:
+    listed = make(workspace)
+    for number in range(ROWS):
+        listed.add(number)
+    page = caller.get(listed.path, limit=200).json()
+    there = [row[listed.names] for row in page[listed.rows]]
+    assert len(there) == len(set(there)) >= ROWS
+    assert page["next"] is None
+    found = walk(caller.get, listed)
+    assert len(found) == len(set(found))
+    assert [one for one in found if one in there] == there
+
+
+@pytest.mark.parametrize("make", LISTS, ids=lambda make: make.__name__)
+def test_given_more_rows_than_a_page_then_the_command_line_gathers_them_all(
+    caller: Caller,
+    web: WebServer,
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[Workspace], Listed],
+) -> None:
+    monkeypatch.setattr("heartbit_site.cli.remote_client.PAGE", 2)
+    listed = make(workspace)
+    for number in range(ROWS):
+        listed.add(number)
+    there = caller.get(listed.path, limit=200).json()
+    del there["next"]
+    found = whole(Server(web.url, caller.key), listed.path, listed.rows)
+    assert [row[listed.names] for row in found[listed.rows]] == [
+        row[listed.names] for row in there[listed.rows]
+    ]
+    assert set(found) == set(there)
+
+
+def test_given_a_person_of_many_workspaces_then_each_is_listed_once_by_short_name(
+    web: WebServer, workspace: Workspace
+) -> None:
+    user = member(workspace)
+
+    def add(number: int) -> None:
+        slug = f"{'am'[number % 2]}-{workspace.slug}-{number}"
+        there = Workspace.objects.create(slug=slug, name=f"N{-number}")
+        Membership.objects.create(workspace=there, user=user)
+
+    for number in range(ROWS):
+        add(number)
+    cookies = {settings.SESSION_COOKIE_NAME: session_of(user)}
+    with httpx.Client(base_url=f"{web.url}/api/v1", cookies=cookies) as http:
+
+        def get(path: str, **query: Any) -> httpx.Response:
+            return http.get(path, params=query)
+
+        there = [row["slug"] for row in get("/workspaces").json()["workspaces"]]
+        assert there == sorted(there)
+        found = walk(get, Listed("/workspaces", "workspaces", "slug", add))
+    assert len(found) == len(set(found))
+    assert [one for one in found if one in there] == there
+
+
+def test_given_a_key_then_its_workspace_is_the_only_page(
+    caller: Caller, workspace: Workspace
+) -> None:
+    page = caller.get("/workspaces").json()
+    assert ([row["slug"] for row in page["workspaces"]], page["next"]) == ([workspace.slug], None)
+    assert caller.get("/workspaces", cursor=workspace.slug).json()["workspaces"] == []
+
+
+def test_given_a_workspace_without_agents_then_the_list_is_empty(
+    caller: Caller, workspace: Workspace
+) -> None:
+    Agent.objects.filter(workspace=workspace).update(current_version=None)
+    assert caller.get("/agents").json() == {"agents": [], "next": None}
+
+
+@pytest.mark.parametrize("cursor", ["x", "-1", "1.0", "٣", "9" * 30, ""])
+@pytest.mark.parametrize("path", ["/approvals", "/doubts", "/members", "/audit"])
+def test_given_what_is_no_cursor_then_it_is_refused(caller: Caller, path: str, cursor: str) -> None:
+    refused = caller.get(path, cursor=cursor)
+    assert (refused.status_code, refused.json()["code"]) == (422, "cursor")
+
+
+def test_given_no_cursor_of_turns_or_a_page_of_none_then_it_is_refused(
+    caller: Caller, workspace: Workspace
+) -> None:
+    listed = turns(workspace)
+    assert caller.get(listed.path, cursor="x").json()["code"] == "cursor"
+    assert caller.get(listed.path, limit=0).status_code == 422
+    assert caller.get("/agents", limit=1001).status_code == 422

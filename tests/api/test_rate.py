@@ -1,0 +1,167 @@
+"""Whoever asks too often is told when to ask again; nobody else notices."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from django.conf import settings
+
+from heartbit_site.api.errors import TooManyRequestsError
+from heartbit_site.api.rate import BURST_SECONDS, Buckets
+from heartbit_site.cli.remote import Server
+from heartbit_site.cli.remote_client import Client
+from tests.api.server import Caller, WebServer, key_for
+from tests.web.people import member, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.models import Workspace
+
+RATE = 5
+BURST = int(RATE * BURST_SECONDS)
+
+
+@contextmanager
+def serving(**variables: str) -> Iterator[WebServer]:
+    """A web process whose settings are not this process's."""
+    server = WebServer()
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in variables.items():
+            environment.setenv(name, value)
+        server.__enter__()
+    try:
+        yield server
+    finally:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def limited(database: None) -> Iterator[WebServer]:
+    """It takes five requests a second of each who asks, twenty at once."""
+    with serving(HEARTBIT_API_RATE=str(RATE)) as server:
+        yield server
+
+
+def until_refused(ask: Callable[[], httpx.Response]) -> tuple[int, httpx.Response]:
+    """How many were not refused for being too many, and the first that was."""
+    for count in range(20 * BURST):
+        response = ask()
+        if response.status_code == 429:
+            return count, response
+    raise AssertionError("none was refused")
+
+
+def asking(server: WebServer, workspace: Workspace, user: User) -> Callable[[], httpx.Response]:
+    """What a page of somebody asks, in a session of its own."""
+    cookies = {settings.SESSION_COOKIE_NAME: session_of(user)}
+    headers = {"Heartbit-Workspace": workspace.slug}
+    url = f"{server.url}/api/v1/me"
+    return lambda: httpx.get(url, cookies=cookies, headers=headers)
+
+
+def test_given_too_many_requests_of_a_key_then_they_are_refused_for_as_long_as_it_says(
+    limited: WebServer, workspace: Workspace
+) -> None:
+    busy, other = (Caller(limited, key_for(workspace)) for _ in range(2))
+    with busy.http, other.http:
+        began = time.monotonic()
+        let_in, refused = until_refused(lambda: busy.get("/me"))
+        seconds = time.monotonic() - began
+        assert BURST <= let_in <= BURST + RATE * seconds + 1
+        assert other.get("/me").status_code == 200
+        assert refused.headers["content-type"] == "application/problem+json"
+        problem = refused.json()
+        assert (problem["status"], problem["code"]) == (429, "too_many_requests")
+        assert problem["detail"] == "You ask more than 5 times a second: ask again in 1 s."
+        assert refused.headers["retry-after"] == "1"
+        time.sleep(1)
+        assert busy.get("/me").status_code == 200
+
+
+def test_given_too_many_requests_then_a_command_waits_and_asks_again(
+    limited: WebServer, workspace: Workspace
+) -> None:
+    busy = Caller(limited, key_for(workspace))
+    with busy.http:
+        until_refused(lambda: busy.get("/me"))
+    with Client(Server(limited.url, busy.key)) as client:
+        began = time.monotonic()
+        for _ in range(RATE + 1):
+            assert client.get("/me")["workspace"]["slug"] == workspace.slug
+        assert time.monotonic() - began > 1
+
+
+def test_given_a_person_with_two_sessions_then_their_requests_are_counted_together(
+    limited: WebServer, workspace: Workspace
+) -> None:
+    ada, bob = member(workspace), member(workspace)
+    until_refused(asking(limited, workspace, ada))
+    assert asking(limited, workspace, ada)().status_code == 429
+    assert asking(limited, workspace, bob)().status_code == 200
+
+
+def test_given_requests_of_nobody_known_then_their_address_is_refused_and_keys_are_not(
+    limited: WebServer, workspace: Workspace
+) -> None:
+    wrong = Caller(limited, f"hb_{'0' * 10}_{'A' * 43}")
+    answers: list[httpx.Response] = []
+
+    def ask() -> httpx.Response:
+        answers.append(wrong.get("/runs"))
+        return answers[-1]
+
+    with wrong.http, Caller(limited, key_for(workspace)).http as right:
+        count, refused = until_refused(ask)
+        assert count >= BURST
+        assert {answer.status_code for answer in answers} == {401, 429}
+        assert refused.headers["retry-after"] == "1"
+        assert httpx.get(f"{limited.url}/api/v1/runs").status_code == 429
+        assert right.get("/runs").status_code == 200
+        for _ in range(2 * BURST):
+            for open_to_all in ("health", "openapi.json"):
+                assert httpx.get(f"{limited.url}/api/v1/{open_to_all}").status_code == 200
+
+
+def test_given_no_valkey_then_everybody_is_let_in_and_one_warning_is_logged(
+    database: None, workspace: Workspace
+) -> None:
+    with (
+        serving(HEARTBIT_API_RATE=str(RATE), REDIS_URL="redis://127.0.0.1:1/0") as server,
+        Caller(server, key_for(workspace)).http as http,
+    ):
+        assert {http.get("/me").status_code for _ in range(2 * BURST)} == {200}
+        log = server.log.read_text()
+    assert log.count("Valkey is away, so requests to the API are not limited") == 1
+    assert "Traceback" not in log
+
+
+def test_given_a_valkey_that_says_nothing_then_a_request_waits_once_and_not_for_long() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        buckets = Buckets(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", RATE)
+        began = time.monotonic()
+        for _ in range(50):
+            buckets.take("somebody")
+        assert time.monotonic() - began < 2
+
+
+def test_given_a_slow_rate_then_the_wait_is_the_one_that_is_left(database: None) -> None:
+    buckets, who = Buckets(settings.REDIS_URL, 0.1), secrets.token_hex(8)
+    buckets.take(who)
+    with pytest.raises(TooManyRequestsError) as refused:
+        buckets.take(who)
+    assert 8 <= refused.value.seconds <= 10
+
+
+def test_given_no_limit_then_valkey_is_not_asked() -> None:
+    nowhere = Buckets("redis://127.0.0.1:1/0", 0)
+    for _ in range(3):
+        nowhere.take("somebody")

@@ -1,0 +1,91 @@
+"""What pictures are taken of: where it is, what is done there first, and what is seen at last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.web.shots import parts
+from tests.web.shots.seed import OFFER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    from tests.web.shots.seed import Demo
+
+ALL = ("light", "dark", "phone")
+AGENTS = "/admin/agents/agent/"
+#: A template's name that occurs nowhere else on the page.
+A_TEMPLATE = "Weekly report writer"
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A picture in each look.
+
+    Attributes:
+        path: The page, below the workspace's or, with a slash first, the server's.
+        text: There when the page has been drawn.
+        act: What is done then; it ends when the result is drawn.
+        looks: The windows in which it is taken.
+    """
+
+    path: Callable[[Demo], str]
+    text: str
+    act: Callable[[Page], None] | None = None
+    looks: tuple[str, ...] = ALL
+
+
+def ask_for_a_run(page: Page) -> None:
+    """The dialog *New run*, filled in."""
+    page.get_by_role("button", name="New run").click()
+    dialog = page.get_by_role("dialog", name="New run")
+    dialog.get_by_label("Agent").select_option("support")
+    dialog.get_by_label("Task").fill(parts.BENT_WHEEL)
+    dialog.get_by_text("Answers customers.").wait_for()
+
+
+def ask_for_a_fork(page: Page) -> None:
+    """The dialog *Fork*, with the agent's versions."""
+    page.get_by_role("button", name="Fork").click()
+    dialog = page.get_by_role("dialog", name="Fork this run")
+    dialog.get_by_label("Version of support").select_option("version 2, the current one")
+    dialog.get_by_label("Tell it something").fill("Offer her a bike to ride meanwhile.")
+
+
+def try_it(page: Page) -> None:
+    """What a waiting call would change in the database."""
+    page.get_by_role("navigation", name="Waiting calls").get_by_text("reserve_bike").click()
+    page.get_by_role("button", name="Try it without keeping it").click()
+    outcome = page.get_by_role("region", name="What it would do")
+    outcome.get_by_text("shop_reservation").wait_for()
+    outcome.scroll_into_view_if_needed()
+
+
+PAGES = {
+    "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
+    "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
+    "web-run": Shot(lambda demo: f"runs/{demo.run}/", "her choice"),
+    "web-fork": Shot(lambda demo: f"runs/{demo.run}/", "her choice", ask_for_a_fork),
+    "web-approvals": Shot(lambda _: "approvals/", "refund_order"),
+    "web-dry-run": Shot(lambda _: "approvals/", "refund_order", try_it),
+    "web-approval-link": Shot(lambda demo: f"/approve/{demo.link}/", "You are"),
+    "web-chat": Shot(lambda demo: f"chat/support/{demo.talk}/", "10:30"),
+    "web-fleet": Shot(lambda _: "fleet/", "process"),
+    "admin-dashboard": Shot(lambda _: "/admin/", "Runs today"),
+    "admin-agents": Shot(lambda _: AGENTS, "support"),
+    "admin-agent": Shot(lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier"),
+    "admin-templates": Shot(lambda _: f"{AGENTS}add_from_template/", A_TEMPLATE),
+    "admin-version": Shot(
+        lambda demo: f"/admin/agents/agentversion/{demo.version}/compare/", OFFER
+    ),
+    "admin-runs": Shot(lambda _: "/admin/agents/run/", "support"),
+    "admin-run": Shot(lambda demo: f"/admin/agents/run/{demo.run}/change/", "her choice"),
+    "admin-waiting": Shot(lambda _: "/admin/agents/toolcall/", "refund_order"),
+    "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
+    "admin-audit": Shot(lambda _: "/admin/base/auditentry/", "api_key.create"),
+    "admin-webhooks": Shot(lambda _: "/admin/agents/webhookendpoint/", "ticket system"),
+    "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
+}

@@ -1,0 +1,97 @@
+"""What the runs of a tree share: over the API, and folded on a run's page."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.models import Agent, BlackboardEntry, Run, ToolBinding
+from tests.api.server import Caller, key_for
+from tests.fleet import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
+    from tests.fleet import Worker
+    from tests.web.visitor import Visitor
+
+TEAM = '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: All.]]'
+NOTE = 'Note it. [[calls: blackboard_write {"key": "plan", "value": "First <b>this</b>."}]]'
+
+
+@pytest.fixture
+def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
+    """A program with every scope in the test's workspace."""
+    found = Caller(site, key_for(workspace))
+    with found.http:
+        yield found
+
+
+def test_given_a_page_when_its_run_writes_on_the_blackboard_then_it_appears_folded(
+    worker: Worker, signed_in: Visitor, workspace: Workspace
+) -> None:
+    scribe = Agent.objects.create(workspace=workspace, name="scribe", system_prompt="Note.")
+    ToolBinding.objects.create(agent=scribe, tool="blackboard_write", approval="always")
+    publish_agent(scribe)
+    run = start_run(workspace, f"{NOTE} [[text: Noted.]]", agent="scribe", model="openai:fake")
+    page = signed_in.page
+    signed_in.go(f"runs/{run}/")
+    card = page.get_by_role("region", name="Blackboard")
+    asked = page.locator("article.asked")
+    expect(asked).to_contain_text("plan")
+    expect(card).to_have_count(0)
+    asked.get_by_role("button", name="Approve").click()
+
+    expect(card).to_contain_text("shared by the whole tree")
+    entry = card.get_by_label("Entry plan")
+    expect(entry).to_be_hidden()
+    card.locator("summary").click()
+    expect(entry).to_have_text("First <b>this</b>.")
+    expect(card.get_by_role("listitem")).to_contain_text("by scribe")
+    kept = BlackboardEntry.objects.get(root_id=run)
+    shown = card.locator("time").get_attribute("datetime")
+    assert shown is not None
+    assert datetime.fromisoformat(shown) == kept.updated_at
+
+
+def test_given_a_tree_then_each_of_its_runs_tells_what_the_tree_shares(
+    caller: Caller, worker: Worker, signed_in: Visitor, workspace: Workspace
+) -> None:
+    run = start_run(workspace, TEAM, agent="orchestrator", model="openai:fake")
+    wait_until(Run.objects.filter(pk=run, status="succeeded").exists, what="it succeeded")
+    now = timezone.now()
+    for key, seconds in [("gone", -60), ("there", 3600)]:
+        BlackboardEntry.objects.create(
+            root_id=run,
+            key=key,
+            value={"a": [1, None]},
+            author="program",
+            expires_at=now + timedelta(seconds=seconds),
+        )
+    child = Run.objects.get(parent_id=run)
+    whole = caller.get(f"/runs/{run}/blackboard").json()
+    assert [(one["key"], one["author"], one["value"]) for one in whole["entries"]] == [
+        ("agent:writer", "writer", "Prose."),
+        ("there", "program", {"a": [1, None]}),
+    ]
+    assert [one["expires_at"] is None for one in whole["entries"]] == [True, False]
+    assert caller.get(f"/runs/{child.pk}/blackboard").json() == whole
+
+    first = caller.get(f"/runs/{run}/blackboard", limit=1).json()
+    assert first["next"] == "agent:writer"
+    then = caller.get(f"/runs/{run}/blackboard", cursor=first["next"]).json()
+    assert ([one["key"] for one in then["entries"]], then["next"]) == (["there"], None)
+
+    signed_in.go(f"runs/{run}/#{child.pk}")
+    card = signed_in.page.get_by_role("region", name="Blackboard")
+    card.locator("summary").click()
+    expect(card.get_by_label("Entry agent:writer")).to_have_text("Prose.")
+    expect(card.get_by_label("Entry there")).to_contain_text('"a": [')

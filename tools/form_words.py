@@ -1,0 +1,124 @@
+"""The form of an answer, as a person reads it who answers in a plain text field. Pure.
+
+Usage::
+
+    choices({"enum": ["red", "green", 3]})  # ["red", "green", "3"]: what may be written
+    explained(form)  # lines that say all of the form; empty: it is text
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from heartbit_site.base.jsonschema import fits
+from tools.questions import FORM, TEXT, form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CHOICE: Final = frozenset({"enum", "type", "title", "description", "default"})
+_ABOUT: Final = ("title", "description")
+_LONGEST_DRAFT: Final = 50  # names
+
+
+def choices(form: Mapping[str, Any]) -> list[str]:
+    """The answers a form leaves, each as it is written; empty when it is not such a form.
+
+    ``tools.questions.read_answer`` gives the value of each back.
+    """
+    if not form.keys() <= _CHOICE:
+        return []
+    values = [True, False] if form.get("type") == "boolean" else form.get("enum")
+    if not isinstance(values, list):
+        return []
+    found = [_written(value) for value in values if fits(form, value)]
+    # What two values are written like, nobody could tell apart.
+    return found if len(set(found)) == len(found) and all(map(str.strip, found)) else []
+
+
+def are_numbered(form: Mapping[str, Any]) -> bool:
+    """Whether a choice may be named by its number; not where a number is itself an answer."""
+    found = choices(form)
+    return bool(found) and not any(text.strip().isdecimal() for text in found)
+
+
+def explained(form: Mapping[str, Any], *, numbered: bool = False) -> str:
+    """What the answer has to be, on lines; empty when it is any text.
+
+    Args:
+        form: A JSON Schema. All of it is said.
+        numbered: Give each choice its number, from 1.
+    """
+    if form in (TEXT, {"type": "string"}):
+        return ""
+    about = [str(form[name]) for name in _ABOUT if form.get(name)]
+    found = choices(form)
+    if found:
+        marks = [f"{n}  " if numbered else "" for n in range(1, len(found) + 1)]
+        lines = ["one of:", *(f"  {mark}{text}" for mark, text in zip(marks, found, strict=True))]
+        if "default" in form:
+            lines.append(f"default {_json(form['default'])}")
+        return "\n".join([*about, *lines])
+    rest = {name: value for name, value in form.items() if name not in _ABOUT}
+    return "\n".join([*about, *_object(rest)] if _has_fields(rest) else [*about, _said(rest)])
+
+
+def without_form(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A question's arguments but for the form, which is explained beside the field."""
+    known = (None, form_of(arguments))
+    return {name: one for name, one in arguments.items() if name != FORM or one not in known}
+
+
+def draft(form: Mapping[str, Any]) -> str:
+    """What somebody begins with who writes the answer as JSON: the names, each still to fill in."""
+    if form.get("type") == "array":
+        return "[]"
+    fields = form.get("properties") if _has_fields(form) else {}
+    needed = form.get("required") or list(fields or {})
+    names = [name for name in needed if isinstance(name, str)][:_LONGEST_DRAFT]
+    return json.dumps({name: _default(fields, name) for name in names}, indent=2)
+
+
+def _has_fields(form: Mapping[str, Any]) -> bool:
+    fields = form.get("properties")
+    return form.get("type") == "object" and isinstance(fields, dict)
+
+
+def _object(form: Mapping[str, Any]) -> list[str]:
+    """An object's fields, one a line; then whatever else its schema says."""
+    needed = form.get("required", [])
+    lines = ["a JSON object:"]
+    for name, schema in form["properties"].items():
+        words = [_said(schema), "needed" if name in needed else ""]
+        lines.append(f"  {name}: {', '.join(filter(None, words)) or 'anything'}")
+    known = ("type", "properties", "required")
+    unnamed = [name for name in needed if name not in form["properties"]]
+    lines += [f"  {name}: needed" for name in unnamed]
+    return lines + [f"{name} {_json(form[name])}" for name in form if name not in known]
+
+
+def _said(schema: object) -> str:
+    """A schema on one line: its type, what else it says, its description at the end."""
+    if not isinstance(schema, dict):
+        return "" if schema is True else _json(schema)
+    kind = schema.get("type", "")
+    words = [" or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)]
+    known = {"type", *_ABOUT}
+    words += [f"{name} {_json(value)}" for name, value in schema.items() if name not in known]
+    about = [str(schema[name]) for name in _ABOUT if schema.get(name)]
+    said = ", ".join(filter(None, words))
+    return f"{said} ({'; '.join(about)})".strip() if about else said
+
+
+def _default(fields: Any, name: str) -> Any:
+    schema = (fields or {}).get(name)
+    return schema.get("default") if isinstance(schema, dict) else None
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

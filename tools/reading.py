@@ -1,0 +1,127 @@
+"""What a call means: the tool, and arguments that fit it.
+
+Usage::
+
+    found = read(specs, name=call.name, arguments=call.arguments)
+    if isinstance(found, Done): ...   # invalid, with sentences that a model can act on
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from heartbit_site.base.jsonschema import validate
+from heartbit_site.base.toolspec import Answer
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from tools import questions
+from tools.isolation import Isolation
+from tools.registry import closest, resolve
+from tools.result import MAX_OUTPUT_BYTES, Done, answer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.base.toolspec import ToolSpec
+
+MAX_ARGUMENT_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A call that is understood.
+
+    Attributes:
+        spec: The tool.
+        arguments: Parsed and valid, defaults included.
+        keywords: What the function is called with, but for the context.
+    """
+
+    spec: ToolSpec
+    arguments: Mapping[str, Any]
+    keywords: Mapping[str, Any]
+
+
+def read(
+    specs: Mapping[str, ToolSpec],
+    *,
+    name: str,
+    arguments: str,
+    max_output_bytes: int = MAX_OUTPUT_BYTES,
+    answered: bool = False,
+) -> Read | Done:
+    """What a call means: the tool, and arguments that fit it; ``Done`` (invalid) when it has none.
+
+    Also what a person writes in place of a model goes through here; of a question that includes
+    the answer (``answered``), which no model may give. See ``invoke``.
+    """
+    spec = resolve(specs, name)
+    if spec is None:
+        return answer(_unknown(name, specs), "invalid", max_output_bytes)
+    try:
+        values = parse_arguments(arguments)
+    except UntrustedJSONError as error:
+        text = f"The arguments of {spec.name} could not be read. {error} Send one JSON object."
+        return answer(text, "invalid", max_output_bytes)
+    word = _word(spec, values) if answered else {}
+    given = {**spec.defaults, **values}
+    problems = validate(spec.parameters, given)
+    if spec.answer_parameter is not None and not problems:
+        problems = questions.form_problems(given)
+        if answered and not problems:
+            problems = _answer_problems(spec, given, word)
+    if problems:
+        return answer(_invalid(spec, problems), "invalid", max_output_bytes)
+    with Isolation() as isolation:
+        # The function's own defaults stay as they are: they need not fit its schema.
+        keywords = dict(spec.bind(given) if spec.bind is not None else given)
+    if isolation.error is not None:  # a type of the function that its schema cannot express
+        return answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
+    keywords |= {name: Answer(value) for name, value in word.items()}
+    return Read(spec, {**_own_defaults(spec), **given, **word}, keywords)
+
+
+def _word(spec: ToolSpec, values: dict[str, Any]) -> dict[str, Any]:
+    """Take a person's answer out of arguments; nothing where there is none."""
+    name = spec.answer_parameter
+    return {name: values.pop(name)} if name is not None and name in values else {}
+
+
+def _answer_problems(spec: ToolSpec, given: Mapping[str, Any], word: dict[str, Any]) -> list[str]:
+    if not word:
+        return [f"'{spec.answer_parameter}' is required and missing"]
+    return questions.answer_problems(given, word[str(spec.answer_parameter)])
+
+
+def _own_defaults(spec: ToolSpec) -> dict[str, Any]:
+    """What the function takes when an argument is left out: rules and people have to see it."""
+    return {
+        name: schema["default"]
+        for name, schema in spec.parameters.get("properties", {}).items()
+        if isinstance(schema, dict) and "default" in schema
+    }
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call; empty text means none.
+
+    Raises:
+        UntrustedJSONError: Malformed, hostile, too large, or not an object.
+    """
+    if not text or text.isspace():
+        return {}
+    values = parse_untrusted_json(text, max_bytes=MAX_ARGUMENT_BYTES)
+    if not isinstance(values, dict):
+        raise UntrustedJSONError("The JSON is not an object.")
+    return values
+
+
+def _unknown(name: str, specs: Mapping[str, ToolSpec]) -> str:
+    near = closest(name, specs)
+    hint = f"The closest are: {', '.join(near)}." if near else f"There are: {', '.join(specs)}."
+    return f"There is no tool {name[:80]!r}. {hint if specs else 'There are no tools.'}"
+
+
+def _invalid(spec: ToolSpec, problems: list[str]) -> str:
+    lines = "\n".join(f"- {problem}" for problem in problems)
+    return f"The arguments of {spec.name} are not valid; it was not called.\n{lines}"

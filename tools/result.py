@@ -1,0 +1,51 @@
+"""A tool call's result as the model sees it: text that Postgres can keep, within a byte limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from heartbit_site.base.untrusted import clean_text
+
+Status = Literal["ok", "error", "timeout", "invalid", "refused"]
+
+MAX_OUTPUT_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call's result as the model sees it.
+
+    Attributes:
+        content: Text that Postgres can keep, within the byte limit.
+        status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the
+            tool raised; ``timeout``: it took too long, and may still have had its effect.
+        truncated: Whether ``content`` was cut.
+    """
+
+    content: str
+    status: Status
+    truncated: bool = False
+
+
+def answer(text: str, status: Status, max_bytes: int) -> Done:
+    """A result within the limit, in UTF-8 bytes."""
+    content, truncated = truncate(clean_text(text), max_bytes)
+    return Done(content, status, truncated)
+
+
+def truncate(text: str, max_bytes: int) -> tuple[str, bool]:
+    """The text within a byte limit, and whether it was cut.
+
+    It is cut between characters, and a line at its end says how much is missing; only that line
+    may exceed a limit smaller than itself.
+    """
+    if len(text) * 4 <= max_bytes:
+        return text, False
+    data = text.encode()
+    if len(data) <= max_bytes:
+        return text, False
+    marker = "\n[cut: {kept} of {size} bytes shown]"
+    room = max(0, max_bytes - len(marker.format(kept=max_bytes, size=len(data))))
+    kept = data[:room].decode("utf-8", "ignore")
+    return kept + marker.format(kept=len(kept.encode()), size=len(data)), True
