@@ -14,7 +14,7 @@ from rich.text import Text
 
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
-from heartbit_site.cli.services import in_use, keep
+from heartbit_site.cli.services import in_use, kept
 from heartbit_site.embedded import client
 
 if TYPE_CHECKING:
@@ -28,9 +28,10 @@ def up(*, port: int, bind: str, concurrency: int) -> int:
     """Run everything until Ctrl-C."""
     environment: Environment = settings.ENVIRONMENT
     connections.close_all()
-    keep(environment)
     console = Console(highlight=False)
-    asyncio.run(_run(parts(port=port, bind=bind, concurrency=concurrency), console, bind, port))
+    wanted = parts(port=port, bind=bind, concurrency=concurrency)
+    with kept(environment):
+        asyncio.run(_run(wanted, console, bind, port))
     _let_go(environment, console)
     return OK
 

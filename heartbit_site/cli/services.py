@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.embedded import client, locks
@@ -12,6 +13,8 @@ from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.embedded.state import SERVICES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from heartbit_site.embedded.state import ServiceName, StateDirectory
     from heartbit_site.environment import Environment
 
@@ -25,17 +28,27 @@ def wanted(environment: Environment) -> list[ServiceName]:
     return [name for name in SERVICES if name in environment.embedded]
 
 
-def keep(environment: Environment) -> None:
-    """Look after the embedded services from a thread for as long as this process lives.
+@contextmanager
+def kept(environment: Environment) -> Iterator[None]:
+    """Look after the embedded services from a thread meanwhile.
 
-    Their supervisor revives a server that died; this revives the supervisor.
+    Their supervisor revives a server that died; this revives the supervisor. It has ended when
+    this returns: nothing may be started again that the caller then stops.
     """
-    if environment.embedded:
-        threading.Thread(target=_keep, args=(environment,), name="services", daemon=True).start()
-
-
-def _keep(environment: Environment) -> None:
+    if not environment.embedded:
+        yield
+        return
     over = threading.Event()
+    thread = threading.Thread(target=_keep, args=(environment, over), name="services", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _keep(environment: Environment, over: threading.Event) -> None:
     while not over.wait(LOOK_SECONDS):
         try:
             client.ensure(wanted(environment), environment.state)

@@ -16,7 +16,7 @@ from django.conf import settings
 from agents.llm import factory
 from heartbit_site.celery import app
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.services import keep
+from heartbit_site.cli.services import kept
 from heartbit_site.worker import restart_if_asked
 
 QUEUE_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
@@ -39,7 +39,6 @@ def serve(*, concurrency: int, queues: str, loglevel: str) -> int:
         format="%(asctime)s %(levelname)-7s %(message)s",
         force=True,
     )
-    keep(settings.ENVIRONMENT)
     logging.getLogger(__name__).info(
         "Worker %s serves %s with %d slots; the default model is %s.",
         os.getpid(),
@@ -63,7 +62,8 @@ def serve(*, concurrency: int, queues: str, loglevel: str) -> int:
         without_mingle=True,
         without_heartbeat=True,
     )
-    worker.start()
+    with kept(settings.ENVIRONMENT):
+        worker.start()
     restart_if_asked()  # `heartbit fleet restart`
     code: int | None = worker.exitcode
     return code or 0

@@ -57,17 +57,17 @@ class Server:
         """
         async with self._mutex:
             deadline = _now() + _START_SECONDS
-            try:
-                while self._pidfd is None:
-                    await self._find_or_start(deadline)
-            except OSError as error:
-                raise from_os_error(error, self._state.path) from error
-            while not await asyncio.to_thread(probes.ready, self._service.name, self._state):
+            started = False
+            while self._pidfd is None or not await self._ready():
+                # It may have ended while it was asked: only one that was started here has failed.
                 if self._pidfd is None:
-                    raise self._failure("did not start")
-                if _now() > deadline:
+                    if started:
+                        raise self._failure("did not start")
+                    started = await self._find_or_start(deadline)
+                elif _now() > deadline:
                     raise self._failure(f"does not answer after {_START_SECONDS:.0f} seconds")
-                await asyncio.sleep(_POLL_SECONDS)
+                else:
+                    await asyncio.sleep(_POLL_SECONDS)
             self._keep_running = True
 
     def adopt(self) -> None:
@@ -111,26 +111,42 @@ class Server:
         """Keep its log bounded."""
         logs.bound(self._log_path)
 
-    async def _find_or_start(self, deadline: float) -> None:
-        lock = locks.acquire(self._lock_path)
-        if lock is None:
-            self.adopt()
-            if self._pidfd is None:
-                if _now() > deadline:
-                    raise self._failure("cannot start while an earlier one still uses its data")
-                await asyncio.sleep(_POLL_SECONDS)
-            return
+    async def _ready(self) -> bool:
+        return await asyncio.to_thread(probes.ready, self._service.name, self._state)
+
+    async def _find_or_start(self, deadline: float) -> bool:
+        """Take over the one that lives, or start one; whether it started one."""
         try:
-            await self._start(lock)
-        finally:
-            os.close(lock)
+            lock = locks.acquire(self._lock_path)
+            if lock is not None:
+                await self._start(lock)
+                return True
+        except OSError as error:
+            raise from_os_error(error, self._state.path) from error
+        self.adopt()
+        if self._pidfd is None:
+            if _now() > deadline:
+                raise self._failure("cannot start while an earlier one still uses its data")
+            await asyncio.sleep(_POLL_SECONDS)
+        return False
 
     async def _start(self, lock: int) -> None:
+        """Start it; it inherits the lock, which is closed here."""
+        try:
+            child = await self._launch(lock)
+        finally:
+            os.close(lock)
+        _log.info("%s: started process %s", self._service.title, child.pid)
+        self._started_at = _now()
+        self._child = child
+        self._watch(os.pidfd_open(child.pid))
+
+    async def _launch(self, lock: int) -> subprocess.Popen[bytes]:
         launch = await self._service.prepare(lock)
         self._log_offset = logs.size(self._log_path)
         log = logs.open_append(self._log_path)
         try:
-            child = subprocess.Popen(  # noqa: S603 -- programs of our own wheels, by absolute path
+            return subprocess.Popen(  # noqa: S603 -- programs of our own wheels, by absolute path
                 launch.command,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -144,10 +160,6 @@ class Server:
             )
         finally:
             os.close(log)
-        _log.info("%s: started process %s", self._service.title, child.pid)
-        self._started_at = _now()
-        self._child = child
-        self._watch(os.pidfd_open(child.pid))
 
     def _watch(self, pidfd: int) -> None:
         self._pidfd = pidfd

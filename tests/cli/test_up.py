@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import socket
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
@@ -15,6 +12,7 @@ import pytest
 
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
+from tests.embedded.conftest import passable_directory
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
@@ -25,12 +23,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def state() -> Iterator[StateDirectory]:
-    """A directory that does not exist yet, with a short path that every user may pass through."""
-    path = Path(tempfile.mkdtemp(prefix="hbu", dir="/tmp"))
-    path.chmod(0o755)
-    yield StateDirectory(path / "s")
-    client.stop(StateDirectory(path / "s"))
-    shutil.rmtree(path)
+    """A directory that does not exist yet."""
+    with passable_directory() as path:
+        yield StateDirectory(path / "s")
+        client.stop(StateDirectory(path / "s"))
 
 
 def free_port() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import shutil
@@ -13,6 +14,8 @@ import psycopg
 import redis
 
 from heartbit_site.embedded import client, identity
+from heartbit_site.embedded.server import Server
+from heartbit_site.embedded.valkey import Valkey
 from tests.embedded.conftest import alive, pids, wait_until
 
 if TYPE_CHECKING:
@@ -47,6 +50,25 @@ def test_ensure_right_after_a_kill_waits_for_crash_recovery(state: StateDirector
         wait_until(lambda: not client.status(state).services["postgres"].ready)
         client.ensure({"postgres"}, state)
         psycopg.connect(state.database_url).close()
+
+
+def test_a_server_that_ends_while_it_is_asked_is_started_again(state: StateDirectory) -> None:
+    async def scenario() -> None:
+        server = Server(Valkey(state), state)
+        await server.ensure()
+        pid = client.status(state).services["valkey"].pid
+        assert pid
+        os.kill(pid, signal.SIGSTOP)
+        # It is asked, has no answer, and then it is gone.
+        asked = asyncio.create_task(server.ensure())
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        await asked
+        assert client.status(state).services["valkey"].ready
+        await server.stop()
+
+    client.ensure({"postgres"}, state)
+    asyncio.run(scenario())
 
 
 def test_servers_survive_their_supervisor_and_are_adopted(state: StateDirectory) -> None:

@@ -80,3 +80,17 @@ def test_given_a_window_that_becomes_narrow_then_its_rows_become_higher(
     page.set_viewport_size({"width": 390, "height": 800})
     expect(page.locator(".timeline[data-narrow]")).to_have_count(1)
     assert place(rows.nth(1))["top"] - place(rows.nth(0))["top"] > before
+
+
+def test_given_a_page_that_knows_nothing_yet_then_its_steps_can_be_asked_for(
+    worker: Worker, visitors: Visitors, workspace: Workspace
+) -> None:
+    run = start_run(workspace, TEAM, agent="orchestrator", model=MODEL)
+    wait_until(Run.objects.filter(pk=run, status="succeeded").exists, what="it succeeded")
+    visitor = visitors(user=member(workspace))
+    page = visitor.page
+    page.route_web_socket(re.compile("/ws/"), lambda _: None)  # which says nothing
+    visitor.go(f"runs/{run}/")
+    steps = page.get_by_role("button", name="Steps", exact=True)
+    steps.click()
+    expect(steps).to_have_attribute("aria-pressed", "true")

@@ -38,7 +38,7 @@ export class Tree {
   fit() {
     this.list.height = NARROW.matches ? ROW_OF_TWO_LINES : ROW;
     this.element.toggleAttribute("data-narrow", NARROW.matches);
-    if (this.last) this.draw(...this.last);
+    this.redraw();
   }
 
   /** Show the tree as it is now. */
@@ -74,7 +74,13 @@ export class Tree {
 
   flip() {
     this.steps = this.switch.getAttribute("aria-pressed") !== "true";
-    this.draw(...this.last);
+    this.switch.setAttribute("aria-pressed", String(this.steps));
+    this.redraw();
+  }
+
+  /** Show the same again, if anything was shown yet. */
+  redraw() {
+    if (this.last) this.draw(...this.last);
   }
 
   view(item) {
