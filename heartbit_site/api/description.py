@@ -46,14 +46,20 @@ def schemes() -> dict[str, Any]:
 
 
 class DescribedAPI(NinjaAPI):
-    """An API that describes itself fully."""
+    """An API that describes itself fully, once: anybody may ask, and it takes half a second."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._described: dict[str, OpenAPISchema] = {}
 
     def get_openapi_schema(self, **places: Any) -> OpenAPISchema:
         """The whole description."""
         prefix = places.get("path_prefix")
         if prefix is None:
             prefix = self.get_root_path(places.get("path_params") or {})
-        return _Description(self, prefix)
+        if prefix not in self._described:
+            self._described[prefix] = _Description(self, prefix)
+        return self._described[prefix]
 
 
 class _Description(OpenAPISchema):

@@ -15,7 +15,6 @@ from django.conf import settings
 from psycopg.rows import dict_row
 
 from agents.choices import Home
-from agents.models import WorkerHeartbeat
 from agents.runtime.control import LOCK_CLASS, Control
 from agents.runtime.sweeper import SECOND_LOOK_SECONDS, Duty, Sweeper
 from heartbit_site.base import orm
@@ -24,26 +23,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from uuid import UUID
 
-    from heartbit_site.base.models import Workspace
-
 LEASE = 1.2
 EVERY_SECONDS = 1.0
 
+pytestmark = pytest.mark.usefixtures("django_db_setup")
+
 
 @pytest.fixture
-def silent(workspace: Workspace) -> Iterator[int]:
-    """A process that holds its lock, so it lives, and has not beaten for a minute."""
-    made = WorkerHeartbeat.objects.create(
-        name="silent", home=Home.FLEET, queues=[], slots=1, lease_seconds=LEASE
-    )
-    with psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True) as session:
-        session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, made.pk))
-        session.execute(
-            "UPDATE agents_workerheartbeat SET beat_at = beat_at - interval '1 minute'"
-            " WHERE id = %s",
-            (made.pk,),
-        )
-        yield made.pk
+def session() -> Iterator[psycopg.Connection[dict[str, Any]]]:
+    """A transaction that is never committed: the sweepers of others see none of its rows."""
+    conninfo: Any = settings.DATABASE_DIRECT_URL
+    with psycopg.connect(conninfo, row_factory=dict_row) as connection:
+        yield connection
+        connection.rollback()
+
+
+@pytest.fixture
+def process(session: psycopg.Connection[dict[str, Any]]) -> int:
+    """A process that has just beaten, and holds no lock."""
+    made = session.execute(
+        "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds)"
+        " VALUES ('process', 'fleet', '[]', 1, %s) RETURNING id",
+        (LEASE,),
+    ).fetchone()
+    assert made is not None
+    return int(made["id"])
+
+
+def is_gone(session: psycopg.Connection[dict[str, Any]], process: int) -> bool:
+    """Whether it was declared dead."""
+    row = session.execute(
+        "SELECT gone_at IS NOT NULL AS gone FROM agents_workerheartbeat WHERE id = %s", (process,)
+    ).fetchone()
+    assert row is not None
+    return bool(row["gone"])
 
 
 def sweeper(*, steady: bool) -> Sweeper:
@@ -71,20 +84,21 @@ def sweeper(*, steady: bool) -> Sweeper:
 
 @pytest.mark.parametrize("steady", [False, True])
 def test_given_a_judge_that_was_late_itself_then_it_declares_nobody_dead(
-    silent: int, *, steady: bool
+    session: psycopg.Connection[dict[str, Any]], process: int, *, steady: bool
 ) -> None:
     judge = sweeper(steady=steady)
-    conninfo: Any = settings.DATABASE_DIRECT_URL
-    with psycopg.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
+    session.execute(
+        "UPDATE agents_workerheartbeat SET beat_at = beat_at - interval '1 minute' WHERE id = %s",
+        (process,),
+    )
+    with psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True) as living:
+        living.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, process))
         for _ in range(3):
-            judge.sweep(connection)
-    gone = WorkerHeartbeat.objects.get(pk=silent).gone_at
-    assert (gone is not None) is steady
+            judge.sweep(session)
+    assert is_gone(session, process) is steady
 
 
-async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_later(
-    workspace: Workspace,
-) -> None:
+async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_later() -> None:
     async def nothing(*_: Any) -> None:
         return
 
@@ -112,35 +126,25 @@ async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_l
 
 
 def test_given_a_lock_that_became_free_then_the_sweep_that_decides_comes_soon(
-    workspace: Workspace,
+    session: psycopg.Connection[dict[str, Any]], process: int
 ) -> None:
-    killed = WorkerHeartbeat.objects.create(
-        name="killed", home=Home.FLEET, queues=[], slots=1, lease_seconds=LEASE
-    )
     judge = sweeper(steady=False)
-    conninfo: Any = settings.DATABASE_DIRECT_URL
-    with psycopg.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
-        assert judge.pause_seconds() == EVERY_SECONDS
-        judge.sweep(connection)
-        assert judge.pause_seconds() == SECOND_LOOK_SECONDS
-        assert WorkerHeartbeat.objects.get(pk=killed.pk).gone_at is None
-        judge.sweep(connection)
-    assert WorkerHeartbeat.objects.get(pk=killed.pk).gone_at is not None
+    assert judge.pause_seconds() == EVERY_SECONDS
+    judge.sweep(session)
+    assert judge.pause_seconds() == SECOND_LOOK_SECONDS
+    assert not is_gone(session, process)
+    judge.sweep(session)
+    assert is_gone(session, process)
 
 
 def test_given_a_judge_that_was_cut_off_itself_then_free_locks_mean_nothing_for_a_while(
-    workspace: Workspace,
+    session: psycopg.Connection[dict[str, Any]], process: int
 ) -> None:
-    reconnecting = WorkerHeartbeat.objects.create(
-        name="reconnecting", home=Home.FLEET, queues=[], slots=1, lease_seconds=LEASE
-    )
     judge = sweeper(steady=False)
     judge.distrust_locks()
-    conninfo: Any = settings.DATABASE_DIRECT_URL
-    with psycopg.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
-        judge.sweep(connection)
-        assert judge.pause_seconds() == EVERY_SECONDS
-    assert WorkerHeartbeat.objects.get(pk=reconnecting.pk).gone_at is None
+    judge.sweep(session)
+    assert judge.pause_seconds() == EVERY_SECONDS
+    assert not is_gone(session, process)
 
 
 async def until(holds: Any) -> None:
