@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from dataclasses import replace
@@ -50,39 +49,59 @@ def connect(url: str) -> Redis:
 
 
 class ValkeyWindow:
-    """Writes live output in batches: token deltas wait a moment for more, an ending does not."""
+    """Writes live output in batches: token deltas wait a moment for more, an ending does not.
+
+    One batch is on its way at a time, so entries keep their order. Use it on its client's loop.
+    """
 
     def __init__(self, client: Redis) -> None:
         self._client = client
         self._backlog: list[tuple[UUID, Entry]] = []
         self._renewed: dict[str, float] = {}
-        self._urgent = asyncio.Event()
-        self._some = asyncio.Event()
+        self._is_urgent = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: asyncio.Task[None] | None = None
 
     def put(self, run_id: UUID, entry: Entry) -> None:
-        """Add an entry to the run's stream, soon. Call it on the loop."""
+        """Add an entry to the run's stream, soon."""
         if len(self._backlog) >= MAX_BACKLOG:
             self._backlog.clear()  # Valkey is away: live output is best effort, memory is not
         self._backlog.append((run_id, entry))
-        self._some.set()
-        if isinstance(entry, Ended):
-            self._urgent.set()
-
-    async def run(self) -> None:
-        """Flush until cancelled."""
-        while True:
-            await self._some.wait()
-            with contextlib.suppress(TimeoutError):  # nothing urgent came: the usual batch
-                await asyncio.wait_for(self._urgent.wait(), COALESCE_SECONDS)
-            await self.flush()
+        self._look(urgent=isinstance(entry, Ended))
 
     async def flush(self) -> None:
-        """Write what has gathered; a Valkey that is away costs the live view only."""
-        batch, self._backlog = self._backlog, []
-        self._some.clear()
-        self._urgent.clear()
-        if not batch:
+        """Return when everything that has gathered is written, or lost."""
+        while self._backlog or self._writing:
+            self._look(urgent=True)
+            if self._writing is not None:
+                await asyncio.wait((self._writing,))
+
+    def _look(self, *, urgent: bool) -> None:
+        """Have the backlog written: at once, in a moment, or after the batch on its way."""
+        self._is_urgent = self._is_urgent or urgent
+        if self._writing is not None or not self._backlog:
             return
+        if self._is_urgent:
+            self._begin()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(COALESCE_SECONDS, self._begin)
+
+    def _begin(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._is_urgent = False
+        batch, self._backlog = self._backlog, []
+        # A task's first step comes before the waking of whoever hears that the run has ended.
+        self._writing = asyncio.create_task(self._write(batch), name="live-output")
+        self._writing.add_done_callback(self._written)
+
+    def _written(self, _: asyncio.Task[None]) -> None:
+        self._writing = None
+        self._look(urgent=False)
+
+    async def _write(self, batch: list[tuple[UUID, Entry]]) -> None:
+        """Write a batch; a Valkey that is away costs the live view only."""
         pipeline = self._client.pipeline(transaction=False)
         last: dict[str, Entry] = {}
         for run_id, entry in coalesce(batch):

@@ -31,7 +31,6 @@ from agents.runtime.outside import Outside
 from agents.runtime.process import Configuration, Process
 from agents.runtime.reservations import LocalReservations, ValkeyReservations
 from agents.runtime.sweeper import Duty, Sweeper
-from heartbit_site.base import aio
 from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
 from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
@@ -158,16 +157,10 @@ class FleetHost(Host):
             slots=slots,
         )
 
-    async def start(self) -> None:
-        """Also write live output from here on."""
-        self._flusher = asyncio.create_task(self._window.run(), name="live-output")
-        await super().start()
-
     async def stop(self) -> None:
         """Also write what is left of the live output."""
         await super().stop()
         self._doorbell.close()
-        await aio.cancel_and_wait(self._flusher)
         await self._window.flush()
         await self._valkey.aclose()
 

@@ -33,7 +33,7 @@ class Plan:
         token_seconds: over so long.
     """
 
-    rounds: int = 5
+    rounds: int = 8
     runs: int = 60
     warm_up: int = 15
     warm_seconds: float = 3

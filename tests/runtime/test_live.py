@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
@@ -81,6 +82,24 @@ async def test_what_is_put_is_read_from_any_cursor(valkey: Redis) -> None:
     assert [entry for _, _, entry in after_first] == [Advanced(3), Ended("succeeded")]
     assert await valkey.ttl(stream_key(run_id)) > 0, "a stream goes away by itself"
     assert await source.read({run_id: read[-1][1]}, timeout=0.01) == []
+
+
+async def test_what_comes_while_a_batch_is_on_its_way_follows_it(valkey: Redis) -> None:
+    window, source, run_id = ValkeyWindow(valkey), ValkeySource(valkey), uuid4()
+    put: list[Entry] = []
+    for attempt in range(20):
+        put += [Delta(1, attempt, 0, "a"), Ended("succeeded")]
+        window.put(run_id, put[-2])
+        window.put(run_id, put[-1])  # which is written at once
+        await asyncio.sleep(0)
+    window.put(run_id, Advanced(9))  # which nothing hurries
+    read: list[Entry] = []
+    cursor = ""
+    while len(read) < len(put) + 1:
+        entries = await source.read({run_id: cursor}, timeout=5)
+        read += [entry for _, _, entry in entries]
+        cursor = entries[-1][1]
+    assert read == [*put, Advanced(9)]
 
 
 async def test_a_wide_tree_is_read_evenly_and_in_several_reads(valkey: Redis) -> None:
