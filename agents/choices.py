@@ -105,6 +105,7 @@ class Verdict(models.TextChoices):
 
     APPROVED = "approved", "Approved"
     EDITED = "edited", "Approved with other arguments"
+    ANSWERED = "answered", "Answered"
     DENIED = "denied", "Denied"
 
 
@@ -116,6 +117,8 @@ class Outcome(models.TextChoices):
     SKIPPED = "skipped", "Leave it"
 
 
+#: After which a call runs.
+ALLOWING = (Verdict.APPROVED, Verdict.EDITED, Verdict.ANSWERED)
 VERDICTS = [*Verdict.values, *Outcome.values]
 
 

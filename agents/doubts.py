@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Q, Subquery
 
-from agents.choices import Verdict, WaitKind
+from agents.choices import ALLOWING, WaitKind
 from agents.models import Decision, Wait
 from agents.querysets import calls_in_doubt
 
@@ -73,7 +73,7 @@ def edited_arguments() -> Subquery:
     allowed = Decision.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
-        verdict__in=[Verdict.APPROVED, Verdict.EDITED],
+        verdict__in=ALLOWING,
     ).order_by("-id")  # an earlier one may have lapsed
     return Subquery(allowed.values("arguments")[:1])
 

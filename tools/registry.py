@@ -95,9 +95,12 @@ def marked(values: Iterable[object]) -> Iterator[ToolSpec]:
 def definition_hash(spec: ToolSpec) -> str:
     """SHA-256 (hexadecimal) over what a model and a person are shown of a tool.
 
-    A changed name, description, schema or effect changes it; other code or limits do not.
+    A changed name, description, schema or effect changes it, and whether it asks a person; other
+    code or limits do not.
     """
     shown = [spec.name, spec.description, dict(spec.parameters), spec.effect.value]
+    if spec.answer_parameter is not None:
+        shown.append(spec.answer_parameter)
     text = json.dumps(shown, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

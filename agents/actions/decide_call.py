@@ -36,7 +36,13 @@ if TYPE_CHECKING:
     from agents.models import Run, ToolCall
     from agents.runtime.toolbox import Offer
 
-_ACTIONS = {Verdict.APPROVED: "approve", Verdict.EDITED: "edit", Verdict.DENIED: "deny"}
+_ACTIONS = {
+    Verdict.APPROVED: "approve",
+    Verdict.EDITED: "edit",
+    Verdict.ANSWERED: "answer",
+    Verdict.DENIED: "deny",
+}
+_QUESTION = "This is a question: answer it, or deny it and say why."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     approved = Verdict.APPROVED
     offer = _offer(call.run)
     if _answer_parameter(call, offer) is not None:
-        raise InvalidEditError("This is a question: answer it, or deny it and say why.")
+        raise InvalidEditError(_QUESTION)
     with transaction.atomic():
         grant = _grant(call, offer, by, always) if always is not None else None
         _decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant)
@@ -102,30 +108,17 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
         arguments: A JSON object.
 
     Raises:
-        InvalidEditError: The arguments do not fit the tool; nothing was decided.
+        InvalidEditError: The arguments do not fit the tool, or it is a question; nothing was
+            decided.
         NoLongerOpenError: As for ``approve_call``.
     """
     offer = _offer(call.run)
-    name = shown_tool(call)
-    found = reading.read(offer.specs, name=name, arguments=arguments, answered=True)
-    if isinstance(found, Done):
-        raise InvalidEditError(" ".join(found.content.split()))
-    runs_digest = digest_of(
-        call.run_id,
-        call.call_id,
-        definition_hash=offer.hashes[found.spec.name],
-        arguments=found.arguments,
-    )
-    _decide(
-        call,
-        digest,
-        by,
-        verdict=Verdict.EDITED,
-        runs_digest=runs_digest,
-        arguments=arguments,
-    )
+    if _answer_parameter(call, offer) is not None:
+        raise InvalidEditError(_QUESTION)
+    _decide_with(call, digest, by, offer, verdict=Verdict.EDITED, arguments=arguments)
 
 
+@transaction.atomic
 def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> None:
     """Answer a call that is a question; the model is told the answer.
 
@@ -139,14 +132,16 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
         InvalidEditError: The call is no question, or the answer does not fit its form.
         NoLongerOpenError: As for ``approve_call``.
     """
-    name = _answer_parameter(call, _offer(call.run))
+    offer = _offer(call.run)
+    name = _answer_parameter(call, offer)
     if name is None:
         raise InvalidEditError("The call asks nothing: approve it, edit it or deny it.")
     asked = (call.shown or {}).get("arguments", {})
     problems = validate(questions.form_of(asked), answer)
     if problems:  # said to a person, who reads it beside their answer
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
-    edit_call(call, digest=digest, by=by, arguments=json.dumps({**asked, name: answer}))
+    arguments = json.dumps({**asked, name: answer})
+    _decide_with(call, digest, by, offer, verdict=Verdict.ANSWERED, arguments=arguments)
 
 
 def _answer_parameter(call: ToolCall, offer: Offer) -> str | None:
@@ -208,6 +203,29 @@ def _covered(grant: Grant, decided: ToolCall) -> list[ToolCall]:
     return list(calls.filter(run__approve=False))
 
 
+def _decide_with(
+    call: ToolCall,
+    digest: str,
+    by: Decider,
+    offer: Offer,
+    *,
+    verdict: Verdict,
+    arguments: str,
+) -> None:
+    """Let the call run with arguments that a person wrote, if its tool can read them."""
+    name = shown_tool(call)
+    found = reading.read(offer.specs, name=name, arguments=arguments, answered=True)
+    if isinstance(found, Done):
+        raise InvalidEditError(" ".join(found.content.split()))
+    runs_digest = digest_of(
+        call.run_id,
+        call.call_id,
+        definition_hash=offer.hashes[found.spec.name],
+        arguments=found.arguments,
+    )
+    _decide(call, digest, by, verdict=verdict, runs_digest=runs_digest, arguments=arguments)
+
+
 def _decide(
     call: ToolCall,
     digest: str,
@@ -242,7 +260,7 @@ def _decide(
         details={
             "call": call.call_id,
             "digest": digest,
-            **({"runs": runs_digest} if verdict is Verdict.EDITED else {}),
+            **({"runs": runs_digest} if arguments is not None else {}),
             **({"reason": reason} if reason else {}),
             **({"grant": grant.pk} if grant is not None else {}),
         },

@@ -48,7 +48,7 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
     actions_detail = ("start", "open_chat", *AgentList.switches)
     conditional_fields = strategy_form.conditions()
     fieldsets = (
-        (None, {"fields": (("workspace", "name"), "description", "now")}),
+        (None, {"fields": (("workspace", "name"), "description", "now", "seen")}),
         ("Prompt", {"classes": TAB, "fields": ("system_prompt",)}),
         (
             "Model",

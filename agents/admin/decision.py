@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 TONES: dict[str, Tone] = {
     Verdict.APPROVED: "success",
     Verdict.EDITED: "info",
+    Verdict.ANSWERED: "success",
     Verdict.DENIED: "warning",
     Outcome.RETRIED: "info",
     Outcome.DONE: "success",

@@ -219,6 +219,9 @@ def _decided(call: str, value: dict[str, object]) -> Said:
             arguments = visible(str(value.get("arguments") or ""))
             title = f"{by} approved {call} with other arguments"
             return Said(title, arguments, "edit", "success")
+        case Verdict.ANSWERED:
+            arguments = visible(str(value.get("arguments") or ""))
+            return Said(f"{by} answered {call}", arguments, "reply", "success")
         case Verdict.DENIED:
             reason = visible(str(value.get("reason") or ""))
             return Said(f"{by} denied {call}", reason, "block", "warning")

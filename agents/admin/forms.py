@@ -58,6 +58,16 @@ class LongText(forms.CharField):
         return text if text.strip() else ""
 
 
+class Seen(forms.IntegerField):
+    """The number of the version that the page shows, sent back with it."""
+
+    widget = forms.HiddenInput
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """It is nothing that anybody edits."""
+        return False
+
+
 class AgentForm(forms.ModelForm[Agent]):
     """An agent's own fields.
 
@@ -66,6 +76,7 @@ class AgentForm(forms.ModelForm[Agent]):
     """
 
     refusal = ""
+    seen = Seen(required=False)
     context_type = forms.ChoiceField(
         label="What the model is sent of a long conversation",
         help_text=(
@@ -136,7 +147,10 @@ class AgentForm(forms.ModelForm[Agent]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial = {**strategy_form.initial(self.instance.context_strategy), **self.initial}
+        strategy = strategy_form.initial(self.instance.context_strategy)
+        current = self.instance.current_version
+        seen = {"seen": current.number} if current is not None else {}
+        self.initial = {**strategy, **seen, **self.initial}
 
     def clean_model(self) -> str:
         """See ``check_model``."""
@@ -156,6 +170,7 @@ class AgentForm(forms.ModelForm[Agent]):
             if member.pk == self.instance.pk:
                 self.add_error("team", f"{member.name} cannot be in its own team.")
         self._check_name(workspace)
+        self._check_seen()
         self._read_strategy()
         if self.refusal:
             raise forms.ValidationError(self.refusal)
@@ -167,6 +182,21 @@ class AgentForm(forms.ModelForm[Agent]):
         others = Agent.objects.filter(workspace=workspace, name=name, origin="")
         if name and others.exclude(pk=self.instance.pk).exists():
             self.add_error("name", f"The workspace already has an agent named {name}.")
+
+    def _check_seen(self) -> None:
+        """Who had the page open while somebody else saved would undo what that one did, unseen."""
+        seen, current = self.cleaned_data.get("seen"), self.instance.current_version
+        if seen is None or current is None or current.number == seen:
+            return
+        sent: Any = self.data
+        self.data = sent.copy()
+        self.data[self.add_prefix("seen")] = str(current.number)  # type: ignore[index]
+        self.add_error(
+            None,
+            f"Somebody published version {current.number} while you edited version {seen}, and "
+            "nothing was saved: look at what they changed under Versions. If you save again, what "
+            "is in this form replaces it.",
+        )
 
     def _read_strategy(self) -> None:
         if set(strategy_form.FIELDS) & set(self.errors):

@@ -82,7 +82,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
         "fork": "runs:write",
         "decide": "approvals:decide",
     }
-    list_display = ("what", "state", "amount", "lasted", "accepted", "started_by", "home", "watch")
+    list_display = ("what", "state", "amount", "lasted", "accepted", "started_by", "watch")
     list_display_links = ("what",)
     list_filter = (
         ("status", ChoicesCheckboxFilter),

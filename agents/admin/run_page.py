@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from agents.admin import queries, words
 from agents.admin.approval_card import card, decided
@@ -13,13 +14,12 @@ from agents.admin.events import Line, line
 from agents.choices import LIVE, RunStatus
 from agents.forks import forks_of
 from heartbit_site.base.admin.themed import pretty_json
+from heartbit_site.base.markdown import to_html
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
-
-    from django.utils.safestring import SafeString
 
     from agents.admin.approval_card import Card, Refused
     from agents.models import BlackboardEntry, Decision, Run, ToolCall
@@ -68,6 +68,7 @@ class RunPage:
     Attributes:
         problem: One sentence on why there is no final answer; empty when there is one.
         structured: The answer as JSON, when the agent has a form for it.
+        answer: What it said, as sanitised HTML.
         payload: The task in its long form as JSON, when it was given so.
         cards: The calls that wait for a person, of this run and of those below it.
         newer: ``after`` of the journal's next page; 0 on the last one.
@@ -78,6 +79,7 @@ class RunPage:
     pill: SafeString
     problem: str
     structured: str
+    answer: SafeString
     payload: str
     cards: list[Card]
     facts: list[tuple[str, str]]
@@ -110,6 +112,7 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
         pill=words.run_pill(run.status),
         problem=str(run.error["message"]) if run.error else "",
         structured="" if run.structured is None else pretty_json(run.structured),
+        answer=SafeString(to_html(run.output or "")),
         payload="" if run.payload is None else pretty_json(run.payload),
         cards=_cards(run, runs, refused),
         facts=_facts(run, runs),

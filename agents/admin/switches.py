@@ -68,6 +68,7 @@ class AgentSwitches:
         submit="Restart",
         icon="restart_alt",
         permissions=["switch"],
+        variant="DEFAULT",
     )
     def restart_agent(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Restart it, and show its page again."""

@@ -11,16 +11,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
-from django.conf import settings
-from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
-from django.utils.crypto import constant_time_compare
 
 from agents.llm.wrappers.bucket import Bucket
-from heartbit_site.base import orm
+from heartbit_site.base import orm, sessions
 from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user, renew
 
 if TYPE_CHECKING:
@@ -135,8 +131,10 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
                 return
 
     def _still(self) -> int | None:
-        if self.access.key_id is None and not _is_logged_in(self.scope, self.access.user_id):
-            return UNKNOWN
+        if self.access.key_id is None:
+            session_key: str | None = self.scope["session"].session_key
+            if not sessions.lasts(session_key, self.access.user_id):
+                return UNKNOWN
         now = renew(self.access)
         if now is None:
             return UNKNOWN
@@ -170,15 +168,3 @@ def _of_page(scope: Any, slug: str) -> Access | int:
         return access_of_user(user, slug)
     except NoWorkspaceError:
         return ABSENT
-
-
-def _is_logged_in(scope: Any, user_id: int | None) -> bool:
-    """Whether a session lasts, and its person has the password that it began with."""
-    engine = import_module(settings.SESSION_ENGINE)
-    session = engine.SessionStore(scope["session"].session_key)  # as it is now, and if it is
-    people = get_user_model().objects
-    user = people.filter(pk=user_id).first() if user_id is not None else None
-    if user is None or session.get(SESSION_KEY) != str(user.pk):
-        return False
-    began_with: str = session.get(HASH_SESSION_KEY, "")
-    return constant_time_compare(began_with, user.get_session_auth_hash())

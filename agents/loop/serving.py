@@ -42,6 +42,7 @@ SKIPPED = (
 )
 CONFIRMED = "A person confirmed that this call took effect; its answer is not known."
 
+_ALLOWING = ("approved", "edited", "answered")  # what a person may have said of a call that runs
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
 Served = ToolFinished | PendingSuspension | PendingApproval | PendingOutcome | None
@@ -167,7 +168,7 @@ class Serving:
             decision = self._state.decision(call.asked)
             if decision is None:
                 raise ValueError(f"call {call.call_id} was resumed without a decision")
-            if decision.value["status"] not in ("approved", "edited"):
+            if decision.value["status"] not in _ALLOWING:
                 return _denied(call, decision)
             if await self._lapsed(call, call.asked.key):
                 return await self._begin(call)

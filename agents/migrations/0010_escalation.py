@@ -36,6 +36,16 @@ class Migration(migrations.Migration):
             model_name='wait',
             index=models.Index(condition=models.Q(('escalated_at__isnull', True), ('escalates_at__isnull', False), ('resolved_at__isnull', True)), fields=['escalates_at'], name='wait_escalating'),
         ),
+        migrations.RemoveConstraint(model_name='decision', name='decision_verdict_known'),
+        migrations.AlterField(
+            model_name='decision',
+            name='verdict',
+            field=models.CharField(choices=[('approved', 'Approved'), ('edited', 'Approved with other arguments'), ('answered', 'Answered'), ('denied', 'Denied'), ('retried', 'Make it again'), ('done', 'It took effect'), ('skipped', 'Leave it')], max_length=8),
+        ),
+        migrations.AddConstraint(
+            model_name='decision',
+            constraint=models.CheckConstraint(condition=models.Q(('verdict__in', ['approved', 'edited', 'answered', 'denied', 'retried', 'done', 'skipped'])), name='decision_verdict_known'),
+        ),
         # Room on each page for the next versions of its rows: a batch of events changes no indexed
         # column of its run, and then writes no index either.
         migrations.RunSQL('ALTER TABLE agents_run SET (fillfactor = 60)', migrations.RunSQL.noop),

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from agents import snapshot
 from agents.querysets import shown_tool
 from agents.runtime.toolbox import offer_of
+from agents.turns import definition_of
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect
 from heartbit_site.base.visible_text import pieces, readable_json, visible
-from tools import questions
 from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agents.models import Run, ToolCall
-    from agents.runtime.toolbox import Offer
     from heartbit_site.base.toolspec import ToolSpec
 
 _EFFECTS: Final = {
@@ -38,28 +37,23 @@ class Offers:
     """What each version offers its runs; read once a version."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, bool], Offer] = {}
+        self._known: dict[tuple[int, bool], Mapping[str, ToolSpec]] = {}
 
     def parameters(self, run: Run, tool: str) -> dict[str, Any] | None:
         """The JSON Schema of a tool's arguments; None: it has changed since it was published."""
-        spec = self._spec(run, tool)
-        return dict(spec.parameters) if spec is not None else None
-
-    def form(self, run: Run, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The JSON Schema of the answer that a call asks a person for; None: it is no question."""
-        spec = self._spec(run, tool)
-        if spec is None or spec.answer_parameter is None:
-            return None
-        return questions.form_of(arguments)
-
-    def _spec(self, run: Run, tool: str) -> ToolSpec | None:
         key = (run.version_id, run.parent_id is not None)
         if key not in self._known:
-            version = run.version
-            agent = version.agent
-            definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
-            self._known[key] = offer_of(definition, registry, is_child=key[1])
-        return self._known[key].specs.get(tool)
+            self._known[key] = _offered(run)
+        spec = self._known[key].get(tool)
+        return dict(spec.parameters) if spec is not None else None
+
+
+def _offered(run: Run) -> Mapping[str, ToolSpec]:
+    try:
+        definition = definition_of(run.version)
+    except ConfigurationError:
+        return {}  # a newer Heartbit wrote it, and knows what it offers
+    return offer_of(definition, registry, is_child=run.parent_id is not None).specs
 
 
 def view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> dict[str, Any]:

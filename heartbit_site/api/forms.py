@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Q, Sum
 
 from agents.querysets import shown_tool
+from agents.questions import asked_form
 from heartbit_site.api.asked_view import view
 from heartbit_site.base.models import UsageEntry
 
@@ -98,7 +99,7 @@ def approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]
         "group": shown.get("group", ""),
         "escalated": _escalated(wait, shown.get("escalated_to", "")),
         "parameters": offers.parameters(call.run, shown_tool(call)),
-        "form": offers.form(call.run, shown_tool(call), arguments),
+        "form": asked_form(call),
         "view": view(call, arguments, reason),
     }
 

@@ -259,7 +259,7 @@ class DecidedOut(Schema):
 
     run: str
     call: str
-    verdict: Literal["approved", "edited", "denied"]
+    verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
     missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
 

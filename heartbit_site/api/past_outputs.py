@@ -95,7 +95,7 @@ class CallDecisionOut(Schema):
     status: str
     by: str | None
     reason: str | None
-    arguments: str | None = Field(description="With status edited: what ran instead.")
+    arguments: str | None = Field(description="With status edited or answered: what ran.")
 
 
 class TurnCallOut(Schema):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agents.models import Run
 
 BEAT_SECONDS = 15.0
-CHECK_SECONDS = 60.0  # how soon a stream ends whose key was revoked
+CHECK_SECONDS = 15.0  # how soon a stream ends whose key was revoked, or whose reader logged out
 BEAT = b": \n\n"
 _ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined)
 
@@ -88,7 +88,7 @@ async def events_of(
     Args:
         run: The run.
         selection: What of its tree is sent.
-        still_allowed: Asked once a minute; when it says no, the stream ends.
+        still_allowed: Asked every quarter of a minute; when it says no, the stream ends.
     """
     updates = with_silences(_updates(run.root_id), BEAT_SECONDS)
     checked_at = time.monotonic()

@@ -165,7 +165,8 @@ def decide(
         always: With ``approve``: ``{"scope": "run" | "agent", "until": time | None}``.
 
     Returns:
-        ``run``, ``call``, ``verdict`` (``approved``, ``edited``, ``denied``) and ``decided_by``.
+        ``run``, ``call``, ``verdict`` (``approved``, ``edited``, ``answered``, ``denied``) and
+        ``decided_by``.
 
     Raises:
         ConflictError: Somebody was quicker, or the run has ended; the sentence says who.

@@ -217,7 +217,7 @@ class RunView:
         if call is not None:
             call.asked, call.doubt, call.status = False, False, "pending"
             call.decided = decision(event.value)
-            call.arguments = edited(event.value) or call.arguments
+            call.arguments = written(event.value) or call.arguments
         if not self.waits and self.status == "waiting":
             self.status = "queued"
 
@@ -280,9 +280,9 @@ def decision(value: dict[str, Any]) -> str:
     return " by ".join(filter(None, (status, by)))
 
 
-def edited(value: dict[str, Any]) -> str:
-    """What runs instead of what the model wrote, as JSON; empty when that itself was approved."""
-    return str(value.get("arguments") or "") if value.get("status") == "edited" else ""
+def written(value: dict[str, Any]) -> str:
+    """What a person wrote and runs, as JSON; empty when it is what the model wrote."""
+    return str(value.get("arguments") or "")
 
 
 def brief_arguments(call: CallView) -> str:

@@ -57,6 +57,22 @@ def test_saving_what_is_there_publishes_nothing(browser: Client, workspace: Work
     assert "has changed" in told(response)
 
 
+def test_who_edits_an_older_version_is_told_before_it_replaces_what_somebody_else_saved(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    opened = filled(browser.get(url_of(agent)))
+    save(browser, agent, system_prompt="Theirs.")
+    told_so = browser.post(url_of(agent), opened | {"system_prompt": "Mine."})
+    assert told_so.status_code == 200
+    assert "published version 2 while you edited version 1" in told_so.content.decode()
+    agent.refresh_from_db()
+    assert agent.system_prompt == "Theirs."
+    assert browser.post(url_of(agent), filled(told_so)).status_code == 302
+    agent.refresh_from_db()
+    assert agent.system_prompt == "Mine."
+
+
 def test_an_imported_prompt_stays_as_the_file_has_it_when_a_browser_sends_it_back(
     browser: Client, workspace: Workspace
 ) -> None:

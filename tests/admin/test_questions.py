@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def answered(call: ToolCall) -> Any:
     """What a decision says the tool is given."""
     made = decision(call)
-    assert (made.verdict, made.via) == ("edited", "admin")
+    assert (made.verdict, made.via) == ("answered", "admin")
     return json.loads(made.arguments or "")["answer"]
 
 

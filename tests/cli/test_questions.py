@@ -122,7 +122,7 @@ def test_given_choices_when_a_number_is_typed_inline_then_that_one_is_the_answer
         assert terminal.ends() == (0, "Done.\n")
     assert answers(task) == [("ok", "green")]
     decision = Decision.objects.get(run__task=task)
-    assert (decision.verdict, decision.via) == ("edited", "inline")
+    assert (decision.verdict, decision.via) == ("answered", "inline")
 
 
 def test_given_an_object_then_it_is_written_in_the_editor_until_it_fits(

@@ -54,7 +54,7 @@ def test_a_question_is_asked_though_no_call_waits_and_its_answer_is_what_the_mod
     assert (approval.tool, approval.form) == ("ask_human", TRIP)
     assert approval.arguments["question"] == "Where to?"
     decision = Decision.objects.get(run_id=result.run_id)
-    assert (decision.verdict, decision.decided_by) == ("edited", "the program")
+    assert (decision.verdict, decision.decided_by) == ("answered", "the program")
 
 
 def test_a_tool_of_ones_own_asks_and_other_calls_have_no_form(clerk: Heartbit) -> None:
@@ -93,7 +93,7 @@ def test_who_declines_says_why(clerk: Heartbit, answer: Any, reason: str) -> Non
         (script("Which?"), Answer(""), "is shorter"),
         (script("Which?"), True, "This is a question"),
         (script("Which?"), Approve(always="agent"), "This is a question"),
-        (script("Which?"), Edit({"question": "What?"}), "'answer' is required"),
+        (script("Which?"), Edit({"question": "What?"}), "This is a question"),
         ('[[calls: calculate {"expression": "1"}]]', Answer("1"), "asks nothing"),
     ],
 )

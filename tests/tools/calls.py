@@ -53,3 +53,21 @@ async def call(
         executor=executor,
         **({"intent": intent} | options),
     )
+
+
+def add(a: float, b: float) -> float:
+    """A tool of two numbers."""
+    return a + b
+
+
+async def add_on_loop(a: float, b: float) -> float:
+    """The same on the loop."""
+    return a + b
+
+
+def nothing() -> None:
+    """A tool without arguments."""
+
+
+class Opaque:
+    """No data: nothing that a tool may return."""

@@ -4,155 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import datetime
 import sys
 import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pydantic import Field
 
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
-from tests.tools.calls import EXECUTOR, call, context, made
-from tools.pipeline import Ask, Held, Prepared, Waiting, execute_here, prepare, resume
+from tests.tools.calls import EXECUTOR, Opaque, add, add_on_loop, call, context, made, nothing
+from tools.pipeline import Prepared, Waiting, execute_here, prepare, resume
 from tools.registry import Registry
-from tools.result import Done, truncate
+from tools.result import Done
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from heartbit_site.base.toolspec import ToolSpec
 
 SUSPENSION = Suspension((ChildTask("researcher", "look"),), 60)
-
-
-def add(a: float, b: float) -> float:
-    return a + b
-
-
-async def add_on_loop(a: float, b: float) -> float:
-    return a + b
-
-
-def nothing() -> None: ...
-
-
-@pytest.mark.parametrize("function", [add, add_on_loop])
-async def test_a_good_call_is_ok(function: Any) -> None:
-    assert await call(made(function), '{"a": 1, "b": 2.5}') == Done("3.5", "ok")
-
-
-@pytest.mark.parametrize("arguments", ["", "  \n", "{}"])
-async def test_no_text_means_no_arguments(arguments: str) -> None:
-    assert await call(made(nothing), arguments) == Done("null", "ok")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ("{", "could not be read. The JSON is malformed"),
-        ("[1]", "The JSON is not an object"),
-        ('"{}"', "The JSON is not an object"),
-        ("null", "The JSON is not an object"),
-        ('{"a": NaN, "b": 1}', "NaN"),
-        ('{"a": 1, "a": 2, "b": 3}', "more than once"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"a": ' + "9" * 5_000 + "}", "beyond 64 bits"),
-        ('{"a": 1}', "'b' is required and missing"),
-        ('{"a": 1, "b": "x"}', "b: 'x' is not of type number"),
-        ('{"a": 1, "b": 2, "c": 3}', "c is not accepted here; accepted are a, b"),
-    ],
-)
-async def test_wrong_arguments_are_answered(arguments: str, sentence: str) -> None:
-    done = await call(made(add), arguments)
-    assert isinstance(done, Done)
-    assert (done.status, sentence in done.content) == ("invalid", True)
-
-
-async def test_a_type_that_wants_more_than_its_schema_is_answered() -> None:
-    def fetch(id: uuid.UUID) -> str:
-        return str(type(id))
-
-    spec = made(fetch)
-    loose = dataclasses.replace(spec, parameters={"type": "object"})
-    assert await call(spec, f'{{"id": "{uuid.UUID(int=1)}"}}') == Done("<class 'uuid.UUID'>", "ok")
-    done = await call(loose, '{"id": "x"}')
-    assert isinstance(done, Done)
-    assert (done.status, "- ValueError: id: Input should be" in done.content) == ("invalid", True)
-
-
-@pytest.mark.parametrize(
-    "name", ["Add", "functions.add", "default_api:ADD", "a-d-d", "add()", " add", "x/y.add"]
-)
-async def test_a_near_miss_is_repaired(name: str) -> None:
-    assert await call(made(add), '{"a": 1, "b": 2}', name=name) == Done("3.0", "ok")
-
-
-async def test_an_unknown_name_is_answered_with_the_closest() -> None:
-    tools = Registry(made(add, name=name) for name in ("web_search", "web_fetch", "calendar"))
-    done = await call(tools, name="search_web")
-    assert done == Done(
-        "There is no tool 'search_web'. The closest are: web_search, web_fetch.", "invalid"
-    )
-    done = await call(tools, name="\x00\ud800" * 5_000)
-    assert isinstance(done, Done)
-    assert (done.status, len(done.content) < 500) == ("invalid", True)
-    empty = await call({}, name="x")
-    assert empty == Done("There is no tool 'x'. There are no tools.", "invalid")
-
-
-async def test_policy_refuses_a_valid_call_with_its_resolved_tool() -> None:
-    def policy(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
-        return f"{spec.name} may not add {arguments['a']}." if arguments["a"] == 13 else None
-
-    refused = await call(made(add), '{"a": 13, "b": 1}', name="ADD", policy=policy)
-    assert refused == Done("add may not add 13.", "refused")
-    assert await call(made(add), '{"a": 1, "b": 1}', policy=policy) == Done("2.0", "ok")
-
-
-def pay(to: str, amount: int = 5_000, on: datetime.date = datetime.date(2026, 1, 2)) -> str:
-    return f"{amount} to {to} on {on:%d.%m.}"
-
-
-@pytest.mark.parametrize("given", ["", ', "amount": 5000', ', "on": "2026-01-02"'])
-async def test_policy_and_people_see_what_the_function_takes_by_itself(given: str) -> None:
-    whole = {"to": "ann", "amount": 5_000, "on": "2026-01-02"}
-    asked: list[Mapping[str, Any]] = []
-
-    def policy(_spec: ToolSpec, arguments: Mapping[str, Any]) -> Ask:
-        asked.append(arguments)
-        return Ask("A lot of money.")
-
-    arguments = f'{{"to": "ann"{given}}}'
-    held = await call(made(pay), arguments, policy=policy)
-    assert isinstance(held, Held)
-    assert (held.arguments, asked) == (whole, [whole])
-    assert await call(made(pay), arguments) == Done("5000 to ann on 02.01.", "ok")
-
-
-async def test_an_agent_s_defaults_win_over_the_function_s_and_the_model_s_over_both() -> None:
-    spec = dataclasses.replace(made(pay), defaults={"amount": 7})
-    assert await call(spec, '{"to": "ann"}') == Done("7 to ann on 02.01.", "ok")
-    assert await call(spec, '{"to": "ann", "amount": 9}') == Done("9 to ann on 02.01.", "ok")
-
-
-async def test_a_default_need_not_fit_the_schema_that_arguments_have_to() -> None:
-    def find(
-        limit: Annotated[int, Field(ge=1)] = 0,  # none
-        order: Annotated[str, Field(min_length=3)] = "",
-    ) -> str:
-        return f"{limit} {order!r}"
-
-    assert await call(made(find)) == Done("0 ''", "ok")
-    done = await call(made(find), '{"order": ""}')
-    assert isinstance(done, Done)
-    assert done.status == "invalid"
 
 
 class Rude(BaseException):
@@ -336,80 +208,6 @@ async def test_the_context_is_filled_in_and_hidden() -> None:
     done = await call(spec, '{"context": {}}')
     assert isinstance(done, Done)
     assert done.status == "invalid"
-
-
-@dataclasses.dataclass
-class Point:
-    x: int
-    at: uuid.UUID
-
-
-class Opaque: ...
-
-
-@pytest.mark.parametrize(
-    ("value", "content"),
-    [
-        ("text é", "text é"),
-        ("", ""),
-        (None, "null"),
-        ({"a": [1, True, "é"]}, '{"a":[1,true,"é"]}'),
-        (Point(1, uuid.UUID(int=2)), f'{{"x":1,"at":"{uuid.UUID(int=2)}"}}'),
-        ("a\x00b", "a\ufffdb"),
-        ({"k\ud800": "\x00"}, '{"k\ufffd":"\\u0000"}'),
-    ],
-)
-async def test_results_become_text(value: object, content: str) -> None:
-    assert await call(made(lambda: value, name="give")) == Done(content, "ok")
-
-
-def deep() -> list[object]:
-    value: list[object] = []
-    for _ in range(100_000):
-        value = [value]
-    return value
-
-
-@pytest.mark.parametrize(
-    "value", [Opaque(), {Opaque(): 1}, {"a": {("b",): 1}}, deep(), add_on_loop(1, 2)]
-)
-async def test_a_result_that_is_no_data_is_an_error(value: object) -> None:
-    done = await call(made(lambda: value, name="give"))
-    assert isinstance(done, Done)
-    assert (done.status, "Traceback" in done.content) == ("error", False)
-
-
-async def test_results_errors_and_refusals_are_truncated() -> None:
-    def fail() -> None:
-        raise ValueError("e" * 10_000)
-
-    for done in (
-        await call(made(lambda: "x" * 10_000, name="give"), max_output_bytes=1_000),
-        await call(made(fail), max_output_bytes=1_000),
-        await call(made(nothing), policy=lambda *_: "r" * 10_000, max_output_bytes=1_000),
-    ):
-        assert isinstance(done, Done)
-        assert (done.truncated, 990 < len(done.content) <= 1_000) == (True, True)
-        assert done.content.endswith("bytes shown]")
-
-
-def test_truncation_keeps_whole_characters_and_counts() -> None:
-    text = "é€😀" * 1_000  # 2, 3 and 4 bytes
-    content, truncated = truncate(text, 100)
-    kept, marker = content.split("\n")
-    assert truncated
-    assert text.startswith(kept)
-    assert marker == f"[cut: {len(kept.encode())} of 9000 bytes shown]"
-    assert truncate("é" * 50, 100) == ("é" * 50, False)
-    assert truncate("é" * 50 + "x", 100)[1]
-
-
-@given(st.text(max_size=300), st.integers(0, 400))
-def test_truncation_never_exceeds_its_limit(text: str, limit: int) -> None:
-    content, truncated = truncate(text, limit)
-    assert truncated == (len(text.encode()) > limit)
-    assert len(content.encode()) <= max(limit, 60)
-    assert truncated or content == text
 
 
 async def test_calls_run_in_parallel_and_apart() -> None:

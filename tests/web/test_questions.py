@@ -90,11 +90,11 @@ class TestOverTheApi:
         asked = asked_of(caller, task("Which colour?"))
         assert asked["form"]["type"] == "string"
         answer = decide(caller, asked, verdict="answer", answer="Blue, please.")
-        assert (answer.status_code, answer.json()["verdict"]) == (200, "edited")
+        assert (answer.status_code, answer.json()["verdict"]) == (200, "answered")
         assert caller.ended(asked["run"])["result"]["text"] == "Thank you."
         call = row_of(asked)
         assert (call.status, call.result) == ("ok", "Blue, please.")
-        entry = AuditEntry.objects.get(target=f"run:{asked['run']}", action="approval.edit")
+        entry = AuditEntry.objects.get(target=f"run:{asked['run']}", action="approval.answer")
         assert entry.label == "ask_human"
 
     def test_given_a_form_when_the_answer_does_not_fit_then_nothing_is_decided(
@@ -134,7 +134,7 @@ class TestOverTheApi:
         with pytest.raises(InvalidEditError, match="answer it"):
             approve_call(row_of(asked), digest=asked["digest"], by=ANN, always=Always("agent"))
         answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Blue")
-        with pytest.raises(NoLongerOpenError, match="already edited by ann"):
+        with pytest.raises(NoLongerOpenError, match="already answered by ann"):
             answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Red")
         caller.ended(asked["run"])
         assert row_of(asked).result == "Blue"

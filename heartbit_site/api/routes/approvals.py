@@ -41,7 +41,7 @@ router = Router(tags=["approvals"])
 _VERDICTS = {
     "approve": Verdict.APPROVED,
     "edit": Verdict.EDITED,
-    "answer": Verdict.EDITED,
+    "answer": Verdict.ANSWERED,
     "deny": Verdict.DENIED,
 }
 

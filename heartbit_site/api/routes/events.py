@@ -12,8 +12,8 @@ from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import STREAM, answers
 from heartbit_site.api.stream import Selection, events_of, recorded
-from heartbit_site.base import orm
-from heartbit_site.base.access import renew
+from heartbit_site.base import orm, sessions
+from heartbit_site.base.access import Access, renew
 
 router = Router(tags=["runs"])
 
@@ -47,11 +47,12 @@ async def stream(
     run = await orm.in_thread(lambda: find_run(access.workspace, run_id))
     selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)
 
-    async def allowed() -> bool:
-        now = await orm.in_thread(lambda: renew(access))
-        return now is not None and now.allows(READ_RUNS.scope)
-
     if follow:
+        session_key = request.session.session_key if access.key_id is None else None
+
+        async def allowed() -> bool:
+            return await orm.in_thread(lambda: _still(access, session_key))
+
         response = StreamingHttpResponse(events_of(run, selection, allowed))
     else:
         response = StreamingHttpResponse(
@@ -61,6 +62,14 @@ async def stream(
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold it back
     return response
+
+
+def _still(access: Access, session_key: str | None) -> bool:
+    """Whether whoever follows may still read runs."""
+    if access.key_id is None and not sessions.lasts(session_key, access.user_id):
+        return False
+    now = renew(access)
+    return now is not None and now.allows(READ_RUNS.scope)
 
 
 async def _each(messages: list[bytes]) -> Any:

@@ -155,7 +155,7 @@ def dialog(
     submit: str,
     icon: str,
     permissions: Sequence[str],
-    variant: Literal["PRIMARY", "DANGER"] = "PRIMARY",
+    variant: Literal["DEFAULT", "PRIMARY", "DANGER"] = "PRIMARY",
 ) -> Callable[[F], F]:
     """Mark a method ``(request, form, object_id)`` as an action that first asks in a dialog."""
     decorator: Callable[[F], F] = unfold_action(

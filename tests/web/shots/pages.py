@@ -64,6 +64,13 @@ def try_it(page: Page) -> None:
     outcome.scroll_into_view_if_needed()
 
 
+def answer_it(page: Page) -> None:
+    """A question with the form of its answer."""
+    page.get_by_role("navigation", name="Waiting calls").get_by_text("workshop").click()
+    page.get_by_role("button", name="Answer", exact=True).click()
+    page.get_by_role("button", name="Send the answer").wait_for()
+
+
 PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
@@ -71,6 +78,7 @@ PAGES = {
     "web-fork": Shot(lambda demo: f"runs/{demo.run}/", "her choice", ask_for_a_fork),
     "web-approvals": Shot(lambda _: "approvals/", "refund_order"),
     "web-dry-run": Shot(lambda _: "approvals/", "refund_order", try_it),
+    "web-question": Shot(lambda _: "approvals/", "refund_order", answer_it),
     "web-approval-link": Shot(lambda demo: f"/approve/{demo.link}/", "You are"),
     "web-chat": Shot(lambda demo: f"chat/support/{demo.talk}/", "10:30"),
     "web-fleet": Shot(lambda _: "fleet/", "process"),

@@ -11,6 +11,7 @@ STOCK = "How many Wren frames do we need until March?"
 LOG = "Sum up yesterday's warehouse log."
 REFUND = "Order 1042: agree on a fair compensation for the bent wheel and pay it."
 TRIAL = "Mara Lindqvist would like to try a Wren on Saturday: keep one for her."
+REPAIRS = "Plan next week's repairs around the holiday."
 CATALOGUE = "Go through the spring catalogue and list every price that changed."
 GREETING = "Hello! Do you also service bikes that were bought elsewhere?"
 SATURDAY = "Good. Can I come on a Saturday?"
@@ -71,6 +72,19 @@ The reply is drafted and offers both.]]""",
     + "]][[text: 283.50 EUR were paid back.]]",
     TRIAL: _call("reserve_bike", bike="Wren", customer="Mara Lindqvist")
     + "[[text: A Wren is kept for Mara.]]",
+    REPAIRS: _call(
+        "ask_human",
+        question="Wednesday is a holiday. When does the workshop make up for it?",
+        form={
+            "type": "object",
+            "properties": {
+                "when": {"type": "string", "enum": ["Tuesday evening", "Saturday"]},
+                "hours": {"type": "integer", "minimum": 1, "maximum": 8},
+            },
+            "required": ["when", "hours"],
+        },
+    )
+    + "[[text: The plan is made.]]",
     CATALOGUE: "[[latency: 90000]][[text: Done.]]",
     GREETING: "[[latency: 300]][[text: Yes, every make. A **small service** is 59 EUR, a day; "
     "a **big one** is 119 EUR, two days.\n\nBring it by, or book a time with me here.]]",

@@ -42,6 +42,7 @@ MEMBERS = {
     "writer": ("Writes friendly replies.", ()),
     "cashier": ("Pays money back, once somebody agreed.", ("find_order", "refund_order")),
     "stock": ("Keeps bikes for customers.", ("reserve_bike",)),
+    "workshop": ("Plans the repairs.", ("ask_human",)),
 }
 ASKED_ABOUT = {"refund_order", "reserve_bike"}  # tools that wait for somebody
 TABLES = """
@@ -109,7 +110,8 @@ def seed() -> Demo:
         _ended([posted.run_id], "succeeded")
     refund = _start(workspace, "cashier", parts.REFUND)
     _ended([refund], "waiting")
-    _ended([_start(workspace, "stock", parts.TRIAL)], "waiting")  # later: it is the second
+    for asking in (("stock", parts.TRIAL), ("workshop", parts.REPAIRS)):  # below it, in this order
+        _ended([_start(workspace, *asking)], "waiting")
     _start(workspace, "researcher", parts.CATALOGUE)
     pause_work(queue(PAUSED), by=Actor("ada", "web"), reason="new printer until noon")
     link = _settings(workspace, refund)

@@ -12,7 +12,8 @@ export function duration(ms) {
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   const minutes = Math.round(seconds / 60);
   if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+  const hours = Math.floor((minutes % 1440) / 60);
+  return `${Math.floor(minutes / 1440)} d${hours ? ` ${hours} h` : ""}`;
 }
 
 /** A moment, in the reader's own time. */

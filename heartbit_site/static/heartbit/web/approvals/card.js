@@ -12,7 +12,7 @@ import { answerPanel, isQuestion, questionText } from "./question.js";
 
 document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", import.meta.url) }));
 
-const SAID = { approved: "Approved", edited: "Approved with changes", denied: "Denied", retried: "It is made again", done: "Confirmed", skipped: "Left as it is" };
+const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "It is made again", done: "Confirmed", skipped: "Left as it is" };
 
 /**
  * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
@@ -135,7 +135,7 @@ function whyNoEdit({ needed, view }) {
 }
 
 function saidOf({ verdict, outcome, missing }, asked) {
-  if (isQuestion(asked)) return verdict === "denied" ? "Declined" : "Answered";
+  if (isQuestion(asked) && verdict === "denied") return "Declined";
   if (missing) return `Your approval counts; ${missing} more ${missing === 1 ? "is" : "are"} needed`;
   return SAID[verdict ?? outcome] ?? "Noted";
 }

@@ -4,7 +4,7 @@ import { el, fill, icon, pill } from "../dom.js";
 import { duration, moment } from "../words.js";
 import { code, pretty } from "./json.js";
 
-const VERDICTS = { approved: "Approved", edited: "Approved with other arguments", denied: "Denied" };
+const VERDICTS = { approved: "Approved", edited: "Approved with other arguments", answered: "Answered", denied: "Denied" };
 
 /** The view of a call; `update` shows it as it is now. */
 export class CallView {
@@ -56,7 +56,7 @@ export class CallView {
     if (!decision) return null;
     const who = [VERDICTS[decision.status] ?? decision.status, decision.by ? `by ${decision.by}` : "", decision.at ? `at ${moment(decision.at)}` : ""];
     return [el("p", {}, `${who.filter(Boolean).join(" ")}.`, decision.reason ? ` Reason: ${decision.reason}` : ""),
-      decision.status === "edited" && decision.arguments ? [el("h3", {}, "What ran instead"), code(pretty(decision.arguments), "Edited arguments")] : null];
+      decision.arguments ? [el("h3", {}, decision.status === "edited" ? "What ran instead" : "What ran"), code(pretty(decision.arguments), "What a person wrote")] : null];
   }
 }
 

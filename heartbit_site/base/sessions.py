@@ -1,0 +1,27 @@
+"""People's sessions, asked of anew by what outlives the request that it was let in with."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
+from django.utils.crypto import constant_time_compare
+
+
+def lasts(session_key: str | None, user_id: int | None) -> bool:
+    """Whether a session still is somebody's, who has the password that it began with.
+
+    Args:
+        session_key: The session's; None: there is none.
+        user_id: Whose it was; None: nobody's.
+    """
+    if session_key is None or user_id is None:
+        return False
+    session: Any = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    user = get_user_model().objects.filter(pk=user_id).first()
+    if user is None or session.get(SESSION_KEY) != str(user.pk):
+        return False
+    began_with: str = session.get(HASH_SESSION_KEY, "")
+    return constant_time_compare(began_with, user.get_session_auth_hash())

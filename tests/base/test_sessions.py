@@ -1,0 +1,30 @@
+"""What outlives a request asks whether the session it began with lasts."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from heartbit_site.base.sessions import lasts
+from tests.web.people import member, session_of
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+
+def test_a_session_lasts_until_it_is_left_or_the_password_is_another(workspace: Workspace) -> None:
+    ada, bob = member(workspace), member(workspace)
+    left, kept = session_of(ada), session_of(ada)
+    assert lasts(left, ada.pk)
+    assert not lasts(left, bob.pk), "it is somebody else's"
+    assert not lasts(left, None)
+    assert not lasts(None, ada.pk)
+    engine: Any = import_module(settings.SESSION_ENGINE)
+    engine.SessionStore(left).flush()
+    assert not lasts(left, ada.pk)
+    assert lasts(kept, ada.pk)
+    ada.set_password("another one")
+    ada.save()
+    assert not lasts(kept, ada.pk)
