@@ -66,7 +66,7 @@ def try_it(page: Page) -> None:
 
 def answer_it(page: Page) -> None:
     """A question with the form of its answer."""
-    page.get_by_role("navigation", name="Waiting calls").get_by_text("workshop").click()
+    page.get_by_role("navigation", name="Waiting calls").get_by_text("Plan next week").click()
     page.get_by_role("button", name="Answer", exact=True).click()
     page.get_by_role("button", name="Send the answer").wait_for()
 
