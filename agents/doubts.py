@@ -59,7 +59,7 @@ def asked_about(workspace: Workspace) -> QuerySet[Any]:
     return calls_in_doubt(workspace).annotate(
         question=Subquery(asked.values("key")[:1]),
         asked_at=Subquery(asked.values("created_at")[:1]),
-        edited=edited_arguments(),
+        edited=written_arguments(),
     )
 
 
@@ -68,7 +68,7 @@ def doubt_of(row: Any) -> Doubt:
     return Doubt(row, row.question, row.asked_at, made_with(row, row.edited))
 
 
-def edited_arguments() -> Subquery:
+def written_arguments() -> Subquery:
     """Of a tool call: what a person wrote instead of the model, as JSON, or null."""
     allowed = Decision.objects.filter(
         run=OuterRef("run"),

@@ -58,14 +58,18 @@ class LongText(forms.CharField):
         return text if text.strip() else ""
 
 
-class Seen(forms.IntegerField):
-    """The number of the version that the page shows, sent back with it."""
+class Seen(forms.CharField):
+    """When what the page shows was saved, sent back with it."""
 
     widget = forms.HiddenInput
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """It is nothing that anybody edits."""
         return False
+
+
+def _saved_at(agent: Agent) -> str:
+    return agent.updated_at.isoformat()
 
 
 class AgentForm(forms.ModelForm[Agent]):
@@ -148,8 +152,7 @@ class AgentForm(forms.ModelForm[Agent]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         strategy = strategy_form.initial(self.instance.context_strategy)
-        current = self.instance.current_version
-        seen = {"seen": current.number} if current is not None else {}
+        seen = {"seen": _saved_at(self.instance)} if self.instance.pk is not None else {}
         self.initial = {**strategy, **seen, **self.initial}
 
     def clean_model(self) -> str:
@@ -185,17 +188,22 @@ class AgentForm(forms.ModelForm[Agent]):
 
     def _check_seen(self) -> None:
         """Who had the page open while somebody else saved would undo what that one did, unseen."""
-        seen, current = self.cleaned_data.get("seen"), self.instance.current_version
-        if seen is None or current is None or current.number == seen:
+        seen = self.cleaned_data.get("seen")
+        if self.instance.pk is None or not seen:
+            return
+        # Whoever saves at this moment is waited for.
+        now = Agent.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.instance.pk)
+        if _saved_at(now) == seen:
             return
         sent: Any = self.data
         self.data = sent.copy()
-        self.data[self.add_prefix("seen")] = str(current.number)  # type: ignore[index]
+        self.data[self.add_prefix("seen")] = _saved_at(now)  # type: ignore[index]
+        number = now.current_version.number if now.current_version is not None else "none"
         self.add_error(
             None,
-            f"Somebody published version {current.number} while you edited version {seen}, and "
-            "nothing was saved: look at what they changed under Versions. If you save again, what "
-            "is in this form replaces it.",
+            "Somebody saved this agent while you edited it, so what you sent was not saved. Its "
+            f"current version is {number}: look under Versions at what they changed. If you save "
+            "again, what is in this form replaces it.",
         )
 
     def _read_strategy(self) -> None:

@@ -11,7 +11,7 @@ from django.db.models.functions import JSONObject
 from django.utils import timezone
 
 from agents.choices import LIVE, RunStatus, WaitKind
-from agents.doubts import edited_arguments
+from agents.doubts import written_arguments
 from agents.models import (
     Agent,
     BlackboardEntry,
@@ -88,7 +88,7 @@ def waiting_calls() -> QuerySet[ToolCall]:
     # A union, not an "or": each half finds its few rows among all calls by an index.
     found = [calls.order_by().values("pk") for calls in (calls_waiting(), calls_in_doubt())]
     waiting = ToolCall.objects.filter(pk__in=found[0].union(found[1])).annotate(
-        asked_at=Subquery(asked.values("created_at")[:1]), edited=edited_arguments()
+        asked_at=Subquery(asked.values("created_at")[:1]), edited=written_arguments()
     )
     return waiting.select_related("run__workspace", "run__version__agent").order_by("id")
 

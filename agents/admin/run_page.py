@@ -14,7 +14,7 @@ from agents.admin.events import Line, line
 from agents.choices import LIVE, RunStatus
 from agents.forks import forks_of
 from heartbit_site.base.admin.themed import pretty_json
-from heartbit_site.base.markdown import to_html
+from heartbit_site.base.markdown import LONGEST, to_html
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class RunPage:
     Attributes:
         problem: One sentence on why there is no final answer; empty when there is one.
         structured: The answer as JSON, when the agent has a form for it.
-        answer: What it said, as sanitised HTML.
+        answer: What it said, as sanitised HTML; empty when it is JSON.
+        unseen: How many of its last characters are left out.
         payload: The task in its long form as JSON, when it was given so.
         cards: The calls that wait for a person, of this run and of those below it.
         newer: ``after`` of the journal's next page; 0 on the last one.
@@ -80,6 +81,7 @@ class RunPage:
     problem: str
     structured: str
     answer: SafeString
+    unseen: int
     payload: str
     cards: list[Card]
     facts: list[tuple[str, str]]
@@ -112,7 +114,8 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
         pill=words.run_pill(run.status),
         problem=str(run.error["message"]) if run.error else "",
         structured="" if run.structured is None else pretty_json(run.structured),
-        answer=SafeString(to_html(run.output or "")),
+        answer=_answer(run),
+        unseen=max(0, len(run.output or "") - LONGEST),
         payload="" if run.payload is None else pretty_json(run.payload),
         cards=_cards(run, runs, refused),
         facts=_facts(run, runs),
@@ -127,6 +130,10 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
         after=after,
         newer=last if last < run.last_seq else 0,
     )
+
+
+def _answer(run: Run) -> SafeString:
+    return SafeString(to_html(run.output or "") if run.structured is None else "")
 
 
 def _cards(run: Run, runs: list[Run], refused: Refused | None) -> list[Card]:

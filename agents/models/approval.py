@@ -87,9 +87,9 @@ class Decision(models.Model):
         wait_key: What it resolved: ``approval:CALL``, or ``outcome:CALL:N`` for what became of a
             call whose worker died.
         digest: SHA-256 of what was shown (``tools.approval``).
-        runs_digest: The same of what runs; another one when the arguments were edited, and empty
+        runs_digest: The same of what runs; another one when somebody wrote its arguments, and empty
             when nothing does.
-        arguments: The edited arguments, as JSON text.
+        arguments: Those that somebody wrote, or the asked ones with their answer, as JSON text.
         grant: The standing permission it created, or that decided it.
     """
 

@@ -19,7 +19,7 @@ _TAGS = {
 }
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
-_LONGEST = 200_000
+LONGEST = 200_000
 
 
 def to_html(text: str) -> str:
@@ -28,7 +28,7 @@ def to_html(text: str) -> str:
     Args:
         text: Untrusted; of more than 200,000 characters only those are rendered.
     """
-    rendered = _renderer().render(text[:_LONGEST])
+    rendered = _renderer().render(text[:LONGEST])
     return nh3.clean(
         rendered,
         tags=_TAGS,

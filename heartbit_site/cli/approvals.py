@@ -22,6 +22,7 @@ from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from uuid import UUID
 
     from heartbit_site.cli.choices import Order, Word
     from heartbit_site.cli.kinds import Kind
@@ -80,6 +81,11 @@ def _warn(calls: Sequence[WaitingCall]) -> None:
             continue
         if run.home == Home.FLEET:
             warn_without_worker(run)
-        elif executor_of(call.root_id) is None:
+        elif executor_of(call.root_id) is None and _is_unfinished(call.root_id):
             name = short_id(call.root_id)
             note(f"Its process has ended: `heartbit resume {name}` goes on with it.")
+
+
+def _is_unfinished(root_id: UUID) -> bool:
+    """Asked after its process was looked for, which ends in good order once the tree has."""
+    return Run.objects.filter(pk=root_id, finished_at__isnull=True).exists()

@@ -30,9 +30,11 @@ def up(*, port: int, bind: str, concurrency: int) -> int:
     connections.close_all()
     console = Console(highlight=False)
     wanted = parts(port=port, bind=bind, concurrency=concurrency)
-    with kept(environment):
-        asyncio.run(_run(wanted, console, bind, port))
-    _let_go(environment, console)
+    try:
+        with kept(environment):
+            asyncio.run(_run(wanted, console, bind, port))
+    finally:
+        _let_go(environment, console)
     return OK
 
 

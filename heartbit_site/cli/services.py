@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from heartbit_site.environment import Environment
 
 LOOK_SECONDS: Final = 5.0
+MOMENT_SECONDS: Final = 2.0
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ def kept(environment: Environment) -> Iterator[None]:
     """Look after the embedded services from a thread meanwhile.
 
     Their supervisor revives a server that died; this revives the supervisor. It has ended when
-    this returns: nothing may be started again that the caller then stops.
+    this returns, so that nothing is started again that the caller then stops; but for a server
+    that does not answer nobody waits longer than a moment.
     """
     if not environment.embedded:
         yield
@@ -45,7 +47,7 @@ def kept(environment: Environment) -> Iterator[None]:
         yield
     finally:
         over.set()
-        thread.join()
+        thread.join(MOMENT_SECONDS)
 
 
 def _keep(environment: Environment, over: threading.Event) -> None:

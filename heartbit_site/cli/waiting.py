@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import OuterRef, Q, Subquery
 
-from agents.choices import Verdict, WaitKind
+from agents.choices import WaitKind
 from agents.doubts import doubts
 from agents.models import Decision, Run, Wait
 from agents.querysets import approval_of, calls_waiting, shown_tool
@@ -104,8 +104,7 @@ def closed(call: WaitingCall) -> str | None:
     if decision is not None:
         place = PLACES.get(decision.via, "elsewhere")
         by = visible(decision.decided_by) or "somebody"
-        is_answer = call.kind is QUESTION and decision.verdict == Verdict.EDITED
-        return f"The call was {'answered' if is_answer else decision.verdict} by {by} {place}."
+        return f"The call was {decision.verdict} by {by} {place}."
     run = Run.objects.only("status", "finished_at").get(pk=call.run_id)
     if run.finished_at is not None:
         past = f"was {run.status}" if run.status in ("cancelled", "quarantined") else run.status

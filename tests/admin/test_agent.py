@@ -65,7 +65,7 @@ def test_who_edits_an_older_version_is_told_before_it_replaces_what_somebody_els
     save(browser, agent, system_prompt="Theirs.")
     told_so = browser.post(url_of(agent), opened | {"system_prompt": "Mine."})
     assert told_so.status_code == 200
-    assert "published version 2 while you edited version 1" in told_so.content.decode()
+    assert "Its current version is 2" in told_so.content.decode()
     agent.refresh_from_db()
     assert agent.system_prompt == "Theirs."
     assert browser.post(url_of(agent), filled(told_so)).status_code == 302

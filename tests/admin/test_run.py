@@ -11,6 +11,7 @@ from agents.actions.start_run import start_run
 from agents.admin import queries
 from agents.choices import RunStatus
 from agents.models import AgentVersion, Run, RunEvent, WorkerHeartbeat
+from heartbit_site.base.markdown import LONGEST
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -56,6 +57,19 @@ def test_what_a_model_wrote_is_shown_and_never_run(browser: Client, workspace: W
     text = browser.get(page(child)).content.decode()
     assert rows.HOSTILE not in text
     assert text.count("&lt;script&gt;alert(&#x27;from a model&#x27;)&lt;/script&gt;") >= 4
+
+
+def test_an_answer_is_rendered_and_can_do_nothing(browser: Client, workspace: Workspace) -> None:
+    _, child = rows.tree(workspace)
+    answer = f"**Found** it\nhere. {rows.HOSTILE} [x](javascript:alert(1)) ![y](//evil.example/y)"
+    Run.objects.filter(pk=child.pk).update(output=answer)
+    text = browser.get(page(child)).content.decode()
+    shown = text.partition('<div class="hb-markdown"')[2].partition("</div>")[0]
+    assert "<strong>Found</strong> it\nhere." in shown
+    for harm in ("<script", 'href="javascript', "<img"):
+        assert harm not in shown
+    Run.objects.filter(pk=child.pk).update(output="x" * (LONGEST + 5))
+    assert "Its last 5 characters are left out here" in browser.get(page(child)).content.decode()
 
 
 def test_an_event_of_a_newer_heartbit_is_shown_as_it_is(

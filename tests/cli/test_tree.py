@@ -103,6 +103,20 @@ def test_a_call_waits_for_a_person_until_somebody_decides() -> None:
     assert "(by a standing permission)" in told(build)[-1]
 
 
+def test_a_question_that_a_person_answered_says_so_with_what_was_written() -> None:
+    build = Builder()
+    build.seen(ROOT, "orchestrator")
+    build.event(ROOT, started())
+    asked = {"question": "Which?"}
+    build.event(ROOT, answered(1, ("ask_human", json.dumps(asked))))
+    build.event(ROOT, events.ApprovalRequested("1.0", "ask_human", asked, "pure", "d", "It asks."))
+    written = json.dumps({"question": "Which?", "answer": "Blue"})
+    value = {"status": "answered", "by": "alice", "arguments": written}
+    build.event(ROOT, events.WaitResolved("approval:1.0", value))
+    shown = [line.plain for line in render(build.tree, Canvas(100, START))]
+    assert f"ask_human {written} (answered by alice)" in shown[1]
+
+
 def test_a_delegation_that_a_person_edited_names_those_who_really_work() -> None:
     build = Builder()
     build.seen(ROOT, "orchestrator")

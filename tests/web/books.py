@@ -8,6 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from django.db import connection, transaction
 
 from agents.actions.publish_agent import publish_agent
@@ -88,9 +89,9 @@ def session() -> Iterator[Any]:
         other.close()
 
 
-@contextmanager
-def shop() -> Iterator[None]:
-    """The tables and the tool."""
+@pytest.fixture(scope="module", autouse=True)
+def shop(database: None) -> Iterator[None]:
+    """The tables and the tool, for every test of a module that imports this."""
     run(_TABLES)
     spec = spec_of(bookkeeping, effect=Effect.TRANSACTIONAL, timeout_seconds=SECONDS)
     registry.register(spec)
@@ -107,6 +108,15 @@ def books() -> list[list[tuple[Any, ...]]]:
             cursor.execute(f"SELECT t::text FROM {table} AS t ORDER BY 1")  # noqa: S608
             found.append(cursor.fetchall())
     return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept(shop: None) -> Iterator[None]:
+    """Whatever a test tries, the books are the same after it, and nobody was told anything."""
+    before = books()
+    yield
+    assert books() == before
+    assert told == []
 
 
 def waiting(workspace: Workspace, *statements: str, **more: Any) -> ToolCall:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from tests.api.server import Caller, key_for
 from tests.web.chromium import take_loop
 from tests.web.people import member
 from tests.web.visitor import Visitor, visit
@@ -96,3 +97,11 @@ def visitors(site: WebServer, browser: Browser, workspace: Workspace) -> Iterato
 def signed_in(visitors: Visitors, workspace: Workspace) -> Visitor:
     """An admin of the test's workspace."""
     return visitors(user=member(workspace))
+
+
+@pytest.fixture
+def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
+    """A program with every scope in the test's workspace."""
+    found = Caller(site, key_for(workspace))
+    with found.http:
+        yield found

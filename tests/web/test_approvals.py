@@ -20,33 +20,22 @@ from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wai
 from heartbit_site.api.asked_view import view
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
-from tests.api.server import Caller, key_for
 from tests.doubtful import in_doubt
-from tests.fleet import wait_until
+from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from django.contrib.auth.models import User
     from django.core.mail import EmailMessage
     from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
-    from tests.api.server import WebServer
+    from tests.api.server import Caller
     from tests.fleet import Worker
     from tests.web.visitor import Visitor
 
 SUM = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
-
-
-@pytest.fixture
-def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
-    """A program with every scope in the test's workspace."""
-    found = Caller(site, key_for(workspace))
-    with found.http:
-        yield found
 
 
 def careful(workspace: Workspace, *, seconds: int | None = None, **binding: Any) -> Agent:
@@ -63,32 +52,12 @@ def careful(workspace: Workspace, *, seconds: int | None = None, **binding: Any)
     return row
 
 
-def asked_of(caller: Caller, agent: str = "solo") -> dict[str, Any]:
-    """A call of a run of the fleet that waits, as GET /approvals shows it."""
-    run = caller.submit(SUM, agent=agent)["run"]
-    found = wait_until(
-        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run"] == run],
-        what="it waits",
-    )
-    assert isinstance(found[0], dict)
-    return found[0]
-
-
-def row_of(asked: dict[str, Any]) -> ToolCall:
-    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    return calls.get(run_id=asked["run"], call_id=asked["call"])
-
-
-def address(asked: dict[str, Any]) -> str:
-    return f"/runs/{asked['run']}/calls/{asked['call']}/decision"
-
-
 class TestWhatACardSays:
     def test_given_a_waiting_call_when_listed_then_it_has_all_that_a_card_shows(
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
         careful(workspace, seconds=600)
-        asked = asked_of(caller)
+        asked = asked_of(caller, SUM)
         assert asked["expires_at"] > asked["since"]
         assert asked["parameters"]["required"] == ["expression"]
         assert (asked["needed"], asked["approved_by"], asked["group"]) == (1, [], "")
@@ -131,7 +100,7 @@ class TestExpiry:
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
         careful(workspace, seconds=600, approval_seconds=1)
-        asked = asked_of(caller)
+        asked = asked_of(caller, SUM)
         ended = caller.ended(asked["run"])
         assert ended["result"]["text"] == "Done."
         call = row_of(asked)
@@ -166,7 +135,7 @@ class TestSeveralPeople:
     ) -> None:
         group = f"treasurers-{workspace.slug}"
         careful(workspace, approvals=2, approvers=group)
-        asked = asked_of(caller)
+        asked = asked_of(caller, SUM)
         assert (asked["needed"], asked["group"]) == (2, group)
         call, digest = row_of(asked), asked["digest"]
         first, second = (Decider(one.username, "web", one.pk) for one in treasurers)
@@ -198,7 +167,7 @@ class TestSeveralPeople:
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
         careful(workspace, approvals=2)
-        asked = asked_of(caller)
+        asked = asked_of(caller, SUM)
         answer = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
         assert (answer.status_code, answer.json()["missing"]) == (200, 1)
         deny_call(row_of(asked), digest=asked["digest"], by=Decider("bob", "web"), reason="No.")
@@ -317,11 +286,11 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     signed_in: Visitor, caller: Caller, worker: Worker, workspace: Workspace
 ) -> None:
     careful(workspace)
-    first = asked_of(caller)
+    first = asked_of(caller, SUM)
     page = signed_in.page
     signed_in.go("approvals/")
     expect(page.get_by_role("article")).to_contain_text("6*7")
-    second = asked_of(caller)  # it appears by itself
+    second = asked_of(caller, SUM)  # it appears by itself
     expect(
         page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
     ).to_have_count(2)
@@ -355,7 +324,7 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
 ) -> None:
     first, then = (f"{name}-{workspace.slug}" for name in ("clerks", "chiefs"))
     careful(workspace, approvers=first, escalate_minutes=5, escalate_group=then)
-    asked = asked_of(caller)
+    asked = asked_of(caller, SUM)
     assert asked["escalated"] is None
     Wait.objects.filter(run=asked["run"]).update(escalates_at="2000-01-01T00:00:00Z")
     signed_in.go(f"runs/{asked['run']}/")

@@ -13,17 +13,16 @@ from agents.actions.start_run import start_run
 from agents.artifacts import file_name
 from agents.models import Agent, Run
 from agents.results import Artifact
-from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from uuid import UUID
 
     from playwright.sync_api import Download, Page
 
     from heartbit_site.base.models import Workspace
-    from tests.api.server import WebServer
+    from tests.api.server import Caller
     from tests.fleet import Worker
     from tests.web.visitor import Visitor
 
@@ -33,14 +32,6 @@ TEAM = (
     f"Build it. [[delegate: {json.dumps(PAGE)}]]"
     " [[text: Run it:\n```python\nprint('42 °C')\n```\nand\n```../../etc\nx\n```]]"
 )
-
-
-@pytest.fixture
-def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
-    """A program with every scope in the test's workspace."""
-    found = Caller(site, key_for(workspace))
-    with found.http:
-        yield found
 
 
 def done(workspace: Workspace, task: str, agent: str) -> UUID:

@@ -5,34 +5,22 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding
-from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from heartbit_site.base.models import Workspace
-    from tests.api.server import WebServer
+    from tests.api.server import Caller
     from tests.fleet import Worker
     from tests.web.visitor import Visitor
 
 TEAM = '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: All.]]'
 NOTE = 'Note it. [[calls: blackboard_write {"key": "plan", "value": "First <b>this</b>."}]]'
-
-
-@pytest.fixture
-def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
-    """A program with every scope in the test's workspace."""
-    found = Caller(site, key_for(workspace))
-    with found.http:
-        yield found
 
 
 def test_given_a_page_when_its_run_writes_on_the_blackboard_then_it_appears_folded(

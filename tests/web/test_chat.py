@@ -18,8 +18,6 @@ from tests.api.server import Caller, key_for
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
     from tests.web.visitor import Visitor
@@ -28,14 +26,6 @@ ATTACHED = (
     'What is it?\n\n<attachment id="0a1b2c3d" name="n.txt" bytes="2">\n'
     'hi\n</attachment id="0a1b2c3d">'
 )
-
-
-@pytest.fixture
-def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
-    """A program with every scope in the test's workspace."""
-    found = Caller(site, key_for(workspace))
-    with found.http:
-        yield found
 
 
 @pytest.fixture

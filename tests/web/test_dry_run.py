@@ -23,35 +23,20 @@ from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
 from tests.web import books
-from tests.web.books import waiting
+from tests.web.books import nothing_is_kept, shop, waiting
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agents.dry_runs.changes import DryRun, TableChange
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
     from tests.fleet import Worker
     from tests.web.visitor import Visitor
 
+__all__ = ["nothing_is_kept", "shop"]
+
 ANN = Decider("ann", "web")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def shop(database: None) -> Iterator[None]:
-    with books.shop():
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_kept(shop: None) -> Iterator[None]:
-    """Whatever a test tries, the books are the same after it, and nobody was told anything."""
-    before = books.books()
-    yield
-    assert books.books() == before
-    assert books.told == []
 
 
 def tried(call: ToolCall, arguments: dict[str, Any] | None = None) -> DryRun:
@@ -339,14 +324,6 @@ def test_given_edited_arguments_when_tried_then_they_are_what_runs_and_it_is_aud
 
 
 WRITE = '[[calls: blackboard_write {"key": "plan", "value": "<b>Ship it.</b>"}]] [[text: Done.]]'
-
-
-@pytest.fixture
-def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
-    """A program with every scope in the test's workspace."""
-    found = Caller(site, key_for(workspace))
-    with found.http:
-        yield found
 
 
 def asked_of(caller: Caller, workspace: Workspace, task: str) -> dict[str, Any]:

@@ -14,30 +14,16 @@ from agents.actions.dry_run_call import dry_run_call
 from agents.dry_runs.limits import Limits
 from agents.errors import DryRunStoppedError
 from tests.web import books
-from tests.web.books import waiting
+from tests.web.books import nothing_is_kept, shop, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from agents.dry_runs.changes import DryRun
     from agents.models import ToolCall
     from heartbit_site.base.models import Workspace
 
+__all__ = ["nothing_is_kept", "shop"]
+
 ANN = Decider("ann", "web")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def shop(database: None) -> Iterator[None]:
-    with books.shop():
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_kept(shop: None) -> Iterator[None]:
-    before = books.books()
-    yield
-    assert books.books() == before
-    assert books.told == []
 
 
 def tried(call: ToolCall) -> DryRun:

@@ -47,7 +47,7 @@ def link(call: ToolCall, user: User) -> str:
 
 def answered(call: ToolCall) -> Any:
     found = Decision.objects.get(run=call.run)
-    assert (found.verdict, found.via) == ("edited", "email")
+    assert (found.verdict, found.via) == ("answered", "email")
     return json.loads(found.arguments or "")["answer"]
 
 

@@ -12,17 +12,14 @@ from playwright.sync_api import expect
 from agents.actions.decide_call import Always, Decider, answer_call, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.errors import InvalidEditError, NoLongerOpenError
-from agents.models import Agent, Decision, ToolBinding, ToolCall
+from agents.models import Agent, Decision, ToolBinding
 from heartbit_site.base.models import AuditEntry
-from tests.api.server import Caller, key_for
-from tests.fleet import wait_until
+from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from heartbit_site.base.models import Workspace
-    from tests.api.server import WebServer
+    from tests.api.server import Caller
     from tests.web.visitor import Visitor
 
 TRIP = {
@@ -45,14 +42,6 @@ def task(question: str, form: dict[str, Any] | None = None) -> str:
 
 
 @pytest.fixture
-def caller(site: WebServer, workspace: Workspace) -> Iterator[Caller]:
-    """A program with every scope in the test's workspace."""
-    found = Caller(site, key_for(workspace))
-    with found.http:
-        yield found
-
-
-@pytest.fixture
 def asker(workspace: Workspace) -> Agent:
     """A published agent that may ask people, and needs nobody's approval for anything."""
     row = Agent.objects.create(workspace=workspace, name="solo", system_prompt="Ask.")
@@ -61,25 +50,8 @@ def asker(workspace: Workspace) -> Agent:
     return row
 
 
-def asked_of(caller: Caller, script: str) -> dict[str, Any]:
-    """The question of a run of the fleet, as GET /approvals shows it."""
-    run = caller.submit(script, agent="solo")["run"]
-    found = wait_until(
-        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run"] == run],
-        what="it asks",
-    )
-    assert isinstance(found[0], dict)
-    return found[0]
-
-
-def row_of(asked: dict[str, Any]) -> ToolCall:
-    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    return calls.get(run_id=asked["run"], call_id=asked["call"])
-
-
 def decide(caller: Caller, asked: dict[str, Any], **decision: Any) -> Any:
-    address = f"/runs/{asked['run']}/calls/{asked['call']}/decision"
-    return caller.post(address, {"digest": asked["digest"], **decision})
+    return caller.post(address(asked), {"digest": asked["digest"], **decision})
 
 
 @pytest.mark.usefixtures("asker", "worker")
