@@ -73,7 +73,7 @@ def _saved_at(agent: Agent) -> str:
 
 
 class AgentForm(forms.ModelForm[Agent]):
-    """An agent's own fields.
+    """An agent's own fields; a page that changes one reads it in its transaction.
 
     Attributes:
         refusal: Why publishing what was sent failed; set by the page, which then shows the form.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from django.db import transaction
+
 from agents.admin.bindings import ToolBindingForm
 from agents.admin.forms import AgentForm
 from agents.models import Agent, ToolBinding
@@ -56,8 +58,9 @@ def _type(form: ModelForm[Any], field: str, name: str, found: Findings) -> None:
 
 def _said(form: ModelForm[Any], field: str) -> str | None:
     """What the form says at that field; None: it takes everything."""
-    if form.is_valid():
-        return None
+    with transaction.atomic():  # as the admin reads it
+        if form.is_valid():
+            return None
     return " ".join(map(str, form.errors.get(field, [f"Not at {field}: {dict(form.errors)}"])))
 
 
