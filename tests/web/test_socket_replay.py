@@ -7,6 +7,7 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import redis
 from django.conf import settings
 from websockets.asyncio.client import connect
@@ -110,6 +111,7 @@ async def test_given_answers_of_models_then_lines_have_them_as_sanitised_html(
         assert "href=" not in one
 
 
+@pytest.mark.timeout(sized(120, full=900))
 async def test_given_sockets_dropped_at_random_and_a_flushed_valkey_then_nothing_is_lost_or_twice(
     site: WebServer,
     worker: Worker,
