@@ -29,7 +29,7 @@ class PublishedBySaving(ModelAdmin[Agent]):
         self,
         request: HttpRequest,
         obj: Agent | None = None,
-        change: bool = False,  # noqa: FBT001, FBT002  Django\'s signature
+        change: bool = False,  # noqa: FBT001, FBT002  Django's signature
         **kwargs: Any,
     ) -> type[forms.ModelForm[Agent]]:
         """The form, with the reason why its content was refused a moment ago."""
@@ -56,7 +56,7 @@ class PublishedBySaving(ModelAdmin[Agent]):
         request: HttpRequest,
         form: Any,
         formsets: Any,
-        change: bool,  # noqa: FBT001  Django\'s signature
+        change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
         """Team and tools are saved: publish what the agent is now."""
         super().save_related(request, form, formsets, change)
@@ -84,7 +84,7 @@ class PublishedBySaving(ModelAdmin[Agent]):
         request: HttpRequest,
         form: Any,
         formsets: Any,
-        add: bool = False,  # noqa: FBT001, FBT002  Django\'s signature
+        add: bool = False,  # noqa: FBT001, FBT002  Django's signature
     ) -> Any:
         """The audit's one entry about the change also says which version it made."""
         message = super().construct_change_message(request, form, formsets, add)
