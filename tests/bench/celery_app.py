@@ -1,6 +1,7 @@
 """The bare Celery floor: the same calls as chains and chords of plain tasks, nothing durable.
 
-Same broker, same worker pool, same HTTP client; conversations travel in the messages.
+Same broker, same HTTP client; conversations travel in the messages. Its worker is Celery as it
+comes, with none of what Heartbit does for its own (``heartbit_site.broker``, ``pool``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from celery import Celery, Signature, chain, chord, group
 from pydantic import TypeAdapter
 
 from agents.llm.messages import Message, ToolMessage, UserMessage
-from heartbit_site import broker
 from heartbit_site.base import aio
 from heartbit_site.environment import celery_broker
 from tests.bench import calls
@@ -21,7 +21,6 @@ from tests.bench.workloads import LEAD, MEMBERS, SOLO, WORKER
 QUEUE = "bench-floor"
 Canvas = Signature[Any]
 
-broker.install()
 app = Celery("bench-floor", set_as_current=False)
 app.conf.update(
     accept_content=["json"],

@@ -23,7 +23,7 @@ from tests.fleet import WireServer, Worker
 from tests.server_process import ROOT
 
 QUEUE = "bench"
-FLOOR_SLOTS = 100
+FLOOR_SLOTS = 4  # W4 has three tasks side by side
 
 
 @dataclass(slots=True)
@@ -83,19 +83,16 @@ class Rig:
 
 
 class FloorWorker:
-    """A plain Celery worker with the same pool, for the floor."""
+    """A Celery worker as it comes, for the floor: its default pool, kombu's own channel."""
 
     def __init__(self, log: FilePath) -> None:
         self._log = log
 
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "celery", "-A", "tests.bench.celery_app", "worker"]
-        command += ["-P", "custom", "-c", str(FLOOR_SLOTS), "-Q", celery_app.QUEUE]
+        command += ["-P", "prefork", "-c", str(FLOOR_SLOTS), "-Q", celery_app.QUEUE]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-        environment = {
-            **os.environ,
-            "CELERY_CUSTOM_WORKER_POOL": "heartbit_site.pool:LoopThreadPool",
-        }
+        environment = dict(os.environ)
         del environment["DJANGO_SETTINGS_MODULE"]  # plain Celery, without its Django part
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
