@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agents.choices import TERMINAL
+from agents.delivery.kept import kept_names
 from agents.errors import ArtifactNotFoundError, RunStateError
 from agents.models import Run
 from agents.results import artifacts_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from agents.results import Artifact
@@ -80,10 +82,11 @@ def produced_below(run: Run) -> list[Produced]:
     found = [row for row in rows if row.pk == run.pk]
     for row in found:  # which grows meanwhile
         found += children[row.pk]
+    kept = kept_names([row.pk for row in found])
     return [
         Produced(row.pk, row.agent, f"{row.pk}.{number:04d}", artifact)
         for row in sorted(found, key=lambda row: row.pk)
-        for number, artifact in enumerate(_artifacts(row))
+        for number, artifact in enumerate(_artifacts(row, kept.get(row.pk, ())))
     ]
 
 
@@ -96,7 +99,7 @@ def find_artifact(run: Run, name: str) -> Artifact:
     """
     if run.status not in TERMINAL:
         raise RunStateError(f"The run is {run.status}: it has artifacts once it has ended.")
-    for artifact in _artifacts(run):
+    for artifact in _artifacts(run, kept_names([run.pk]).get(run.pk, ())):
         if artifact.name == name:
             return artifact
     raise ArtifactNotFoundError(
@@ -109,7 +112,7 @@ def file_name(artifact: Artifact) -> str:
     return f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
 
 
-def _artifacts(run: Run) -> tuple[Artifact, ...]:
+def _artifacts(run: Run, kept: Sequence[str]) -> tuple[Artifact, ...]:
     if run.status not in TERMINAL:
         return ()
-    return artifacts_in(run.output or "", run.structured)
+    return artifacts_in(run.output or "", run.structured, kept=kept)

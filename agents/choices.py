@@ -132,8 +132,16 @@ class SecondMessage(models.TextChoices):
 
 
 class DeliveryStatus(models.TextChoices):
-    """How far a webhook's message has got."""
+    """How far a webhook's message, or a result, has got."""
 
     PENDING = "pending", "Pending"  # due at its time, if its endpoint is enabled
     DELIVERED = "delivered", "Delivered"
     FAILED = "failed", "Failed"  # given up
+
+
+class DeliveryKind(models.TextChoices):
+    """How a run's result reaches somebody."""
+
+    EMAIL = "email", "E-mail"
+    WEBHOOK = "webhook", "Webhook"
+    ARTIFACT = "artifact", "Artifact"

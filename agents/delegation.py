@@ -42,7 +42,7 @@ def delegate_task(definition: AgentDefinition) -> ToolSpec:
         # Suspending is journaled in the same transaction that creates the children, so a crash
         # before it leaves nothing behind and asking again is harmless.
         effect=Effect.PURE,
-        resume=_results,
+        resume=results,
     )
 
 
@@ -87,7 +87,8 @@ def examples(names: list[str]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _results(outcomes: tuple[WaitOutcome, ...]) -> str:
+def results(outcomes: tuple[WaitOutcome, ...]) -> str:
+    """What became of each run that was waited for."""
     return "\n\n".join(f"{outcome.subject}: {_say(outcome.value)}" for outcome in outcomes)
 
 

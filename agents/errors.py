@@ -67,3 +67,47 @@ class TooManyWebhooksError(ConflictError):
 
 class DeliveryStateError(ConflictError):
     """The message is on its way already, or its webhook is disabled."""
+
+
+class InvalidTargetsError(HeartbitError):
+    """What was given as targets of a result is none, or leads somewhere else."""
+
+
+class DeliveryNotFoundError(NotFoundError):
+    """The workspace has no such delivery of a result."""
+
+
+class MailServerError(HeartbitError):
+    """The mail server cannot be used now: that says nothing of the mail."""
+
+
+class RecipientError(HeartbitError):
+    """Nobody can be written to at the address."""
+
+
+class LoopGuardError(ConflictError):
+    """Messages go round between agents, or come too fast."""
+
+
+class UnknownMessageError(NotFoundError):
+    """There is no such message, or it is somebody else's."""
+
+
+class SubAgentError(HeartbitError):
+    """A sub-agent hands no work on: the hierarchy is flat."""
+
+
+class QuotaSpentError(HeartbitError):
+    """A workspace has started as many runs as it may for now.
+
+    Attributes:
+        seconds: After these it may start more.
+    """
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class TooManyRunsError(QuotaSpentError):
+    """An agent has been given as many runs as it takes in a minute."""

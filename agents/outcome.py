@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Q
 from django.utils import timezone
 
+from agents.delivery.kept import kept_names
 from agents.metrics import SUMS, cost_of
 from agents.models import Run, ToolCall
 from agents.results import Metrics, TaskResult, build
@@ -37,6 +38,7 @@ def result_of(run: Run) -> TaskResult:
         data=run.structured,
         error=error.get("message"),
         metrics=metrics_of(run),
+        kept=kept_names([run.pk]).get(run.pk, ()),
     )
 
 

@@ -10,6 +10,7 @@ from django.db.models import Q
 from agents.choices import RunStatus
 from agents.errors import HaltedError
 from agents.models.pause import Pause, PauseKind
+from agents.quotas import why_waiting
 
 if TYPE_CHECKING:
     from agents.models import Run
@@ -85,7 +86,7 @@ def why_held(run: Run) -> str:
     above = Q(kind=PauseKind.ALL) | Q(workspace=run.workspace_id)
     held = Pause.objects.filter(above | Q(kind=PauseKind.QUEUE, queue=run.queue)).first()
     if held is None:
-        return "" if run.version.agent.enabled else STOPPED.format(run.agent)
+        return why_waiting(run) if run.version.agent.enabled else STOPPED.format(run.agent)
     what = {
         PauseKind.ALL: "Everything was stopped",
         PauseKind.WORKSPACE: "The workspace was stopped",

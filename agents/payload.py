@@ -11,12 +11,12 @@ The action is what execution modes decide by (spec B6); the model reads all of i
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from agents.output.fences import in_fence
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 
@@ -26,7 +26,6 @@ MAX_INPUT_NAME_CHARACTERS = 128
 MAX_INPUTS_CHARACTERS = 262_144  # as JSON
 MAX_CONSTRAINTS = 64
 MAX_CONSTRAINT_CHARACTERS = 4_000
-_BACKTICKS = re.compile("`+")
 _SHOWN_CHARACTERS = 60
 
 
@@ -108,8 +107,7 @@ def render(payload: TaskPayload) -> str:
 def _fenced(inputs: dict[str, JsonValue]) -> str:
     """The inputs as JSON in a fence longer than any in it; sorted, as jsonb keeps no order."""
     text = json.dumps(inputs, ensure_ascii=False, indent=2, sort_keys=True)
-    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
-    return f"{fence}json\n{text}\n{fence}"
+    return in_fence(text, "json")
 
 
 def _item(constraint: str) -> str:

@@ -15,6 +15,8 @@ from agents.output.fences import fenced
 from agents.output.text import as_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heartbit_site.base.untrusted import JSONValue
 
 ResultStatus = Literal["success", "failure", "partial"]
@@ -73,7 +75,7 @@ class TaskResult:
         status: ``partial``: it did not succeed, but there is something to show.
         data: The structured answer; None when there is none.
         text: The answer, or what there was of it.
-        artifacts: In the order of the text, the data last.
+        artifacts: In the order of the text, then the data, then the whole answer where it is kept.
         metrics: What it took.
         error: Why it did not succeed, as one sentence; None when it did.
     """
@@ -91,7 +93,13 @@ class TaskResult:
 
 
 def build(
-    status: str, *, text: str, data: JSONValue, error: str | None, metrics: Metrics
+    status: str,
+    *,
+    text: str,
+    data: JSONValue,
+    error: str | None,
+    metrics: Metrics,
+    kept: Sequence[str] = (),
 ) -> TaskResult:
     """The result of a run that has ended.
 
@@ -101,6 +109,7 @@ def build(
         data: Its structured answer, if any.
         error: Why it did not succeed.
         metrics: What it took.
+        kept: The names under which the whole answer is an artifact as well.
 
     Raises:
         ValueError: The run has not ended.
@@ -113,20 +122,27 @@ def build(
         status="success" if succeeded else "partial" if something else "failure",
         data=data,
         text=text,
-        artifacts=artifacts_in(text, data),
+        artifacts=artifacts_in(text, data, kept=kept),
         metrics=metrics,
         error=None if succeeded else error or f"The run was {status}.",
     )
 
 
-def artifacts_in(text: str, data: JSONValue) -> tuple[Artifact, ...]:
-    """The code blocks of a text that hold anything (at most ``MAX_ARTIFACTS``), and the data."""
+def artifacts_in(text: str, data: JSONValue, *, kept: Sequence[str] = ()) -> tuple[Artifact, ...]:
+    """What a run that has ended produced.
+
+    The code blocks of its text that hold anything (at most ``MAX_ARTIFACTS``), the data, and the
+    whole answer under each name that it is kept by, if there is an answer.
+    """
     blocks = [block for block in fenced(text) if block.content.strip()][:MAX_ARTIFACTS]
     found = [
         Artifact("code", f"code-{number}", block.content, block.language)
         for number, block in enumerate(blocks, start=1)
     ]
+    whole, language = text, "markdown"
     if data is not None:
-        language = "text" if isinstance(data, str) else "json"
-        found.append(Artifact("data", "data", as_text(data), language))
+        whole, language = as_text(data), "text" if isinstance(data, str) else "json"
+        found.append(Artifact("data", "data", whole, language))
+    if whole.strip():
+        found += [Artifact("file", name, whole, language) for name in kept]
     return tuple(found)

@@ -25,6 +25,8 @@ EVENTS = {
     "run.cancelled": "A run was cancelled.",
     "run.quarantined": "A run killed its workers too often.",
     "approval.requested": "A tool call of a run, or of its sub-agents, waits for a person.",
+    "quota.warning": "A quota of the workspace, or a budget, is nearly used up.",
+    "quota.reached": "A quota of the workspace, or a budget, is used up.",
 }
 PING = "ping"
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 
 from heartbit_site.base import aio
-from heartbit_site.bootstrap import prepare
+from heartbit_site.bootstrap import enter
 
 
 def main(run_id: UUID) -> None:
@@ -23,7 +23,7 @@ def main(run_id: UUID) -> None:
         format="%(asctime)s %(levelname)-7s alone: %(message)s",
         force=True,
     )
-    prepare()
+    enter()  # the worker that starts this one has prepared the installation
     from agents.runtime import worker  # noqa: PLC0415  needs Django set up
 
     worker.start(queues=(), slots=1)

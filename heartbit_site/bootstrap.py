@@ -32,6 +32,18 @@ def start_services(*, model: bool = False) -> None:
         client.ensure(wanted, environment.state)
 
 
+def enter(*, model: bool = False) -> None:
+    """Make this process ready for an installation that is.
+
+    Raises:
+        EmbeddedError: A service cannot be started; the sentence says why.
+        ConfigurationError: The environment is wrong.
+    """
+    start_services(model=model)
+    django.setup()
+    celery_app.set_current()  # messages sent by name go through our broker settings
+
+
 def prepare(*, model: bool = False) -> Admin | None:
     """Make the installation usable; cheap when it already is.
 
@@ -45,9 +57,7 @@ def prepare(*, model: bool = False) -> Admin | None:
         EmbeddedError: A service cannot be started; the sentence says why.
         ConfigurationError: The environment is wrong, or the database cannot be reached.
     """
-    start_services(model=model)
-    django.setup()
-    celery_app.set_current()  # messages sent by name go through our broker settings
+    enter(model=model)
     from heartbit_site.first_start import migrate_and_seed  # noqa: PLC0415  needs the app registry
 
     return migrate_and_seed()

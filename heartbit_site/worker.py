@@ -14,6 +14,7 @@ from celery.signals import worker_shutting_down
 
 from agents.runtime import worker
 from heartbit_site.base.queues import SYSTEM
+from scheduling.clock import Clock
 
 logger = logging.getLogger(__name__)
 
@@ -41,10 +42,13 @@ class RunHost(bootsteps.StartStopStep):
         gc.set_threshold(*GARBAGE)
         worker.start(queues=names, slots=parent.pool.limit)
         worker.host().process.control.on_wanted = _obey
+        self._clock = Clock()
+        self._clock.start()
         worker_shutting_down.connect(_drain, weak=False)
 
     def stop(self, parent: Any) -> None:
-        """Hand back what is left and sign off."""
+        """Fire nothing more, hand back what is left, and sign off."""
+        self._clock.stop()
         worker.stop()
 
 

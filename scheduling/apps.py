@@ -1,4 +1,4 @@
-"""What happens by the clock: housekeeping on Celery Beat."""
+"""What happens by the clock: people's schedules, and housekeeping on Celery Beat."""
 
 from __future__ import annotations
 
@@ -9,3 +9,4 @@ class SchedulingConfig(AppConfig):
     """Label ``scheduling``."""
 
     name = "scheduling"
+    verbose_name = "Schedules"

@@ -7,6 +7,8 @@ from heartbit_site.base import queues
 HOUSEKEEPING_SECONDS = 3600.0
 CHECK_ACCOUNTS_SECONDS = 600.0
 DELIVER_WEBHOOKS_SECONDS = 5.0
+DELIVER_RESULTS_SECONDS = 5.0
+TELL_OF_QUOTAS_SECONDS = 10.0
 
 BEAT_SCHEDULE = {
     "heartbit-housekeeping": {
@@ -24,5 +26,15 @@ BEAT_SCHEDULE = {
         "task": queues.DELIVER_WEBHOOKS,
         "schedule": DELIVER_WEBHOOKS_SECONDS,
         "options": {"queue": queues.SYSTEM, "expires": DELIVER_WEBHOOKS_SECONDS},
+    },
+    "heartbit-deliver-results": {
+        "task": queues.DELIVER_RESULTS,
+        "schedule": DELIVER_RESULTS_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": DELIVER_RESULTS_SECONDS},
+    },
+    "heartbit-tell-of-quotas": {
+        "task": queues.TELL_OF_QUOTAS,
+        "schedule": TELL_OF_QUOTAS_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": TELL_OF_QUOTAS_SECONDS},
     },
 }

@@ -62,7 +62,7 @@ def _claim(run_id: UUID, home: Home) -> tuple[Any, ...]:
     row = WorkerHeartbeat.objects.create(name=name, home=home, lease_seconds=3600)
     return _sql(
         "SELECT lease_token, last_seq FROM heartbit_claim(p_run => %s, p_home => %s,"
-        " p_queues => '{agents}', p_worker => %s, p_worker_name => %s, p_task_id => '',"
+        " p_queues => '{}', p_worker => %s, p_worker_name => %s, p_task_id => '',"
         " p_default_model => 'openai:fake', p_knows => %s)",
         *(run_id, home.value, row.pk, name, GENERATION),
     )

@@ -20,6 +20,7 @@ from agents.errors import InvalidEditError, RunStateError
 from agents.events import RunForked, RunSteered, encode
 from agents.loop.past import boundary, find_turn, is_final
 from agents.output import respond
+from agents.quotas import refuse_if_spent
 from agents.runs.recorded import past_of
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of
@@ -112,6 +113,7 @@ def fork_run(
         VersionNotFoundError: The agent has no such version.
         ForkRefusedError: The turn ended the source, and nothing new is said.
         AgentNotFoundError: The agent is stopped.
+        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
     """
     made, is_new = accept_fork(
         source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key
@@ -164,7 +166,8 @@ def accept_fork(
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         agent = source.version.agent
-        find_agent(source.workspace, agent.name, origin=agent.origin)  # raises: it is stopped
+        # Both raise: the agent is stopped, or a quota is spent.
+        refuse_if_spent(find_agent(source.workspace, agent.name, origin=agent.origin))
         raise RunStateError(f"Run {source.pk} is gone.")
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:

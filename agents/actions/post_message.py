@@ -14,6 +14,7 @@ from agents.choices import Home, SecondMessage
 from agents.errors import ConversationBusyError
 from agents.events import RunSteered
 from agents.models import Conversation, Run, RunEvent
+from agents.quotas import refuse_if_spent
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 
@@ -94,6 +95,7 @@ def post_message(
         EmptyTaskError: ``text`` is blank.
         AgentNotFoundError: The conversation's agent is gone or stopped.
         ConversationBusyError: The policy is to refuse it, and a run is under way.
+        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
     """
     policy = SecondMessage(second_message or conversation.second_message)
     reached = _under_way(conversation, policy, idempotency_key)
@@ -119,7 +121,8 @@ def post_message(
         cursor.execute(_CONVERSE, parameters)
         row: tuple[UUID, str, bool, str] | None = cursor.fetchone()
     if row is None:
-        find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
+        agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
+        refuse_if_spent(agent)
         raise ConversationBusyError("The agent was published this very moment: try again.")
     accepted, queue, is_new, outcome = row
     if outcome == "refused":

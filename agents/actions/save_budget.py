@@ -22,7 +22,9 @@ def save_budget(budget: Budget) -> None:
     That beginning is read from the ledger; calls that end in the very moment may be missing.
     """
     if budget.pk:
-        budget.save(update_fields=["max_tokens", "max_usd"])
+        # With other limits it is told of anew how far they are used up.
+        budget.warned_for = budget.stopped_for = None
+        budget.save(update_fields=["max_tokens", "max_usd", "warn_at", "warned_for", "stopped_for"])
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT date_trunc(%s, clock_timestamp(), 'UTC')", (budget.period,))

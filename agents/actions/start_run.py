@@ -8,15 +8,16 @@ from django.db import connection
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.ring_run import ring_queue
+from agents.agent_names import unknown_agent
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.models import Agent
 from agents.pauses import refuse_if_halted
 from agents.payload import render
+from agents.quotas import refuse_if_spent
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
-from tools.registry import closest
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -67,6 +68,7 @@ def start_run(
         EmptyTaskError: ``task`` is blank.
         AgentNotFoundError: No published agent has that name.
         HaltedError: The workspace, or everything, is stopped.
+        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
     """
     run_id = new_id()
     parameters = (
@@ -88,7 +90,8 @@ def start_run(
         cursor.execute(_SUBMIT, parameters)
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
-        find_agent(workspace, agent, origin=origin)  # raises, and names the agents there are
+        # Both raise, and say why: the one names the agents there are, the other the quota.
+        refuse_if_spent(find_agent(workspace, agent, origin=origin))
         raise AgentNotFoundError(f"The agent {agent!r} was published this very moment: try again.")
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:
@@ -123,9 +126,5 @@ def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
     refuse_if_halted(workspace)
     if row is None:
         names = list(agents.values_list("name", flat=True))
-        near = closest(name, names)
-        hint = (
-            f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none yet'}."
-        )
-        raise AgentNotFoundError(f"There is no agent named {name!r} in {workspace.slug}: {hint}")
+        raise unknown_agent(name, names, workspace)
     return row

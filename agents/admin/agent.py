@@ -80,6 +80,7 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
                     ("max_turns", "timeout_seconds"),
                     ("max_run_tokens", "max_run_cost_usd"),
                     ("tool_timeout_seconds", "max_tool_output_bytes"),
+                    "max_runs_per_minute",
                     "queue",
                 ),
             },

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-_NEARLY = 80  # percent; from here on it is worth a look
+    from heartbit_site.base.models import Workspace
 
 
 class BudgetForm(forms.ModelForm[Budget]):
@@ -28,8 +28,8 @@ class BudgetForm(forms.ModelForm[Budget]):
 
     class Meta:
         model = Budget
-        fields = ("workspace", "agent", "period", "max_tokens", "max_usd")
-        labels = {"max_tokens": "Tokens", "max_usd": "US dollars"}
+        fields = ("workspace", "agent", "period", "max_tokens", "max_usd", "warn_at")
+        labels = {"max_tokens": "Tokens", "max_usd": "US dollars", "warn_at": "Warn at (percent)"}
         help_texts = {
             "agent": "Whose runs count. Empty: all of the workspace.",
             "period": "It begins at midnight UTC, of each day or of the first of the month.",
@@ -43,15 +43,26 @@ class BudgetForm(forms.ModelForm[Budget]):
         agent = self.cleaned_data.get("agent")
         if agent is not None and workspace is not None and agent.workspace_id != workspace.pk:
             self.add_error("agent", f"{agent.name} belongs to another workspace.")
+        self._check_once(workspace, agent)
         limits = [self.cleaned_data.get(name) for name in ("max_tokens", "max_usd")]
         if limits == [None, None] and not {"max_tokens", "max_usd"} & set(self.errors):
             raise forms.ValidationError("Set a limit of tokens, of US dollars, or both.")
         return cleaned
 
+    def _check_once(self, workspace: Workspace | None, agent: Agent | None) -> None:
+        """Django leaves this to us: a part of the constraint, whose it is, is not in the form."""
+        period = self.cleaned_data.get("period")
+        if self.instance.pk is not None or workspace is None or period is None:
+            return
+        others = Budget.objects.filter(workspace=workspace, agent=agent, period=period)
+        if others.filter(of_tier=False).exists():
+            whose = agent.name if agent is not None else "the whole workspace"
+            raise forms.ValidationError(f"There is a budget of {whose} for each {period} already.")
+
 
 @admin.register(Budget)
 class BudgetAdmin(ModelAdmin[Budget]):
-    """Limits that calls are checked against before they are made."""
+    """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {
@@ -72,7 +83,8 @@ class BudgetAdmin(ModelAdmin[Budget]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
         """With what was spent in the period that is now; the row may be of an earlier one."""
-        budgets = super().get_queryset(request).select_related("workspace", "agent")
+        budgets = super().get_queryset(request).filter(of_tier=False)
+        budgets = budgets.select_related("workspace", "agent")
         start = Func("period", template="date_trunc(%(expressions)s, clock_timestamp(), 'UTC')")
         annotated: QuerySet[Budget] = budgets.annotate(current=start)
         return annotated
@@ -81,7 +93,7 @@ class BudgetAdmin(ModelAdmin[Budget]):
         """A new budget has spent nothing that it knows of."""
         fieldsets: list[tuple[str | None, dict[str, Any]]] = [
             (None, {"fields": ("workspace", "agent", "period")}),
-            ("Limits", {"fields": (("max_tokens", "max_usd"),)}),
+            ("Limits", {"fields": (("max_tokens", "max_usd"), "warn_at")}),
         ]
         if obj is not None:
             name = "This day" if obj.period == "day" else "This month"
@@ -131,7 +143,8 @@ class BudgetAdmin(ModelAdmin[Budget]):
         """Spent and limit, drawn."""
         spent = budget.spent_tokens if _is_current(budget) else 0
         limit = budget.max_tokens
-        return _meter(f"{spent:,}", None if limit is None else f"{limit:,}", _percent(spent, limit))
+        shown = None if limit is None else f"{limit:,}"
+        return _meter(f"{spent:,}", shown, _percent(spent, limit), budget.warn_at)
 
     @admin.display(description="US dollars")
     def money(self, budget: Budget) -> SafeString:
@@ -139,7 +152,7 @@ class BudgetAdmin(ModelAdmin[Budget]):
         spent = budget.spent_usd if _is_current(budget) else 0
         limit = budget.max_usd
         shown = None if limit is None else f"${limit:,.2f}"
-        return _meter(f"${spent:,.4f}", shown, _percent(spent, limit))
+        return _meter(f"${spent:,.4f}", shown, _percent(spent, limit), budget.warn_at)
 
     @admin.display(description="state")
     def state(self, budget: Budget) -> SafeString:
@@ -148,7 +161,7 @@ class BudgetAdmin(ModelAdmin[Budget]):
             _percent(budget.spent_tokens, budget.max_tokens) or 0,
             _percent(budget.spent_usd, budget.max_usd) or 0,
         )
-        if not _is_current(budget) or most < _NEARLY:
+        if not _is_current(budget) or most < budget.warn_at:
             return pill("Open", tone="success")
         return pill("Spent", tone="danger") if most >= 100 else pill("Nearly spent", tone="warning")
 
@@ -164,11 +177,11 @@ def _percent(spent: Decimal | int, limit: Decimal | int | None) -> int | None:
     return min(100, int(100 * spent / limit)) if limit else 100
 
 
-def _meter(spent: str, limit: str | None, percent: int | None) -> SafeString:
+def _meter(spent: str, limit: str | None, percent: int | None, warn_at: int) -> SafeString:
     """What was spent, of how much, and a line that shows it."""
     if percent is None:
         return format_html('<span class="hb-number">{} (no limit)</span>', spent)
-    tone = "hb-full" if percent >= 100 else "hb-nearly" if percent >= _NEARLY else ""
+    tone = "hb-full" if percent >= 100 else "hb-nearly" if percent >= warn_at else ""
     return format_html(
         '<span class="hb-number">{} of {}</span>'
         '<span class="hb-meter {}"><i style="width: {}%"></i></span>',

@@ -25,6 +25,7 @@ FIELDS = (
     *("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
     *("approval", "approval_seconds", "uncertain_calls", "response_schema"),
     *("max_turns", "timeout_seconds", "max_run_tokens", "max_run_cost_usd"),
+    "max_runs_per_minute",
     *("tool_timeout_seconds", "max_tool_output_bytes"),
     *("team", "max_parallel", "delegation_timeout_seconds", "queue"),
 )
@@ -123,6 +124,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "response_schema": "Form of the answer",
             "max_turns": "Model calls",
             "timeout_seconds": "Time (seconds)",
+            "max_runs_per_minute": "Runs a minute",
             "max_run_tokens": "Tokens",
             "max_run_cost_usd": "Cost (US dollars)",
             "uncertain_calls": "Unknown outcomes",

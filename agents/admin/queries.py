@@ -17,6 +17,7 @@ from agents.models import (
     BlackboardEntry,
     Conversation,
     Decision,
+    Delivery,
     Run,
     RunEvent,
     ToolCall,
@@ -99,6 +100,11 @@ def decisions(run_id: UUID) -> dict[str, list[Decision]]:
     for decision in Decision.objects.filter(run_id=run_id).order_by("at", "id"):
         found.setdefault(decision.call_id, []).append(decision)
     return found
+
+
+def deliveries(run_id: UUID) -> list[Delivery]:
+    """Whereto a run's result goes, in the order in which it was asked for."""
+    return list(Delivery.objects.filter(run_id=run_id).order_by("position"))
 
 
 def with_messages(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:

@@ -12,6 +12,7 @@ from agents.admin import queries, words
 from agents.admin.approval_card import card, decided
 from agents.admin.events import Line, line
 from agents.choices import LIVE, RunStatus
+from agents.delivery.targets import whom
 from agents.forks import forks_of
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.markdown import LONGEST, to_html
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.admin.approval_card import Card, Refused
-    from agents.models import BlackboardEntry, Decision, Run, ToolCall
+    from agents.models import BlackboardEntry, Decision, Delivery, Run, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,15 @@ class Call:
     pill: SafeString
     took: str
     decided: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Somebody whom the result goes to."""
+
+    row: Delivery
+    whom: str
+    pill: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,7 @@ class RunPage:
     branches: list[Branch]
     forks: list[Fork]
     calls: list[Call]
+    deliveries: list[Sent]
     blackboard: list[tuple[BlackboardEntry, str]]
     lines: list[Line]
     after: int
@@ -122,6 +133,7 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
         branches=_branches(run, runs) if len(runs) > 1 else [],
         forks=[Fork(pk, turn) for pk, turn in forks_of(run.pk)],
         calls=[_call(call, decisions.get(call.call_id, [])) for call in calls],
+        deliveries=[_sent(row) for row in queries.deliveries(run.pk)],
         blackboard=[
             (entry, entry.value if isinstance(entry.value, str) else pretty_json(entry.value))
             for entry in queries.blackboard(run.root_id)
@@ -141,6 +153,10 @@ def _cards(run: Run, runs: list[Run], refused: Refused | None) -> list[Card]:
         return []
     waiting = queries.waiting_calls().filter(run__in=_below(run, runs))
     return [card(call, here=run.pk, refused=refused) for call in waiting]
+
+
+def _sent(row: Delivery) -> Sent:
+    return Sent(row, whom(row.target), words.delivery_pill(row.status))
 
 
 def _call(call: ToolCall, decisions: list[Decision]) -> Call:

@@ -11,16 +11,14 @@ from agents.actions.send_webhook_again import send_webhook_again
 from agents.admin import words
 from agents.choices import DeliveryStatus
 from agents.models import WebhookDelivery
-from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, json_block, pill
+from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, json_block
 from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
-    from heartbit_site.base.admin.themed import Tone
 
-TONES: dict[str, Tone] = {"pending": "info", "delivered": "success", "failed": "danger"}
 AGAIN = dialog(
     DialogForm,
     label="Send again",
@@ -53,7 +51,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
     @admin.display(description="state")
     def state(self, delivery: WebhookDelivery) -> SafeString:
         """How far it has got."""
-        return pill(str(DeliveryStatus(delivery.status).label), tone=TONES[delivery.status])
+        return words.delivery_pill(delivery.status)
 
     @admin.display(description="made")
     def made(self, delivery: WebhookDelivery) -> str:

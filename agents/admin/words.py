@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from agents.choices import CallStatus, RunStatus
+from agents.choices import CallStatus, DeliveryStatus, RunStatus
 from heartbit_site.base.admin.themed import Tone, pill
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ CALL_TONES: dict[str, Tone] = {
     CallStatus.CANCELLED: "",
     CallStatus.UNCERTAIN: "warning",
 }
+DELIVERY_TONES: dict[str, Tone] = {
+    DeliveryStatus.PENDING: "info",
+    DeliveryStatus.DELIVERED: "success",
+    DeliveryStatus.FAILED: "danger",
+}
 AGENT_TONES: dict[str, Tone] = {
     "idle": "",
     "busy": "info",
@@ -56,6 +61,11 @@ def run_pill(status: str) -> SafeString:
 def call_pill(status: str) -> SafeString:
     """A tool call's status."""
     return pill(str(CallStatus(status).label), tone=CALL_TONES[status])
+
+
+def delivery_pill(status: str) -> SafeString:
+    """How far a message, or a result, has got."""
+    return pill(str(DeliveryStatus(status).label), tone=DELIVERY_TONES[status])
 
 
 def agent_pill(state: str) -> SafeString:

@@ -1,8 +1,6 @@
 import django.core.validators
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """A call that nobody decides goes to more people; a decision holds while its maker may decide."""
@@ -49,5 +47,4 @@ class Migration(migrations.Migration):
         # Room on each page for the next versions of its rows: a batch of events changes no indexed
         # column of its run, and then writes no index either.
         migrations.RunSQL('ALTER TABLE agents_run SET (fillfactor = 60)', migrations.RunSQL.noop),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -7,9 +7,12 @@ from agents.models.approval import Decision, Grant, Vote
 from agents.models.budget import Budget
 from agents.models.checkpoint import Checkpoint
 from agents.models.conversation import Conversation
+from agents.models.delivery import Delivery
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
+from agents.models.message import InboxEntry, Message, MessageKind
 from agents.models.pause import Pause
 from agents.models.run import Run
+from agents.models.run_count import RunCount
 from agents.models.version import AgentVersion
 from agents.models.webhook import WebhookDelivery, WebhookEndpoint
 from agents.models.worker import WorkerHeartbeat
@@ -22,9 +25,14 @@ __all__ = [
     "Checkpoint",
     "Conversation",
     "Decision",
+    "Delivery",
     "Grant",
+    "InboxEntry",
+    "Message",
+    "MessageKind",
     "Pause",
     "Run",
+    "RunCount",
     "RunEvent",
     "ToolBinding",
     "ToolCall",

@@ -168,6 +168,15 @@ class Agent(models.Model):
         validators=[MinValueValidator(0)],
         help_text="What one run may cost, its sub-agents included. Empty: no limit.",
     )
+    max_runs_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=(
+            "Runs that may be started in a minute, not counting those that orchestrators give it. "
+            "Empty: no limit."
+        ),
+    )
     team = models.ManyToManyField(
         "self",
         symmetrical=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -21,6 +21,10 @@ class Budget(models.Model):
     Attributes:
         agent: Whose runs count; null: all of the workspace.
         max_usd: Calls of unknown price count as nothing; the tokens count all the same.
+        of_tier: It is the limit of the workspace's tier: the database makes it, keeps it as the tier
+            is, and takes it away (``sql/quotas.sql``).
+        warned_for: The beginning of the last period in which a warning was given.
+        stopped_for: The same of the last one in which a call was refused.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="budgets")
@@ -44,13 +48,27 @@ class Budget(models.Model):
     spent_usd = models.DecimalField(
         max_digits=16, decimal_places=8, default=0, db_default=0, editable=False
     )
+    of_tier = models.BooleanField(default=False, db_default=False, editable=False)
+    warn_at = models.PositiveSmallIntegerField(
+        default=80,
+        db_default=80,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Percent of a limit from which on a warning is given, once in its period.",
+    )
+    warned_for = models.DateTimeField(null=True, blank=True, editable=False)
+    stopped_for = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ["workspace", "agent", "period"]
         constraints = [
             models.UniqueConstraint(
-                "workspace", F("agent"), "period", name="budget_once", nulls_distinct=False
+                "workspace",
+                F("agent"),
+                "period",
+                "of_tier",
+                name="budget_once",
+                nulls_distinct=False,
             ),
             models.CheckConstraint(
                 name="budget_limits_something",
@@ -58,6 +76,9 @@ class Budget(models.Model):
             ),
             models.CheckConstraint(
                 name="budget_period_known", condition=Q(period__in=BudgetPeriod.values)
+            ),
+            models.CheckConstraint(
+                name="budget_warns_in_percent", condition=Q(warn_at__gte=1, warn_at__lte=100)
             ),
         ]
 

@@ -146,9 +146,24 @@ class Run(models.Model):
             models.Index(
                 F("queue"),
                 F("priority").desc(),
+                F("workspace"),
                 F("available_at"),
                 condition=Q(status=RunStatus.QUEUED, home=Home.FLEET),
                 name="run_claimable",
+            ),
+            models.Index(  # of these, what belongs to a tree that has begun
+                F("queue"),
+                F("priority").desc(),
+                F("workspace"),
+                F("id"),
+                condition=Q(status=RunStatus.QUEUED, home=Home.FLEET)
+                & (Q(parent__isnull=False) | Q(started_at__isnull=False)),
+                name="run_begun",
+            ),
+            models.Index(  # how many of each workspace are at work
+                fields=["workspace"],
+                condition=Q(status=RunStatus.RUNNING, home=Home.FLEET),
+                name="run_at_work",
             ),
             models.Index(fields=["worker"], condition=Q(worker__isnull=False), name="run_held_by"),
             models.Index(fields=["workspace", "-created_at"], name="run_recent"),

@@ -84,7 +84,7 @@ class WebhookDelivery(models.Model):
     """One message to one endpoint, and how far it has got.
 
     Attributes:
-        run_id: What it is about; null: nothing, somebody tried the endpoint. No foreign key: the
+        run_id: What it is about; null: no run, but a quota or a ping. No foreign key: the
             log outlives the run.
         occurrence: Which of the run's events of this kind; with it nothing is told twice.
         message_id: The same at each attempt, so that a receiver can tell repetitions.

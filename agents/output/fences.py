@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 _OPENING = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_BACKTICKS = re.compile("`+")
 _LANGUAGE_CHARACTERS = 32
 
 
@@ -57,3 +58,9 @@ def _outdented(line: str, columns: int) -> str:
     """The line without as much indentation as its fence has."""
     blank = len(line) - len(line.lstrip(" \t"))
     return line[min(columns, blank) :]
+
+
+def in_fence(content: str, language: str) -> str:
+    """A text as a fenced block: the fence is longer than any in it."""
+    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(content)), default=0))
+    return f"{fence}{language}\n{content}\n{fence}"

@@ -33,6 +33,7 @@ class Claimed:
         checkpoint_seq: Where the checkpoint ends; 0: there is none.
         checkpoint: The fold up to there, as stored.
         thread: What was said on the run's conversation before: {task, output, steers} each.
+        limited: Its workspace may have so many runs at work and no more.
     """
 
     id: UUID
@@ -50,6 +51,7 @@ class Claimed:
     thread: Sequence[dict[str, Any]]
     checkpoint_seq: int = 0
     checkpoint: dict[str, Any] | None = None
+    limited: bool = False
 
     def restored(self) -> RunState | None:
         """The checkpoint's state, to which ``history`` is the rest; None: there is none."""
@@ -94,7 +96,7 @@ class Claimant:
 async def claim(
     pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str
 ) -> Claimed | Suspect | None:
-    """Take the named run, else (on the fleet) the next eligible one; None when there is neither."""
+    """Take the named run or, on the fleet, one whose turn it is; None when there is none."""
     row = await call(
         pool,
         "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -132,4 +134,5 @@ async def claim(
         thread=row["history"],
         checkpoint_seq=row["checkpoint_seq"],
         checkpoint=row["checkpoint"],
+        limited=row["limited"],
     )

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "9fd48dd23b33bbccc96ba53b9b3c9ddd57c710d09e4e95fe0f1ca47a5f377537"
+FINGERPRINT = "87ad944d2ce098af0e3fb18d6a7673a2fe68a094368146c22407adb47b1c15d6"
 
 
 def statements() -> str:

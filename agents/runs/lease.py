@@ -270,7 +270,7 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
                 children = [
                     {
                         "kind": "child",
-                        "id": str(new_id()),
+                        "id": str(child.run_id or new_id()),
                         "agent": child.agent,
                         "task": child.task,
                         "call_id": asked.call_id,

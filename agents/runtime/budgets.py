@@ -10,11 +10,14 @@ A workspace without budgets costs one query every ten seconds and process, as it
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+import psycopg
 
 from agents.llm.errors import BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from agents.runs.pool import Pool
     from agents.runtime.reservations import Reservations
 
+logger = logging.getLogger(__name__)
+
 RESERVE_SECONDS = 60.0  # a killed worker's reservation is gone after this
 RENEW_SECONDS = 20.0
 HOLD_SECONDS = 2.0  # how long a call waits here for what others have reserved
@@ -37,11 +42,14 @@ _UNBOUNDED = Amount(2**62, Decimal(2**62))
 _IDS = "SELECT id, agent_id FROM agents_budget WHERE workspace_id = %s"
 _LEFT = """
     SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
-           w.slug AS workspace, heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd
+           w.slug AS workspace, CASE WHEN b.of_tier THEN t.name ELSE '' END AS tier,
+           heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd
     FROM agents_budget b JOIN base_workspace w ON w.id = b.workspace_id
+         LEFT JOIN base_tier t ON t.id = w.tier_id
          LEFT JOIN agents_agent a ON a.id = b.agent_id
     WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
 """
+_REFUSED = "SELECT heartbit_budget_refused(%s)"
 
 
 _Ids = tuple[tuple[int, int | None], ...]  # of a workspace's budgets, each with its agent's
@@ -54,6 +62,7 @@ class Balance:
     Attributes:
         whose: For people, such as ``workspace default``.
         limit: None where there is none: a limit of tokens, of money, or both.
+        tier: Whose limit it is, if it is a tier's; else empty.
     """
 
     id: int
@@ -62,6 +71,7 @@ class Balance:
     max_tokens: int | None
     max_usd: Decimal | None
     spent: Amount
+    tier: str = ""
 
     def left(self, reserved: Amount) -> Amount:
         """What may be spent, if so much is reserved."""
@@ -78,7 +88,15 @@ class Balance:
             limits.append(f"{self.spent.tokens:,} of {self.max_tokens:,} tokens")
         if self.max_usd is not None:
             limits.append(f"{self.spent.usd:.4f} of {self.max_usd:.4f} US dollars")
-        return f"the {self.period}'s budget of {self.whose} ({', '.join(limits)})"
+        kind = f"quota of tier {self.tier}" if self.tier else "budget"
+        return f"the {self.period}'s {kind} of {self.whose} ({', '.join(limits)})"
+
+    @property
+    def remedy(self) -> str:
+        """What helps before the period is over."""
+        if self.tier:
+            return "ask an operator for another tier"
+        return "raise it under Budgets in the admin"
 
 
 class Budgets:
@@ -117,6 +135,13 @@ class Budgets:
         """What was spent of them, as of now."""
         rows = await self._rows(_LEFT, (workspace_id, agent_id))
         return [_balance(row) for row in rows]
+
+    async def refused(self, budget: int) -> None:
+        """Have it told, once in its period, that there is too little left."""
+        try:
+            await self._rows(_REFUSED, (budget,))
+        except psycopg.Error as error:
+            logger.warning("that budget %s is spent was not told (%s)", budget, error)
 
     def soon(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Do something that nobody waits for."""
@@ -192,9 +217,10 @@ class RunPurse:
         await self._budgets.reservations.drop(self._ids, self._holder)
         for balance in balances:
             if not balance.left(Amount()).covers(least):
+                await self._budgets.refused(balance.id)
                 raise BudgetSpentError(
-                    f"Stopped because {balance} has too little left for another model call: raise "
-                    f"it under Budgets in the admin, or wait for the next {balance.period}."
+                    f"Stopped because {balance} has too little left for another model call: "
+                    f"{balance.remedy}, or wait for the next {balance.period}."
                 )
         return None
 
@@ -230,4 +256,5 @@ def _balance(row: DictRow) -> Balance:
         max_tokens=row["max_tokens"],
         max_usd=row["max_usd"],
         spent=Amount(row["tokens"], row["usd"]),
+        tier=row["tier"],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents import snapshot
@@ -46,3 +47,8 @@ class Definitions:
         if len(self._cache) > _KEEP:
             self._cache.popitem(last=False)
         return definition
+
+
+def as_dictated(definition: AgentDefinition) -> AgentDefinition:
+    """An agent for a run that is one tool call (``agents.llm.dictated``): its tools and limits."""
+    return replace(definition, response_schema=None, fallback_models=(), strong_model="")

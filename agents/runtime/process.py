@@ -47,6 +47,7 @@ _HELD = """
 _UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
 _FORGET = "DELETE FROM agents_checkpoint WHERE run_id = %s RETURNING run_id"
 _WAITING = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND status = 'queued'"
+_NEXT = "SELECT ring, ring_queue FROM heartbit_ring_next(%s, %s)"
 _QUEUED = """
     SELECT id FROM agents_run
     WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
@@ -184,6 +185,8 @@ class Process:
             long.cancel()
             del self._held[claimed.id, claimed.token]
         self._committed(held, outcome)
+        if claimed.limited:
+            await self._ring_next(claimed.workspace_id)
         return outcome
 
     def _claimant(self, *, alone: bool) -> Claimant:
@@ -260,6 +263,15 @@ class Process:
         try:
             for row in await self._rows(_WAITING, (list(runs),)):
                 self._outside.doorbell.ring(Child(row["id"], row["queue"]))
+        except psycopg.Error as error:
+            logger.warning("the database is away (%s): a sweep rings", error)
+
+    async def _ring_next(self, workspace_id: int) -> None:
+        """Ring a run of a limited workspace: its nudge may have come while there was no room."""
+        try:
+            parameters = (workspace_id, list(self.configuration.queues))
+            for row in await self._rows(_NEXT, parameters):
+                self._outside.doorbell.ring(Child(row["ring"], row["ring_queue"]))
         except psycopg.Error as error:
             logger.warning("the database is away (%s): a sweep rings", error)
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from agents.errors import JournalAwayError, LeaseLostError
 from agents.events import RunFailed
+from agents.llm.dictated import DICTATED
 from agents.llm.pricing import cost
 from agents.llm.wrappers.budget import BudgetedModel
 from agents.loop import checkpoint
@@ -20,10 +21,11 @@ from agents.loop.ports import Ports
 from agents.runs.lease import Child
 from agents.runtime.accounts import Accounts
 from agents.runtime.budgets import Budgets
-from agents.runtime.definitions import Definitions
+from agents.runtime.definitions import Definitions, as_dictated
 from agents.runtime.grants import granted
 from agents.runtime.rights import lost
 from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
+from agents.runtime.unread import with_unread
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ class Slices:
             return unreadable
         try:
             definition = await self._definitions.get(held.claimed.version_id)
+            if held.journaled.state.model == DICTATED:
+                definition = as_dictated(definition)
             ports = await self._ports(held, definition)
             outcome = await Slice(held.journaled, definition, ports, held.standing).run()
         except asyncio.CancelledError:
@@ -155,8 +159,9 @@ class Slices:
 
     async def _ports(self, held: Held, definition: AgentDefinition) -> Ports:
         outside, claimed = self._outside, held.claimed
+        offer = offer_of(definition, outside.registry, is_child=claimed.parent_id is not None)
         toolbox = RunToolbox(
-            offer_of(definition, outside.registry, is_child=claimed.parent_id is not None),
+            await with_unread(self._pool, definition.agent_id, offer),
             definition,
             approve=claimed.approve,
             granted=granted(self._pool, definition.agent_id, claimed),

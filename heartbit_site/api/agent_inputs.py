@@ -41,8 +41,8 @@ class AgentIn(AgentSection):
     )
 
 
-def _without_defaults(schema: dict[str, Any]) -> None:
-    """What is left out stays as it is: there are no defaults."""
+def without_defaults(schema: dict[str, Any]) -> None:
+    """A change's schema: what is left out stays as it is, so there are no defaults."""
     for each in schema["properties"].values():
         each.pop("default", None)
 
@@ -53,7 +53,7 @@ class AgentChangeIn(AgentIn):
     `tools` and `team` are given whole: what they do not name goes.
     """
 
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
+    model_config = ConfigDict(json_schema_extra=without_defaults)
 
     name: Name = Field("", description="Its own: an agent keeps its name.")
     description: Description = ""

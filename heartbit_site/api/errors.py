@@ -20,6 +20,7 @@ from django.http import Http404, JsonResponse
 from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
 
+from agents.errors import QuotaSpentError
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (ConflictError, 409),
     (TooLargeError, 413),
     (TooManyRequestsError, 429),
+    (QuotaSpentError, 429),
     (HeartbitError, 422),
 )
 
@@ -114,7 +116,7 @@ def of_ours(request: HttpRequest, error: Any) -> HttpResponse:
     """The answer to one of our own errors."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
     response = answer(status, name_of(type(error)), str(error))
-    if isinstance(error, TooManyRequestsError):
+    if isinstance(error, TooManyRequestsError | QuotaSpentError):
         response["Retry-After"] = str(error.seconds)
     return response
 

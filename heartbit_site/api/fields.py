@@ -12,6 +12,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import clean_text
 
 MAX_TASK_CHARACTERS = 400_000
+_LARGEST = 2**63 - 1  # id of a row
 
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -50,3 +51,9 @@ Reference = Annotated[
 ]
 Priority = Annotated[int, Field(ge=-1000, le=1000, description="Higher goes first.")]
 Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]
+
+
+def row_id(text: str) -> int:
+    """The number that an address names; 0, which no row has, if it is none."""
+    usable = text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _LARGEST
+    return int(text) if usable else 0

@@ -1,16 +1,17 @@
 """Lists that can grow, page by page: ``?cursor=&limit=``, and ``next`` in the answer.
 
-A list has an order, and in it each row has a place that no other row has: a number, or a name. The
-cursor is the place of the last row that was given out, so rows that come and go meanwhile shift
-nothing: the next page begins after that place.
+A list has an order, and in it each row has a place that no other row has: a number, a name, or a
+time. The cursor is the place of the last row that was given out, so rows that come and go meanwhile
+shift nothing: the next page begins after that place.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from django.db.models import CharField, Model
+from django.db.models import CharField, DateTimeField, Model
 from ninja import Query
 from pydantic import Field
 
@@ -31,6 +32,7 @@ Cursor = Annotated[Word | None, Query(description="`next` of the page before; no
 Next = Annotated[str | None, Field(description="The cursor of the next page; null: there is none.")]
 USUAL = 50
 _MOST = 2**63 - 1
+_NONE = "The cursor is none of this list: take `next` of the page before."
 
 
 class CursorError(HeartbitError):
@@ -56,13 +58,11 @@ def page(
     """
     by = order.removeprefix("-")
     if cursor is not None:
-        meta = rows.model._meta
-        is_name = isinstance(meta.pk if by == "pk" else meta.get_field(by), CharField)
         further = "lt" if order.startswith("-") else "gt"
-        rows = rows.filter(**{f"{by}__{further}": cursor if is_name else number(cursor)})
+        rows = rows.filter(**{f"{by}__{further}": _place(rows, by, cursor)})
     found = list(rows.order_by(order)[: limit + 1])
     more, found = len(found) > limit, found[:limit]
-    return found, str(getattr(found[-1], by)) if more else None
+    return found, _written(getattr(found[-1], by)) if more else None
 
 
 def page_of(
@@ -93,5 +93,30 @@ def number(cursor: str) -> int:
         CursorError: It is none.
     """
     if not (cursor.isascii() and cursor.isdecimal() and int(cursor) <= _MOST):
-        raise CursorError("The cursor is none of this list: take `next` of the page before.")
+        raise CursorError(_NONE)
     return int(cursor)
+
+
+def _place(rows: QuerySet[M], by: str, cursor: str) -> int | str | datetime:
+    meta = rows.model._meta
+    field = meta.pk if by == "pk" else meta.get_field(by)
+    if isinstance(field, CharField):
+        return cursor
+    return _moment(cursor) if isinstance(field, DateTimeField) else number(cursor)
+
+
+def _moment(cursor: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(cursor)
+    except ValueError:
+        raise CursorError(_NONE) from None
+    if moment.tzinfo is None:
+        raise CursorError(_NONE)
+    return moment
+
+
+def _written(place: object) -> str:
+    """A time as one that may stand in an address as it is: without a plus."""
+    if isinstance(place, datetime):
+        return f"{place.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return str(place)

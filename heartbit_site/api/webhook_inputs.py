@@ -13,7 +13,13 @@ from heartbit_site.api.inputs import Body
 
 #: As ``agents.webhooks.EVENTS`` has them.
 EventName = Literal[
-    "run.succeeded", "run.failed", "run.cancelled", "run.quarantined", "approval.requested"
+    "run.succeeded",
+    "run.failed",
+    "run.cancelled",
+    "run.quarantined",
+    "approval.requested",
+    "quota.warning",
+    "quota.reached",
 ]
 
 

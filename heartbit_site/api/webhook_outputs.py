@@ -47,7 +47,7 @@ class DeliveryOut(Schema):
     delivery: int
     message: str = Field(description="The header webhook-id, the same at each attempt.")
     event: str
-    run: str | None = Field(description="Null: it is a ping.")
+    run: str | None = Field(description="Null: it is about no run: a ping, or a quota.")
     status: Literal["pending", "delivered", "failed"]
     attempts: int
     response_code: int | None = Field(description="Of the last attempt; null: no answer.")

@@ -8,9 +8,13 @@ somebody follows them, and tell nobody where they came from.
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import nh3
 from markdown_it import MarkdownIt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code"),
@@ -22,12 +26,17 @@ _SCHEMES = {"http", "https", "mailto"}
 LONGEST = 200_000
 
 
-def to_html(text: str) -> str:
+def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
     """Markdown as sanitised HTML.
 
     Args:
         text: Untrusted; of more than 200,000 characters only those are rendered.
+        styles: The ``style`` of every element of a tag, for where no style sheet goes along (a
+            mail); ours, never the author's.
     """
+    # By the sanitiser too: in its output a "<p" may stand within an attribute.
+    given = {tag: {"style": style} for tag, style in (styles or {}).items()}
+    given["a"] = {**given.get("a", {}), "target": "_blank"}
     rendered = _renderer().render(text[:LONGEST])
     return nh3.clean(
         rendered,
@@ -35,7 +44,7 @@ def to_html(text: str) -> str:
         attributes=_ATTRIBUTES,
         url_schemes=_SCHEMES,
         link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values={"a": {"target": "_blank"}},
+        set_tag_attribute_values=given,
     )
 
 

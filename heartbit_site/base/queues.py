@@ -8,6 +8,9 @@ ANNOUNCE_ESCALATION = "agents.announce_escalation"
 HOUSEKEEPING = "scheduling.housekeeping"
 CHECK_ACCOUNTS = "scheduling.check_accounts"
 DELIVER_WEBHOOKS = "scheduling.deliver_webhooks"
+DELIVER_RESULTS = "scheduling.deliver_results"
+FIRE_SCHEDULE = "scheduling.fire_schedule"
+TELL_OF_QUOTAS = "scheduling.tell_of_quotas"
 
 AGENTS = "agents"  # where runs go unless their agent names another queue
 SYSTEM = "system"  # beat's small internal jobs

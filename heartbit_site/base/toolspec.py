@@ -91,10 +91,15 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ChildTask:
-    """A sub-agent's task that a tool asks the runtime to run."""
+    """A sub-agent's task that a tool asks the runtime to run.
+
+    Attributes:
+        run_id: The run's id, when the tool has written it down already; None: a new one.
+    """
 
     agent: str
     task: str
+    run_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
     from heartbit_site.config.definition import AgentSetting, Configuration
+    from heartbit_site.config.schedule_rows import ScheduleChanges
 
 STANDARD_OUTPUT: Final = Path("-")
 
@@ -40,6 +41,7 @@ def check(file: Path | None, *, as_json: bool) -> int:
         write_json(
             {"file": str(path), "problems": [], "agents": names, "model": model}
             | {"entry": configuration.entry}
+            | {"schedules": [schedule.name for schedule in configuration.schedules]}
         )
     else:
         write("\n".join([f"{path} is in order.", *_summary(configuration)]))
@@ -65,9 +67,11 @@ def import_(configuration: Configuration, *, prune: bool, as_json: bool) -> int:
         ("updated", changes.updated),
         ("unchanged", changes.unchanged),
         ("stopped", changes.disabled),
+        *_of_schedules(changes.schedules),
         ("default model", (changes.default_model,) if changes.default_model else ()),
     ]
-    lines = [f"{title:<13} {', '.join(names)}" for title, names in rows if names]
+    width = max((len(title) for title, names in rows if names), default=0)
+    lines = [f"{title:<{max(13, width)}} {', '.join(names)}" for title, names in rows if names]
     write("\n".join(lines or ["The file says nothing to import."]))
     for sentence in changes.notes:
         note(sentence)
@@ -124,8 +128,18 @@ def _print_problems(path: Path, error: ConfigurationError, *, as_json: bool) -> 
 def _summary(configuration: Configuration) -> list[str]:
     rows = [("model", configuration.default_model), ("server", configuration.server_url)]
     rows += [(agent.name, _described(agent)) for agent in configuration.agents]
+    rows += [(one.name, f"schedule of {one.agent}") for one in configuration.schedules]
     width = max((len(name) for name, value in rows if value), default=0)
     return [f"  {name:<{width}}  {value}" for name, value in rows if value]
+
+
+def _of_schedules(changes: ScheduleChanges) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        ("new schedules", changes.created),
+        ("changed schedules", changes.updated),
+        ("same schedules", changes.unchanged),
+        ("paused schedules", changes.paused),
+    ]
 
 
 def _described(agent: AgentSetting) -> str:

@@ -32,6 +32,7 @@ from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.commands.resume import resume
 from heartbit_site.cli.commands.run import run
 from heartbit_site.cli.commands.runs import runs
+from heartbit_site.cli.commands.schedules import schedules
 from heartbit_site.cli.commands.serve import serve
 from heartbit_site.cli.commands.settle import settle
 from heartbit_site.cli.commands.status import status
@@ -41,7 +42,7 @@ from heartbit_site.cli.commands.up import up
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
-    *(runs, agents, tools, config, keys, audit),
+    *(runs, agents, schedules, tools, config, keys, audit),
     *(serve, fleet, up, down, doctor, completion),
 )
 NAMES: Final = tuple(

@@ -73,16 +73,39 @@ class Client:
         extra = {"Idempotency-Key": key} if key else {}
         return self._ask("POST", path, json=dict(body or {}), headers=extra)
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON that the server answers to a change.
+
+        Raises:
+            NotFoundError: It does not exist.
+            ConflictError: Its state does not allow it (any more).
+            CommandError: The server cannot be reached, or refuses.
+        """
+        return self._ask("PATCH", path, json=dict(body))
+
+    def delete(self, path: str) -> None:
+        """Remove what is at an address.
+
+        Raises:
+            NotFoundError: It does not exist.
+            ConflictError: Its state does not allow it (any more).
+            CommandError: The server cannot be reached, or refuses.
+        """
+        self._ask("DELETE", path)
+
     def _ask(self, method: str, path: str, **options: Any) -> Any:
         response = self._sent(method, path, **options)
         for _ in range(BUSY_TIMES):
             if response.status_code != httpx.codes.TOO_MANY_REQUESTS:
                 break
-            time.sleep(_pause(response))
+            pause = _pause(response)
+            if pause > LONGEST_PAUSE:
+                break  # a quota is spent: whoever asks hears that at once
+            time.sleep(pause)
             response = self._sent(method, path, **options)
         if not response.is_success:
             refuse(self._server, response)
-        found = _json(response)
+        found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
         if not isinstance(found, dict):
             raise CommandError(_stranger(self._server), CANNOT_START)
         return found
@@ -178,7 +201,7 @@ def _pause(response: httpx.Response) -> float:
     """For how many seconds a server that has had too many requests wants none."""
     wanted = response.headers.get("Retry-After", "")
     is_number = wanted.isascii() and wanted.isdecimal()
-    return min(float(wanted), LONGEST_PAUSE) if is_number else 1.0
+    return float(wanted) if is_number else 1.0
 
 
 def _json(response: httpx.Response) -> Any:

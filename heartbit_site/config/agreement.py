@@ -27,7 +27,7 @@ ORCHESTRATOR: Final[str] = OrchestratorSection.model_fields["name"].default
 def check(content: Table) -> Iterator[Complaint]:
     """What does not fit together."""
     yield from _provider(content.get("provider"))
-    tables = list(_agents(content))
+    tables = list(agents_of(content))
     names: dict[str, Path] = {}  # in the file's order
     for path, table in tables:
         name = table.get("name")
@@ -53,7 +53,8 @@ def check_agent(table: Table, names: Mapping[str, Any]) -> Iterator[Complaint]:
     yield from _tools((), table)
 
 
-def _agents(content: Table) -> Iterator[tuple[Path, Table]]:
+def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
+    """Every agent's table with its path, the orchestrator's first, with its name."""
     orchestrator, agents = content.get("orchestrator"), content.get("agents")
     if isinstance(orchestrator, dict):
         yield ("orchestrator",), {"name": ORCHESTRATOR, **orchestrator}

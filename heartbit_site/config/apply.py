@@ -9,7 +9,7 @@ Usage::
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -23,6 +23,7 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.config import rows
 from heartbit_site.config.definition import DEFAULTS, AgentSetting, Configuration, ToolSetting
+from heartbit_site.config.schedule_rows import ScheduleChanges, write_schedules
 from heartbit_site.config.sections import OrchestratorSection
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Changes:
         updated: Agents that were different, or had other tools or another team.
         unchanged: Agents that were like this already.
         disabled: Agents the file does not have; only when pruning.
+        schedules: What became of schedules.
         default_model: The workspace's new ``provider:model``; empty if it stayed.
         notes: Sentences about what the import could not do.
     """
@@ -46,6 +48,7 @@ class Changes:
     updated: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
+    schedules: ScheduleChanges = field(default_factory=ScheduleChanges)
     default_model: str = ""
     notes: tuple[str, ...] = ()
 
@@ -58,17 +61,18 @@ def import_config(
     prune: bool = False,
     by: Actor = SYSTEM,
 ) -> Changes:
-    """Create, update and publish the file's agents; agents it does not name stay as they are.
+    """Create, update and publish the file's agents, then its schedules; others stay as they are.
 
     Args:
         workspace: Where.
         configuration: What the file says.
-        prune: Also stop the agents that the file does not name. They keep their rows, versions and
-            runs.
+        prune: Also stop the agents that the file does not name, and pause the schedules. They keep
+            their rows, versions and runs.
         by: Who does it, for the audit.
 
     Raises:
-        ConfigurationError: An agent cannot be published; nothing has changed.
+        ConfigurationError: An agent cannot be published, or a schedule cannot be as it is
+            described; nothing has changed.
     """
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     former, default_model = locked.default_model, ""
@@ -90,6 +94,8 @@ def import_config(
         _record(
             by, "workspace.change", workspace, default_model=audit.changed(former, default_model)
         )
+    scheduled = write_schedules(locked, configuration.schedules, prune=prune, by=by)
+    notes += [f"The schedule {name} was not made: its time is over." for name in scheduled.over]
     if configuration.base_urls:
         notes.append(
             "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "
@@ -100,6 +106,7 @@ def import_config(
         updated=tuple(name for name, one in written.items() if one.changes),
         unchanged=tuple(name for name, one in written.items() if not (one.is_new or one.changes)),
         disabled=tuple(agent.name for agent in disabled),
+        schedules=scheduled,
         default_model=default_model,
         notes=tuple(notes),
     )

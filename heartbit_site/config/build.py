@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from agents.actions.create_default_team import PROMPT
 from agents.llm.providers import PROVIDERS
-from heartbit_site.config.definition import FIELDS, AgentSetting, Configuration, ToolSetting
+from heartbit_site.config.definition import (
+    FIELDS,
+    AgentSetting,
+    Configuration,
+    ScheduleSetting,
+    ToolSetting,
+)
+from heartbit_site.config.schedule_section import COLUMNS, KINDS, ScheduleSection
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
@@ -34,6 +41,7 @@ def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
     sections = [orchestrator, *agents] if orchestrator else agents
     return Configuration(
         agents=tuple(_agent(section, provider.retry, files) for section in sections),
+        schedules=tuple(map(_schedule, content.get("schedules", ()))),
         entry=sections[0].name if sections else "",
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
@@ -84,6 +92,16 @@ def setting_of(section: AgentSection, columns: Mapping[str, Any]) -> AgentSettin
         tools=tuple(map(_tool, tools)),
         team=tuple(sorted(section.team)),
     )
+
+
+def _schedule(table: dict[str, Any]) -> ScheduleSetting:
+    section = ScheduleSection.model_validate(table)
+    columns = {name: getattr(section, name) for name in COLUMNS}
+    columns["kind"] = next(kind for name, kind in KINDS.items() if columns[name] is not None)
+    columns["cron"] = section.cron or ""
+    columns["tool"] = section.tool or ""
+    columns["deliver"] = [target.model_dump(mode="json") for target in section.deliver]
+    return ScheduleSetting(name=section.name, agent=section.agent, columns=columns)
 
 
 def _tool(section: ToolSection) -> ToolSetting:

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 Complaint: TypeAlias = "tuple[Path, str]"
 
-SECTIONS: Final = ("provider", "orchestrator", "agents", "server")
-_LATER: Final = frozenset(
-    {"memory", "telemetry", "schedules", "workflows", "skills", "sandbox", "mcp_servers"}
-)
+SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")
+_LATER: Final = frozenset({"memory", "telemetry", "workflows", "skills", "sandbox", "mcp_servers"})
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:api_?keys?|(?:access|private|secret)_?keys?|secrets?|token|password|passwd"
     r"|credentials?|authorization|bearer)(?:$|_)"
@@ -47,6 +45,12 @@ _PHRASES: Final = {
     "list_type": "must be an array",
     "dict_type": "must be a table",
     "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "datetime_type": "must be a date and time with an offset, such as 2026-12-01T09:00:00+01:00",
+    "timezone_aware": "must say its offset from UTC, such as 2026-12-01T09:00:00+01:00",
+    "string_pattern_mismatch": "must be of the form {pattern}",
+    "union_tag_not_found": 'needs its kind: "email", "webhook" or "artifact"',
+    "union_tag_invalid": "must be of the kind {expected_tags}, not '{tag}'",
     "literal_error": "must be {expected}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
@@ -54,6 +58,8 @@ _PHRASES: Final = {
     "too_long": "must have at most {max_length} entries",
     "string_too_long": "must have at most {max_length} characters",
 }
+#: Phrases that do not end with what there is instead.
+_COMPLETE: Final = ("missing", "string_too_short", "union_tag_not_found", "union_tag_invalid")
 _SHOWN: Final = 60
 
 
@@ -67,7 +73,7 @@ def check(section: type[Section], content: object, path: Path) -> Iterator[Compl
             if details["type"] == "extra_forbidden":
                 yield where, unknown(where[-1], _keys(where[:-1]), path=where)
             else:
-                yield where, _phrase(details)
+                yield where, phrase(details)
 
 
 def unknown(key: str | int, known: Iterable[str], *, path: Path = ()) -> str:
@@ -125,13 +131,14 @@ def _keys(path: Path) -> tuple[str, ...]:
     return tuple(section.model_fields)
 
 
-def _phrase(details: ErrorDetails) -> str:
+def phrase(details: ErrorDetails) -> str:
+    """The end of a sentence about a value; the setting's name is its beginning."""
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == "value_error":
         return str(context["error"])
-    phrase = _PHRASES.get(details["type"], details["msg"]).format(**context).replace("'", '"')
-    obvious = details["type"] in ("missing", "string_too_short")
-    return phrase if obvious else f"{phrase}, not {_shown(details['input'])}"
+    said = _PHRASES.get(details["type"], details["msg"]).format(**context).replace("'", '"')
+    complete = details["type"] in _COMPLETE
+    return said if complete else f"{said}, not {_shown(details['input'])}"
 
 
 def _shown(content: object) -> str:

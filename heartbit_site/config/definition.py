@@ -68,11 +68,27 @@ class AgentSetting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleSetting:
+    """A schedule.
+
+    Attributes:
+        name: Its name.
+        agent: Who does it, by name.
+        columns: A value for each other column of its row that the file sets.
+    """
+
+    name: str
+    agent: str
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """A file.
 
     Attributes:
         agents: Every agent, the orchestrator first.
+        schedules: In the file's order.
         entry: Who is asked when nobody is named; empty when the file has no agents.
         default_model: The ``provider:model`` of agents that name none; may be empty.
         base_urls: Where providers are, by name.
@@ -80,6 +96,7 @@ class Configuration:
     """
 
     agents: tuple[AgentSetting, ...] = ()
+    schedules: tuple[ScheduleSetting, ...] = ()
     entry: str = ""
     default_model: str = ""
     base_urls: Mapping[str, str] = field(default_factory=dict)

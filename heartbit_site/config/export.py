@@ -1,4 +1,4 @@
-"""A workspace's agents as the text of a configuration file that imports to the same agents."""
+"""A workspace's agents and schedules as the text of a file that imports to the same ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import ORCHESTRATOR
+from agents.delivery.targets import target_of
 from agents.models import Agent
 from heartbit_site.config import toml_text
 from heartbit_site.config.definition import DEFAULTS, FIELDS
+from heartbit_site.config.schedule_section import COLUMNS
+from heartbit_site.config.schedule_section import DEFAULTS as DEFAULT_COLUMNS
+from scheduling.models import Schedule
 
 if TYPE_CHECKING:
     from agents.models import ToolBinding
@@ -22,6 +26,7 @@ def export(workspace: Workspace) -> str:
     """The agents that people edit, sorted by name, with every value that is not the default.
 
     The agent called orchestrator is the section of that name; without one, the first with a team.
+    Schedules follow, sorted by name, but for those that agents planned for themselves.
     """
     agents = list(
         Agent.objects.filter(workspace=workspace, origin="")
@@ -40,6 +45,11 @@ def export(workspace: Workspace) -> str:
         parts.append(_section("[orchestrator]", name | _content(entry, default_team)))
     parts += [
         _section("[[agents]]", {"name": agent.name} | _content(agent, [])) for agent in others
+    ]
+    rows = Schedule.objects.filter(workspace=workspace, made_in_run__isnull=True)
+    parts += [
+        _section("[[schedules]]", _schedule(row))
+        for row in rows.select_related("agent").order_by("name")
     ]
     return "\n".join(parts)
 
@@ -93,13 +103,30 @@ def _tool(binding: ToolBinding) -> str | dict[str, Any]:
     return table if len(table) > 1 else binding.tool
 
 
+def _schedule(row: Schedule) -> dict[str, Any]:
+    content: dict[str, Any] = {"name": row.name, "agent": row.agent.name}
+    for name in COLUMNS:
+        value = getattr(row, name)
+        if value not in (DEFAULT_COLUMNS[name], ""):
+            content[name] = value
+    if row.deliver:
+        content["deliver"] = [_target(target) for target in row.deliver]
+    return content
+
+
+def _target(stored: dict[str, Any]) -> dict[str, Any]:
+    """Without what it need not say; the kind is one of its defaults."""
+    target = target_of(stored)
+    return {"kind": target.kind} | target.model_dump(mode="json", exclude_defaults=True)
+
+
 def _section(header: str, content: dict[str, Any]) -> str:
     return "\n".join([header, *(_pair(key, value) for key, value in content.items()), ""])
 
 
 def _pair(key: str, value: Any) -> str:
-    if key == "tools":
-        return f"tools = {_array([_table(tool) for tool in value])}"
+    if key in ("tools", "deliver"):
+        return f"{key} = {_array([_table(entry) for entry in value])}"
     if isinstance(value, dict):
         return f"{key} = {_json(value, _WIDTH - len(key), indent=2)}"
     return f"{key} = {toml_text.value(value)}"
@@ -112,13 +139,13 @@ def _array(elements: list[str]) -> str:
     return "[\n" + "".join(f"  {element},\n" for element in elements) + "]"
 
 
-def _table(tool: str | dict[str, Any]) -> str:
+def _table(entry: str | dict[str, Any]) -> str:
     """On one line: an inline table has no line breaks outside of its strings."""
-    if isinstance(tool, str):
-        return toml_text.value(tool)
+    if isinstance(entry, str):
+        return toml_text.value(entry)
     pairs = [
         f"{key} = {_json(value, 0) if isinstance(value, dict) else toml_text.value(value)}"
-        for key, value in tool.items()
+        for key, value in entry.items()
     ]
     return f"{{ {', '.join(pairs)} }}"
 

@@ -13,7 +13,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.config import agreement, complaints, prompts
+from heartbit_site.config import agreement, complaints, prompts, schedule_complaints, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
@@ -27,7 +27,7 @@ from heartbit_site.config.sections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path as File
 
     from heartbit_site.config.complaints import Complaint
@@ -40,6 +40,16 @@ _TABLES: Final[dict[str, type[Section]]] = {
     "provider": ProviderSection,
     "orchestrator": OrchestratorSection,
     "server": ServerSection,
+}
+
+
+def _agent_complaints(table: object, path: Path) -> Iterator[Complaint]:
+    yield from complaints.check(AgentSection, table, path)
+
+
+_ARRAYS: Final[dict[str, Callable[[object, Path], Iterator[Complaint]]]] = {
+    "agents": _agent_complaints,
+    "schedules": schedule_complaints.check,
 }
 
 
@@ -75,7 +85,12 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
     files = prompts.Files(folder)
-    every = chain(_table_complaints(content), agreement.check(content), files.check(content))
+    every = chain(
+        _table_complaints(content),
+        agreement.check(content),
+        schedule_complaints.agree(content),
+        files.check(content),
+    )
     found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
         problems = [
@@ -90,13 +105,14 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
     for key, table in content.items():
         if key in _TABLES:
             yield from complaints.check(_TABLES[key], table, (key,))
-        elif key != "agents":
+        elif key not in _ARRAYS:
             yield (key,), complaints.unknown(key, complaints.SECTIONS, path=(key,))
         elif not isinstance(table, list):
-            yield (key,), "must be an array of tables: write [[agents]] for each agent"
+            each = key.removesuffix("s")
+            yield (key,), f"must be an array of tables: write [[{key}]] for each {each}"
         else:
-            for index, agent in enumerate(table):
-                yield from complaints.check(AgentSection, agent, (key, index))
+            for index, element in enumerate(table):
+                yield from _ARRAYS[key](element, (key, index))
 
 
 def _malformed(message: str, text: str) -> Problem:
@@ -125,14 +141,14 @@ def _label(path: Path, content: dict[str, Any]) -> str:
         if isinstance(part, str):
             label += f".{part}" if label else part
             continue
-        name = _name(content, part) if path[0] == "agents" and depth == 1 else ""
-        label += f".{name}" if name and path[2:] != ("name",) else f"[{part}]"
+        name = _name(content, str(path[0]), part) if path[0] in _ARRAYS and depth == 1 else ""
+        label += f".{toml_text.key(name)}" if name and path[2:] != ("name",) else f"[{part}]"
     return label
 
 
-def _name(content: dict[str, Any], index: int) -> str:
-    agent = content["agents"][index]
-    name = agent.get("name") if isinstance(agent, dict) else None
+def _name(content: dict[str, Any], array: str, index: int) -> str:
+    table = content[array][index]
+    name = table.get("name") if isinstance(table, dict) else None
     return name if isinstance(name, str) else ""
 
 

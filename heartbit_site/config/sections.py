@@ -107,6 +107,7 @@ class AgentSection(Section):
     max_turns: Positive = 10
     max_run_tokens: Annotated[int, Field(ge=1, le=9_223_372_036_854_775_807)] | None = None
     max_run_cost_usd: Money | None = None
+    max_runs_per_minute: Positive | None = None
     timeout_seconds: Positive = 600
     max_retries: Annotated[int, Field(ge=0, le=20)] = 3
     retry_base_delay_ms: Count = 500

@@ -12,6 +12,7 @@ must come back exactly, and be pleasant to edit.
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
@@ -40,7 +41,7 @@ def value(content: object) -> str:
     """Any value on one line, but for strings of several lines.
 
     Raises:
-        TypeError: TOML cannot say it (None), or nobody needs it (dates).
+        TypeError: TOML cannot say it (None), or nobody needs it (dates without a time and a zone).
     """
     match content:
         case bool():
@@ -51,6 +52,8 @@ def value(content: object) -> str:
             return _plain(content)
         case str():
             return string(content)
+        case datetime() if content.tzinfo is not None:
+            return content.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case list() | tuple():
             return f"[{', '.join(map(value, content))}]"
         case dict():

@@ -196,6 +196,10 @@ HEARTBIT_ARCHIVE_DIR = os.environ.get("HEARTBIT_ARCHIVE_DIR") or str(
 HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
 #: Requests a second that a key, a person or an unknown address may send to the API; 0: any number.
 HEARTBIT_API_RATE = float(os.environ.get("HEARTBIT_API_RATE", "50"))
+#: Messages in a row, each from a run that the one before started, until agents are stopped.
+HEARTBIT_MESSAGE_HOPS = int(os.environ.get("HEARTBIT_MESSAGE_HOPS", "8"))
+#: Messages that an agent may write in a minute, all its runs together; 0: any number.
+HEARTBIT_MESSAGES_PER_MINUTE = int(os.environ.get("HEARTBIT_MESSAGES_PER_MINUTE", "60"))
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.

@@ -86,6 +86,8 @@ UNFOLD: dict[str, Any] = {
                     _page("Waiting for a person", "back_hand", "agents.toolcall")
                     | {"badge": "agents.admin.approvals.badge", "badge_variant": "warning"},
                     _page("Conversations", "forum", "agents.conversation"),
+                    _page("Messages", "sms", "agents.message"),
+                    _page("Deliveries", "forward_to_inbox", "agents.delivery"),
                     _page("Model calls", "receipt_long", "base.usageentry"),
                     _page("Workers", "memory", "agents.workerheartbeat"),
                 ],
@@ -101,6 +103,14 @@ UNFOLD: dict[str, Any] = {
             {
                 "title": "Schedules",
                 "separator": True,
+                "items": [
+                    _page("Schedules", "event_repeat", "scheduling.schedule"),
+                    _page("Slots", "event_available", "scheduling.firing"),
+                ],
+            },
+            {
+                "title": "Celery Beat",
+                "separator": True,
                 "collapsible": True,
                 "items": [
                     _page("Periodic tasks", "event_repeat", "django_celery_beat.periodictask"),
@@ -115,6 +125,7 @@ UNFOLD: dict[str, Any] = {
                 "separator": True,
                 "items": [
                     _page("Workspaces", "domain", "base.workspace"),
+                    _page("Tiers", "layers", "base.tier"),
                     _page("Members", "badge", "base.membership"),
                     _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
                     _page("Budgets", "savings", "agents.budget"),

@@ -39,6 +39,7 @@ PLACES = (
     Place("runs", "Runs", "play_circle", "runs:read"),
     Place("approvals", "Approvals", "back_hand", "approvals:decide"),
     Place("chat", "Chat", "forum", "runs:write"),
+    Place("usage", "Usage", "data_usage", "runs:read"),
     Place("fleet", "Fleet", "memory", "fleet:manage"),
 )
 

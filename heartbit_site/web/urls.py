@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import approvals, chat, fleet, runs
+from heartbit_site.web import approvals, chat, fleet, runs, usage
 
 app_name = "web"
 
@@ -15,6 +15,7 @@ urlpatterns: list[Any] = [
     path("chat/<slug:agent>/", chat.start, name="chat-agent"),
     path("chat/<slug:agent>/<uuid:conversation>/", chat.conversation, name="conversation"),
     path("fleet/", fleet.fleet, name="fleet"),
+    path("usage/", usage.usage, name="usage"),
     path("approvals/", approvals.inbox, name="approvals"),
     path("runs/", runs.listing, name="runs"),
     path("runs/<uuid:run>/", runs.detail, name="run"),

@@ -54,7 +54,7 @@ class Archived:
 
 
 def archive_workspaces(*, goes_on: Callable[[], bool]) -> Archived:
-    """Archive every workspace by its own policy; ``goes_on`` is asked often, and ends it early.
+    """Archive every workspace by its policy, its own or its tier's; ``goes_on`` may end it early.
 
     Raises:
         ArchiveError: The archive cannot be written; what it does not hold is not deleted.
@@ -62,7 +62,9 @@ def archive_workspaces(*, goes_on: Callable[[], bool]) -> Archived:
     """
     total = Archived()
     with archive.locked(directory()):
-        for workspace in Workspace.objects.filter(retention_days__isnull=False):
+        for workspace in Workspace.objects.select_related("tier").order_by("slug"):
+            if workspace.kept_days is None:
+                continue
             total += _archive(workspace, limit_of(workspace), goes_on=goes_on)
     return total
 
@@ -112,7 +114,7 @@ def limit_of(workspace: Workspace, days: int | None = None) -> datetime:
     Raises:
         ConfigurationError: The workspace keeps its runs for ever, and no days are given.
     """
-    kept = days if days is not None else workspace.retention_days
+    kept = days if days is not None else workspace.kept_days
     if kept is None:
         raise ConfigurationError(
             f"The workspace {workspace.slug} keeps its runs for ever: say how old they have to be "

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from agents.actions.deliver_results import forget_results
 from agents.actions.deliver_webhooks import forget_deliveries
+from agents.actions.forget_messages import forget_messages
 from scheduling.actions.archive_runs import archive_workspaces
+from scheduling.actions.forget_firings import forget_firings
 from scheduling.actions.prune_workers import prune_workers
 from scheduling.archive import ArchiveError, ArchivingError
 
@@ -15,15 +18,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_FORGET = (prune_workers, forget_deliveries, forget_messages, forget_results, forget_firings)
+
 
 def keep_house(*, goes_on: Callable[[], bool]) -> int:
     """Forget what is over, archive and delete runs by policy; how many rows went.
 
-    What is over: processes that left, and what webhooks were told a month ago.
+    What is over: processes that left, logs of what was told, sent and fired, and messages, each
+    after its time.
 
     An archive that cannot be written is one error in the log: nothing is deleted then.
     """
-    gone = prune_workers() + forget_deliveries()
+    gone = sum(forget() for forget in _FORGET)
     try:
         archived = archive_workspaces(goes_on=goes_on)
     except ArchivingError as busy:

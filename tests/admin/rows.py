@@ -56,7 +56,8 @@ class Held:
         )
         claimed = sql(
             "SELECT * FROM heartbit_claim("
-            "%s, 'fleet', '{agents}', %s, 'admin:1', 'task', %s, '', %s)",
+            # It serves no queue: this run, whoever else waits.
+            "%s, 'fleet', '{}', %s, 'admin:1', 'task', %s, '', %s)",
             *(run_id, worker.pk, MODEL, GENERATION),
         )
         assert claimed["run_id"] == run_id

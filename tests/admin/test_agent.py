@@ -324,7 +324,7 @@ def test_every_editable_field_of_an_agent_and_of_its_tools_is_on_the_page(
 ) -> None:
     agent = Agent.objects.get(workspace=workspace, name="researcher")
     shown = browser.get(url_of(agent))
-    [bindings, versions] = shown.context["inline_admin_formsets"]
+    [bindings, versions, schedules] = shown.context["inline_admin_formsets"]
     own = {name for _, options in shown.context["adminform"].fieldsets for name in _flat(options)}
     by_numbers = {"context_strategy"}  # its choice and numbers stand for it
     by_switches = {"enabled"}  # the buttons above the page
@@ -332,6 +332,7 @@ def test_every_editable_field_of_an_agent_and_of_its_tools_is_on_the_page(
     tools = {name for _, options in bindings.fieldsets for name in _flat(options)}
     assert _editable(ToolBinding) - {"agent"} <= tools
     assert versions.opts.verbose_name_plural == "versions"
+    assert schedules.opts.verbose_name_plural == "schedules"
 
 
 def test_the_versions_lead_to_the_page_that_compares_and_rolls_back(

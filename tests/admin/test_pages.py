@@ -23,15 +23,21 @@ from django_celery_beat.models import (
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.save_webhook import save_webhook
+from agents.actions.send_message import send_message
 from agents.actions.send_webhook_again import ping_webhook
 from agents.admin.decision import TONES
-from agents.admin.words import CALL_TONES, RUN_TONES
-from agents.choices import VERDICTS, CallStatus, RunStatus
-from agents.models import Budget, WebhookEndpoint
+from agents.admin.words import CALL_TONES, DELIVERY_TONES, RUN_TONES
+from agents.choices import VERDICTS, CallStatus, DeliveryStatus, RunStatus
+from agents.messaging.addresses import sender_of_person
+from agents.models import Agent, Budget, Delivery, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.choices import FiringStatus
+from scheduling.models import Firing, Schedule
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -74,6 +80,30 @@ def full(workspace: Workspace) -> None:
     )
     save_webhook(endpoint, by=audit.SYSTEM)
     ping_webhook(endpoint, by=audit.SYSTEM)
+    Delivery.objects.create(
+        workspace=workspace,
+        run_id=new_id(),
+        position=0,
+        kind="email",
+        target={"kind": "email", "to": [rows.HOSTILE]},
+        settled={rows.HOSTILE: rows.HOSTILE},
+        error=rows.HOSTILE,
+    )
+    send_message(sender_of_person(workspace, audit.SYSTEM), "writer", rows.HOSTILE)
+    schedule = Schedule(
+        workspace=workspace,
+        agent=Agent.objects.get(workspace=workspace, name="writer"),
+        name=rows.HOSTILE,
+        task=rows.HOSTILE,
+        cron="0 9 * * MON",
+    )
+    save_schedule(schedule, by=audit.SYSTEM)
+    Firing.objects.create(
+        schedule=schedule,
+        slot=timezone.now(),
+        status=FiringStatus.FAILED,
+        note=rows.HOSTILE,
+    )
 
 
 def test_every_model_has_the_theme() -> None:
@@ -133,6 +163,7 @@ def test_style_sheets_are_served_without_collectstatic(browser: Client) -> None:
 def test_every_status_has_a_colour() -> None:
     assert set(RUN_TONES) == set(RunStatus)
     assert set(CALL_TONES) == set(CallStatus)
+    assert set(DELIVERY_TONES) == set(DeliveryStatus)
     assert set(TONES) == set(VERDICTS)
 
 

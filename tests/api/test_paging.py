@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
@@ -15,9 +16,14 @@ from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Workspace
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.remote_client import whole
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.choices import FiringStatus
+from scheduling.firings import note
+from scheduling.models import Schedule
 from tests.api.server import key_for
 from tests.doubtful import in_doubt
 from tests.web.matrix_world import MAKERS, agent_of
@@ -100,6 +106,11 @@ def conversations(workspace: Workspace) -> Listed:
     return Listed("/conversations", "conversations", "conversation", add)
 
 
+def messages(workspace: Workspace) -> Listed:
+    agent_of(workspace, "parked")
+    return Listed("/messages", "messages", "message", lambda _: MAKERS["message_id"](workspace))
+
+
 def members(workspace: Workspace) -> Listed:
     return Listed("/members", "members", "username", lambda _: member(workspace))
 
@@ -121,6 +132,33 @@ def deliveries(workspace: Workspace) -> Listed:
     return Listed(f"/webhooks/{webhook}/deliveries", "deliveries", "delivery", add)
 
 
+def results(workspace: Workspace) -> Listed:
+    return Listed("/deliveries", "deliveries", "delivery", lambda _: MAKERS["delivery"](workspace))
+
+
+def schedules(workspace: Workspace) -> Listed:
+    """Those that come meanwhile are before, between and after the others."""
+    agent = agent_of(workspace, "parked")
+
+    def add(number: int) -> None:
+        name = f"{'hmrw'[number % 4]}{number}"
+        row = Schedule(workspace=workspace, agent=agent, name=name, task="x", cron="0 0 1 1 *")
+        save_schedule(row, by=SYSTEM)
+
+    return Listed("/schedules", "schedules", "name", add)
+
+
+def firings(workspace: Workspace) -> Listed:
+    agent_of(workspace, "parked")
+    row = Schedule.objects.get(workspace=workspace, name=MAKERS["schedule"](workspace))
+
+    def add(number: int) -> None:
+        slot = datetime(2025, 1, 1, number, microsecond=number, tzinfo=UTC)
+        note(row, slot, FiringStatus.SKIPPED, "x")
+
+    return Listed(f"/schedules/{row.pk}/firings", "firings", "slot", add)
+
+
 def audit(workspace: Workspace) -> Listed:
     def add(number: int) -> None:
         create_api_key(workspace, f"key {number}", scopes=["runs:read"])
@@ -134,8 +172,8 @@ def tools(workspace: Workspace) -> Listed:
 
 
 LISTS = (
-    *(approvals, doubts, agents, versions, turns, runs, conversations),
-    *(members, keys, webhooks, deliveries, audit, tools),
+    *(approvals, doubts, agents, versions, turns, runs, conversations, messages),
+    *(members, keys, webhooks, deliveries, results, schedules, firings, audit, tools),
 )
 
 
@@ -246,3 +284,11 @@ def test_given_no_cursor_of_turns_or_a_page_of_none_then_it_is_refused(
     assert caller.get(listed.path, cursor="x").json()["code"] == "cursor"
     assert caller.get(listed.path, limit=0).status_code == 422
     assert caller.get("/agents", limit=1001).status_code == 422
+
+
+@pytest.mark.parametrize("cursor", ["x", "17", "2025-01-01", "2025-01-01T00:00:00", ""])
+def test_given_no_time_where_a_list_is_by_time_then_it_is_refused(
+    caller: Caller, workspace: Workspace, cursor: str
+) -> None:
+    refused = caller.get(firings(workspace).path, cursor=cursor)
+    assert (refused.status_code, refused.json()["code"]) == (422, "cursor")

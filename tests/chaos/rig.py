@@ -76,6 +76,7 @@ def rig(
     model_ms: float = 250,
     effect_ms: float = 250,
     settings: Mapping[str, str] | None = None,
+    concurrency: int = 100,
 ) -> Iterator[Rig]:
     """Servers and registered workers, until the block's end.
 
@@ -85,6 +86,7 @@ def rig(
         model_ms: How long the model server takes to answer.
         effect_ms: How long the effects server takes between effect and answer.
         settings: Environment variables for the workers.
+        concurrency: Runs that each worker holds.
     """
     queue = f"chaos-{secrets.token_hex(4)}"
     with (
@@ -101,7 +103,9 @@ def rig(
         }
         workspace = workspace_of_couriers(queue)
         log = directory / "workers.log"
-        supervisor = Supervisor(workers, queue=queue, log=log, environment=environment)
+        supervisor = Supervisor(
+            workers, queue=queue, log=log, environment=environment, concurrency=concurrency
+        )
         with supervisor:
             wait_until(lambda: supervisor.registered() == workers, seconds=60, what="workers")
             yield Rig(directory, queue, workspace, wire, effects, environment, supervisor)

@@ -16,6 +16,7 @@ from tests.chaos import (
     broker_flush,
     duplicates,
     early_death,
+    flood,
     poison,
     postgres_restart,
     rolling_restart,
@@ -23,6 +24,7 @@ from tests.chaos import (
     zombies,
 )
 from tests.chaos.cancel_race import scenario as cancel_race
+from tests.chaos.clocks import beats, jumps
 from tests.chaos.crash_points import scenario as crash_points
 from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
@@ -52,11 +54,14 @@ SCENARIOS: dict[str, Play] = {
     "R7": zombies.play,
     "R8": early_death.play,
     "R9": poison.play,
+    "R10": jumps.play,
+    "R11": beats.play,
     "R14": cancel_race.play,
     "R15": model_faults.play,
     "R18": rolling_restart.play,
     "R19": replay.play,
     "R20": machine.play,
+    "R21": flood.play,
     "R22": soak.play,
     "S12": parsers.play,
 }

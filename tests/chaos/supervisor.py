@@ -37,8 +37,16 @@ class Supervisor(Worker):
         own_exits: How many ended without having been killed.
     """
 
-    def __init__(self, count: int, *, queue: str, log: Path, environment: dict[str, str]) -> None:
-        super().__init__(queues=queue, environment=environment)
+    def __init__(
+        self,
+        count: int,
+        *,
+        queue: str,
+        log: Path,
+        environment: dict[str, str],
+        concurrency: int = 100,
+    ) -> None:
+        super().__init__(queues=queue, environment=environment, concurrency=concurrency)
         self.log.unlink()
         self.log = log
         self.own_exits = 0

@@ -16,6 +16,7 @@ from heartbit_site.config import sections
 from heartbit_site.config.definition import DEFAULTS, FIELDS
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.read import parse
+from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import AgentSection, ToolSection
 from heartbit_site.config.toml_text import value
 
@@ -115,6 +116,7 @@ def test_the_document_lists_every_key_with_its_default() -> None:
         (sections.ServerSection, "server."),
         (AgentSection, ""),
         (ToolSection, "tools."),
+        (ScheduleSection, "schedules."),
     ):
         for name, field in section.model_fields.items():
             if prefix + name == "provider.retry":

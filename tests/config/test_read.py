@@ -143,7 +143,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ("[orchestator]", "1:2: orchestator is not a section; did you mean orchestrator?"),
         (
             "[zzz]",
-            "1:2: zzz is not a section; there are: provider, orchestrator, agents, server.",
+            "1:2: zzz is not a section; there are: provider, orchestrator, agents, schedules, serv",
         ),
         ('[provider]\nname = "opnai"', '2:1: provider.name names the unknown provider "opnai"; '),
         ('[provider]\nname = "compatible"', "1:2: provider.model is missing: compatible has no"),

@@ -60,6 +60,8 @@ ROUTES = (
     Route("GET", "/runs/{run_id}/events", "runs:read", query={"follow": "false"}),
     Route("GET", "/runs/{run_id}/artifacts", "runs:read"),
     Route("GET", "/runs/{run_id}/artifacts/{artifact}", "runs:read", right=409),  # it is live
+    Route("GET", "/deliveries", "runs:read", foreign=200),
+    Route("POST", "/deliveries/{delivery}/again", "runs:write"),
     Route("GET", "/runs/{run_id}/blackboard", "runs:read"),
     Route("POST", "/runs/{run_id}/messages", "runs:write", {"text": "hurry"}),
     Route("POST", "/runs/{run_id}/retry", "runs:write", right=409),  # it is live
@@ -100,6 +102,8 @@ ROUTES = (
     Route(
         "POST", "/conversations/{conversation_id}/messages", "runs:write", {"text": "x"}, right=201
     ),
+    Route("GET", "/messages", "runs:read", foreign=200),
+    Route("POST", "/messages", "runs:write", {"text": "x", "to": "parked"}, right=201),
     Route("GET", "/agents", "agents:read", foreign=200),
     Route(
         "POST",
@@ -119,6 +123,26 @@ ROUTES = (
     Route("POST", "/agents/{name}/start", "agents:write"),
     Route("POST", "/agents/{name}/restart", "agents:write"),
     Route("GET", "/tools", "agents:read", foreign=200),  # the installation's
+    Route("GET", "/schedules", "agents:read", foreign=200),
+    Route(
+        "POST",
+        "/schedules",
+        "agents:write",
+        {"name": "{newcomer}", "agent": "parked", "task": "x", "cron": "0 0 1 1 *"},
+        right=201,
+    ),
+    Route("POST", "/rhythms/preview", "agents:read", {"every_seconds": 60}, foreign=200),
+    Route("GET", "/schedules/{schedule}", "agents:read"),
+    Route("PATCH", "/schedules/{schedule}", "agents:write", {"enabled": False}),
+    Route("DELETE", "/schedules/{schedule}", "agents:write", right=204),
+    Route("POST", "/schedules/{schedule}/run", "runs:write", right=201),
+    Route(
+        "POST",
+        "/schedules/{schedule}/backfill",
+        "runs:write",
+        {"from": "2019-12-31T00:00:00Z", "to": "2020-01-02T00:00:00Z"},
+    ),
+    Route("GET", "/schedules/{schedule}/firings", "agents:read"),
     Route("GET", "/fleet", "fleet:manage", foreign=200),
     Route("POST", "/fleet/workers/{worker_id}/stop", "fleet:manage", right=404),  # nobody's
     Route("POST", "/fleet/workers/{worker_id}/restart", "fleet:manage", right=404),
@@ -139,6 +163,7 @@ ROUTES = (
     Route("GET", "/keys", "workspace:manage", foreign=200),
     Route("POST", "/keys", "workspace:manage", {"name": "x", "scopes": ["runs:read"]}, right=201),
     Route("POST", "/keys/{prefix}/revoke", "workspace:manage"),
+    Route("GET", "/usage", "runs:read", foreign=200),
     Route("GET", "/webhooks", "workspace:manage", foreign=200),
     Route(
         "POST",
@@ -158,7 +183,10 @@ ROUTES = (
     Route("GET", "/health", None, foreign=200),
 )
 #: What makes something new: elsewhere it is made elsewhere.
-MADE_THERE = {"/agents", "/conversations", "/runs", "/members", "/keys", "/webhooks"}
+MADE_THERE = {
+    *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
+    *("/members", "/keys", "/webhooks"),
+}
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
@@ -181,7 +209,10 @@ BORROWED = (
     Borrowed("POST", "/runs", "body", "conversation_id", "conversation_id"),
     Borrowed("GET", "/runs", "query", "cursor", "run_id"),
     Borrowed("GET", "/conversations/{conversation_id}", "query", "before", "run_id"),
+    Borrowed("POST", "/messages", "body", "reply_to", "message_id"),
 )
+#: What goes with such an id in a body: it names the agent already.
+BESIDE = {"/runs": {"agent": ""}, "/messages": {"to": ""}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +231,7 @@ PAGES = (
     Page("chat/", "runs:write"),
     Page("chat/<slug:agent>/", "runs:write", foreign=200),  # an empty shell, for any name
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:write"),
+    Page("usage/", "runs:read"),
     Page("fleet/", "fleet:manage"),
 )
 #: Pages of no workspace: what somebody unknown gets, and whoever is logged in.

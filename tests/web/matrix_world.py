@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -10,12 +11,16 @@ import httpx
 from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_webhook import save_webhook
+from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
+from agents.messaging.addresses import sender_of_person
 from agents.models import (
     Agent,
     Conversation,
+    Delivery,
+    Message,
     Run,
     RunEvent,
     ToolCall,
@@ -29,6 +34,10 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.models.api_key import SCOPES
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.choices import FiringStatus
+from scheduling.firings import note
+from scheduling.models import Firing, Schedule
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
 
@@ -58,6 +67,11 @@ def _run(workspace: Workspace) -> str:
     return str(run.pk)
 
 
+def _message(workspace: Workspace) -> str:
+    sender = sender_of_person(workspace, SYSTEM)
+    return str(send_message(sender, "parked", f"canary of {workspace.slug}").pk)
+
+
 def _name(workspace: Workspace) -> str:
     return agent_of(workspace, f"a-{new_id().hex[-10:]}").name
 
@@ -71,6 +85,21 @@ def _webhook(workspace: Workspace) -> str:
     made = WebhookEndpoint(workspace=workspace, name="target", url=url, events=events)
     save_webhook(made, by=SYSTEM)
     return str(made.pk)
+
+
+def _schedule(workspace: Workspace) -> str:
+    """Paused, with what became of one slot."""
+    made = Schedule(
+        workspace=workspace,
+        agent=Agent.objects.get(workspace=workspace, name="parked"),
+        name=f"s-{new_id().hex[-10:]}",
+        task=f"canary of {workspace.slug}",
+        cron="0 0 1 1 *",
+        enabled=False,
+    )
+    save_schedule(made, by=SYSTEM)
+    note(made, datetime(2025, 1, 1, tzinfo=UTC), FiringStatus.SKIPPED, made.task)
+    return made.name
 
 
 def _delivery(workspace: Workspace) -> str:
@@ -88,11 +117,27 @@ def _delivery(workspace: Workspace) -> str:
     return str(made.pk)
 
 
+def _result(workspace: Workspace) -> str:
+    """A mail that was given up."""
+    target = {"kind": "email", "to": ["ada@example.org"], "subject": f"canary of {workspace.slug}"}
+    made = Delivery.objects.create(
+        workspace=workspace,
+        run_id=new_id(),
+        position=0,
+        kind="email",
+        target=target,
+        status="failed",
+        error="The mail server refused ada@example.org: 550 no",
+    )
+    return str(made.pk)
+
+
 #: How something is made that an address names.
 MAKERS: dict[str, Callable[[Workspace], str]] = {
     "run_id": _run,
     "call_id": lambda workspace: f"1.{workspace.pk}",
     "conversation_id": lambda workspace: str(start_conversation(workspace, agent="parked").pk),
+    "message_id": _message,
     "name": _name,
     "number": lambda _: "1",
     "artifact": lambda _: "code-1",
@@ -103,6 +148,8 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "prefix": _prefix,
     "webhook_id": _webhook,
     "delivery_id": _delivery,
+    "schedule": _schedule,
+    "delivery": _result,
     "newcomer": lambda _: person().username,
 }
 
@@ -154,8 +201,11 @@ class World:
             runs.filter(finished_at__isnull=False).count(),
             RunEvent.objects.filter(run__workspace=self.mine).count(),
             list(Conversation.objects.filter(workspace=self.mine).values_list("pk", "title")),
+            Message.objects.filter(workspace=self.mine).count(),
             list(Membership.objects.filter(workspace=self.mine).values_list("user_id", "role")),
             list(Agent.objects.filter(workspace=self.mine).values_list("pk", "enabled")),
+            list(Schedule.objects.filter(workspace=self.mine).values_list("pk", "enabled")),
+            Firing.objects.filter(schedule__workspace=self.mine).count(),
             ApiKey.objects.filter(workspace=self.mine, revoked_at__isnull=True).count(),
             AuditEntry.objects.filter(chain=self.mine.pk).count(),
         )

@@ -19,12 +19,13 @@ from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_webhook_again import ping_webhook
-from agents.models import Agent, Budget, Run, WebhookEndpoint
+from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.admin.reach import INSTALLATION
 from heartbit_site.base.admin.scoped import Scoped
+from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (
     ApiKey,
     AuditEntry,
@@ -34,6 +35,9 @@ from heartbit_site.base.models import (
     Workspace,
 )
 from heartbit_site.base.models.api_key import SCOPES
+from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.models import Schedule
 from tests.admin import rows
 from tests.admin.forms import filled
 
@@ -89,6 +93,22 @@ def filled_workspace() -> Workspace:
     )
     save_webhook(endpoint, by=audit.SYSTEM)
     ping_webhook(endpoint, by=audit.SYSTEM)
+    Delivery.objects.create(
+        workspace=made,
+        run_id=new_id(),
+        position=0,
+        kind="email",
+        target={"kind": "email", "to": [f"ada@{slug}.example"]},
+    )
+    schedule = Schedule(
+        workspace=made,
+        agent=Agent.objects.get(workspace=made, name="writer"),
+        name=f"report of {slug}",
+        task="Report.",
+        cron="0 9 * * MON",
+    )
+    save_schedule(schedule, by=audit.SYSTEM)
+    run_schedule_now(schedule, by=audit.SYSTEM)
     staff(made, Role.ADMIN)
     audit.record(audit.SYSTEM, "test.made", workspace=made, label=slug)
     return made
@@ -238,6 +258,13 @@ RIGHTS = {
     ("agents.webhookendpoint", "rotate"): {Role.ADMIN},
     ("agents.webhookdelivery", "view"): {Role.ADMIN},
     ("agents.webhookdelivery", "again"): {Role.ADMIN},
+    ("scheduling.schedule", "view"): set(Role),
+    ("scheduling.schedule", "change"): {Role.EDITOR, Role.ADMIN},
+    ("scheduling.schedule", "delete"): {Role.EDITOR, Role.ADMIN},
+    ("scheduling.schedule", "run"): {Role.OPERATOR, Role.EDITOR, Role.ADMIN},
+    ("scheduling.firing", "view"): set(Role),
+    ("agents.delivery", "view"): set(Role),
+    ("agents.delivery", "again"): {Role.OPERATOR, Role.EDITOR, Role.ADMIN},
 }
 
 

@@ -130,7 +130,7 @@ def test_an_id_of_another_workspace_names_nothing(
     if elsewhere:
         more = {where: {field: there[kind]} for where, field in elsewhere.items()}
         if "body" in more:
-            more["body"]["agent"] = ""  # a message on a conversation names no agent
+            more["body"] |= table.BESIDE[route.path]
     else:
         values[name] = there[kind]
     due = 404 if route.scope in table.MAY["admin"] or asker == "right key" else 403

@@ -30,7 +30,7 @@ OPEN = {
     *("autocomplete/", "r/<path:content_type_id>/<path:object_id>/"),
 }
 #: Models of the installation: superusers' alone.
-INSTALLATION = ("axes/", "auth/", "django_celery_beat/", "agents/workerheartbeat/")
+INSTALLATION = ("axes/", "auth/", "base/tier/", "django_celery_beat/", "agents/workerheartbeat/")
 
 
 def addresses(patterns: Any, before: str = "") -> Iterator[str]:
@@ -48,6 +48,8 @@ ROWS = {
     "agents/agent/": "agent", "agents/run/": "run", "agents/agentversion/": "version",
     "agents/conversation/": "conversation", "base/workspace/": "workspace", "base/apikey/": "key",
     "base/membership/": "membership", "agents/toolcall/": "call",
+    "agents/message/": "message", "scheduling/schedule/": "schedule",
+    "scheduling/firing/": "firing",
 }  # fmt: skip
 
 
@@ -76,6 +78,7 @@ def rows(world: World) -> dict[str, str]:
         "agent": str(version.agent_id), "run": world.targets["run_id"], "version": str(version.pk),
         "conversation": world.targets["conversation_id"], "workspace": str(world.mine.pk),
         "key": str(key.pk), "membership": str(member.pk), "call": str(call.pk),
+        "message": world.targets["message_id"],
     }  # fmt: skip
 
 

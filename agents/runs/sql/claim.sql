@@ -13,11 +13,13 @@ END $$;
 CREATE OR REPLACE FUNCTION heartbit_suspicious()
 RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT 2 $$;
 
--- Take the named run if it is queued and due (waiting for its row lock), else the next eligible run
--- of these queues. No row: nothing to do.
+-- Take the named run if it is queued and due (waiting for its row lock), or one whose turn it is
+-- (`fairness.sql`); else the next eligible run of these queues. No row: nothing to do.
 -- p_alone: whether the claimant works on this run and no other. One that does not is told of a named
 -- suspect (`suspect`), and takes none; null, a former version's call, takes all alike.
 -- p_format: of the checkpoints it can read; the events are those after the checkpoint.
+-- `limited`: the workspace may have so many runs at work and no more, so others may wait for this one
+-- to end (`heartbit_ring_next`).
 CREATE OR REPLACE FUNCTION heartbit_claim(
     p_run uuid, p_home text, p_queues text[], p_worker bigint, p_worker_name text, p_task_id text,
     p_default_model text, p_explicit_model text DEFAULT '', p_knows int DEFAULT 1,
@@ -25,13 +27,14 @@ CREATE OR REPLACE FUNCTION heartbit_claim(
 RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, parent_id uuid,
                root_id uuid, queue text, model text, model_override text, lease_token bigint,
                last_seq int, events jsonb, approve boolean, history jsonb, suspect boolean,
-               checkpoint_seq int, checkpoint jsonb) LANGUAGE plpgsql AS $$
+               checkpoint_seq int, checkpoint jsonb, limited boolean) LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     r agents_run;
+    v_other agents_run;
     c agents_checkpoint;
-    v_all boolean;
-    v_paused text[];
-    v_halted bigint[];
+    v_room int;
+    v_limited boolean;
 BEGIN
     -- Declared dead, it does not know yet: what it took now would be taken from it again.
     PERFORM 1 FROM agents_workerheartbeat w WHERE w.id = p_worker AND w.gone_at IS NOT NULL;
@@ -40,26 +43,24 @@ BEGIN
     WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
           AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
           AND NOT heartbit_is_stopped(t) FOR NO KEY UPDATE;
-    IF FOUND AND NOT p_alone AND r.attempts >= heartbit_suspicious() THEN
+    IF p_home = 'fleet' THEN
+        v_room := heartbit_room(r.workspace_id);
+        IF v_room <= 0 THEN r := NULL; END IF;
+    END IF;
+    IF NOT p_alone AND r.attempts >= heartbit_suspicious() THEN
         run_id := r.id; suspect := true;
         RETURN NEXT;
         RETURN;
-    ELSIF NOT FOUND THEN
-        IF p_home <> 'fleet' OR p_alone THEN RETURN; END IF;
-        -- Read once, not for each run that is looked at: there are few, usually none.
-        SELECT coalesce(bool_or(p.kind = 'all'), false), coalesce(array_agg(p.queue), '{}'),
-               coalesce(array_agg(p.workspace_id) FILTER (WHERE p.workspace_id IS NOT NULL), '{}')
-        INTO v_all, v_paused, v_halted FROM agents_pause p;
-        IF v_all THEN RETURN; END IF;
-        SELECT * INTO r FROM agents_run t
-        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = ANY (p_queues)
-              AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
-              AND t.version_id <> ALL ((SELECT heartbit_stopped())::bigint[])
-              AND t.queue <> ALL (v_paused) AND t.workspace_id <> ALL (v_halted)
-              AND (p_alone IS NULL OR t.attempts < heartbit_suspicious())
-        ORDER BY t.priority DESC, t.available_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
-        IF NOT FOUND THEN RETURN; END IF;
+    ELSIF p_home = 'fleet' AND p_alone THEN
+        IF NOT heartbit_take_room(r.workspace_id, true) THEN RETURN; END IF;
+    ELSIF p_home = 'fleet' AND (
+            r.id IS NULL OR v_room > 0 OR heartbit_has_rivals(r, p_queues, clock_timestamp())) THEN
+        v_other := heartbit_choose(r, p_queues, p_knows, p_alone);
+        -- Nobody else can have the slot, so a run without a limit has it.
+        IF v_other.id IS NOT NULL OR v_room IS NOT NULL THEN r := v_other; END IF;
     END IF;
+    IF r.id IS NULL THEN RETURN; END IF;
+    v_limited := CASE WHEN r.id = p_run THEN v_room ELSE heartbit_room(r.workspace_id) END IS NOT NULL;
     UPDATE agents_run t
     SET status = 'running', worker_id = p_worker, lease_token = t.lease_token + 1,
         last_seq = t.last_seq + 1, claimed_seq = t.last_seq + 1,
@@ -76,5 +77,5 @@ BEGIN
     RETURN QUERY SELECT r.id, r.workspace_id, r.version_id, r.agent::text, r.parent_id, r.root_id,
         r.queue::text, r.model::text, r.model_override::text, r.lease_token, r.last_seq,
         heartbit_events(r.id, coalesce(c.seq, 0), r.last_seq), r.approve, heartbit_history(r), false,
-        coalesce(c.seq, 0), c.state;
+        coalesce(c.seq, 0), c.state, v_limited;
 END $$;

@@ -39,7 +39,8 @@ BEGIN
     RETURN v_id;
 END $$;
 
--- Accept a root run of a published agent. No row: the workspace has no such agent, or is stopped.
+-- Accept a root run of a published agent. No row: the workspace has no such agent, or is stopped, or
+-- has started as many as it may.
 -- is_new is false when the idempotency key had been used: then run_id is the earlier run's.
 CREATE OR REPLACE FUNCTION heartbit_submit(
     p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
@@ -47,7 +48,9 @@ CREATE OR REPLACE FUNCTION heartbit_submit(
     p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL, p_held boolean DEFAULT false,
     p_by text DEFAULT '', p_user bigint DEFAULT NULL)
 RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
-DECLARE a agents_agent;
+DECLARE
+    a agents_agent;
+    v_counted boolean;
 BEGIN
     SELECT t.* INTO a FROM agents_agent t
     WHERE t.workspace_id = p_workspace AND t.origin = p_origin AND t.name = p_agent
@@ -55,18 +58,21 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM agents_pause p
                           WHERE p.kind = 'all' OR p.workspace_id = p_workspace);
     IF NOT FOUND THEN RETURN; END IF;
+    v_counted := heartbit_admit(a, p_key);
+    IF v_counted IS NULL THEN RETURN; END IF;
     run_id := heartbit_create_run(
         p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,
         a.queue::text, p_priority, '', p_override, p_key, p_approve, p_payload, p_conversation, p_held,
         p_by, p_user);
     queue := a.queue;
     is_new := run_id = p_id;
+    IF v_counted AND NOT is_new THEN PERFORM heartbit_admit_not(a); END IF;
     RETURN NEXT;
 END $$;
 
 -- A message to a conversation. `outcome` is new, held (it starts when the run before it ends),
 -- steered (given to the run under way, whose id comes back) or refused (likewise). No row: the
--- workspace has no such agent.
+-- workspace has no such agent, or has started as many runs as it may.
 CREATE OR REPLACE FUNCTION heartbit_converse(
     p_conversation uuid, p_policy text, p_id uuid, p_workspace bigint, p_agent text, p_task text,
     p_home text, p_priority int, p_override text, p_key text, p_origin text, p_approve boolean,
@@ -95,6 +101,12 @@ BEGIN
             RETURN;
         END IF;
     END IF;
+    -- What counts runs is locked before a run, here as by a tool that starts some in its run's transaction.
+    PERFORM 1 FROM agents_runcount c
+    WHERE c.workspace_id = p_workspace AND (c.agent_id IS NULL OR c.agent_id = (
+              SELECT a.id FROM agents_agent a WHERE a.workspace_id = p_workspace
+              AND a.origin = p_origin AND a.name = p_agent))
+    ORDER BY c.agent_id NULLS FIRST FOR NO KEY UPDATE;
     SELECT t.* INTO l FROM agents_run t
     WHERE t.conversation_id = p_conversation AND t.finished_at IS NULL
     ORDER BY t.created_at LIMIT 1 FOR NO KEY UPDATE;

@@ -5,7 +5,7 @@
 -- paid: no usage, no tokens. p_changed: payloads by sequence number that differ from the source's.
 -- p_version, p_task: null, the source's own. Calls without a copied result are pending, with keys of
 -- the new run. p_by, p_user: who forks it. No row: no such run in the workspace, or its agent takes no
--- runs.
+-- runs (any more for now).
 CREATE OR REPLACE FUNCTION heartbit_fork(
     p_id uuid, p_workspace bigint, p_source uuid, p_cut int, p_version bigint, p_task text,
     p_changed jsonb, p_events jsonb, p_home text, p_key text, p_by text DEFAULT '',
@@ -14,11 +14,14 @@ RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
     a agents_agent;
+    v_counted boolean;
 BEGIN
     SELECT t.* INTO r FROM agents_run t WHERE t.id = p_source AND t.workspace_id = p_workspace;
     SELECT g.* INTO a FROM agents_agentversion v JOIN agents_agent g ON g.id = v.agent_id
     WHERE v.id = coalesce(p_version, r.version_id) AND g.enabled;
     IF r.id IS NULL OR a.id IS NULL THEN RETURN; END IF;
+    v_counted := heartbit_admit(a, p_key);
+    IF v_counted IS NULL THEN RETURN; END IF;
     run_id := heartbit_create_run(
         p_id, p_workspace, coalesce(p_version, r.version_id), a.name::text, coalesce(p_task, r.task),
         NULL, p_id, p_home, a.queue::text, r.priority,
@@ -26,7 +29,11 @@ BEGIN
         CASE WHEN p_task IS NULL THEN r.payload END, p_by => p_by, p_user => p_user);
     queue := a.queue;
     is_new := run_id = p_id;
-    IF NOT is_new THEN RETURN NEXT; RETURN; END IF;
+    IF NOT is_new THEN
+        IF v_counted THEN PERFORM heartbit_admit_not(a); END IF;
+        RETURN NEXT;
+        RETURN;
+    END IF;
     -- A journal is append-only, so its beginning needs no lock, whatever the source does meanwhile.
     INSERT INTO agents_runevent (run_id, seq, type, payload, at)
     SELECT p_id, e.seq, e.type, coalesce(p_changed -> e.seq::text, e.payload), e.at

@@ -141,21 +141,44 @@ BEGIN
 END $$;
 
 -- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,
--- so what comes back can start at once.
+-- so what comes back can start at once; of a workspace with a limit only as many as it has room for.
 CREATE OR REPLACE FUNCTION heartbit_unanswered(p_queues text[], p_limit int, p_older_seconds float)
-RETURNS TABLE (ring uuid) LANGUAGE sql AS $$
-    UPDATE agents_run SET rung_at = clock_timestamp()
-    WHERE id IN (
-        SELECT id FROM agents_run
-        WHERE status = 'queued' AND home = 'fleet' AND queue = ANY (p_queues)
-              AND available_at <= clock_timestamp()
-              AND version_id <> ALL ((SELECT heartbit_stopped())::bigint[])
-              AND queue <> ALL ((SELECT heartbit_paused())::text[])
-              AND NOT heartbit_halts(workspace_id, (SELECT heartbit_halted())::bigint[])
-              AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => p_older_seconds))
-        ORDER BY priority DESC, available_at LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED)
-    RETURNING id
-$$;
+RETURNS TABLE (ring uuid) LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    w bigint;
+    v_ids uuid[] := '{}';
+    v_now timestamptz := clock_timestamp();
+    v_before timestamptz := v_now - make_interval(secs => p_older_seconds);
+    v_stopped bigint[] := heartbit_stopped();
+    v_halted bigint[] := heartbit_halted();
+    v_paused text[] := heartbit_paused();
+    v_priority int := heartbit_next_priority(p_queues, 32768);
+BEGIN
+    WHILE v_priority IS NOT NULL AND cardinality(v_ids) < p_limit LOOP
+        w := heartbit_next_waiting(p_queues, v_priority, -1);
+        WHILE w IS NOT NULL AND cardinality(v_ids) < p_limit LOOP
+            IF NOT heartbit_halts(w, v_halted) THEN
+                v_ids := v_ids || ARRAY(
+                    SELECT t.id FROM unnest(p_queues) u(queue) CROSS JOIN LATERAL (
+                        SELECT x.id FROM agents_run x
+                        WHERE x.status = 'queued' AND x.home = 'fleet' AND x.queue = u.queue
+                              AND x.priority = v_priority AND x.workspace_id = w
+                              AND x.available_at <= v_now AND x.version_id <> ALL (v_stopped)
+                              AND (x.rung_at IS NULL OR x.rung_at < v_before)
+                        ORDER BY x.available_at LIMIT p_limit) t
+                    WHERE u.queue <> ALL (v_paused)
+                    LIMIT greatest(least(p_limit - cardinality(v_ids), heartbit_room(w)), 0));
+            END IF;
+            w := heartbit_next_waiting(p_queues, v_priority, w);
+        END LOOP;
+        v_priority := heartbit_next_priority(p_queues, v_priority);
+    END LOOP;
+    RETURN QUERY UPDATE agents_run SET rung_at = clock_timestamp()
+        WHERE id IN (SELECT t.id FROM agents_run t WHERE t.id = ANY (v_ids) AND t.status = 'queued'
+                     FOR NO KEY UPDATE SKIP LOCKED)
+        RETURNING id;
+END $$;
 
 -- Lock a quarantined run, its parent first, or raise HB005.
 CREATE OR REPLACE FUNCTION heartbit_lock_quarantined(p_run uuid)

@@ -7,11 +7,11 @@ import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from django.utils import timezone
-from ninja import Header, Query, Router
+from ninja import Query, Router
 from ninja.responses import Status as Answer
 
 from agents.actions.cancel_run import cancel_run
@@ -35,8 +35,9 @@ from heartbit_site.api.auth import (
     starter_of,
     workspace_of,
 )
-from heartbit_site.api.fields import Name, Word
-from heartbit_site.api.inputs import RunIn, SteerIn  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.fields import Name, Word  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.idempotency import IdempotencyKey, run_with
+from heartbit_site.api.inputs import RunIn, SteerIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import (
     RunDetailOut,
@@ -60,13 +61,6 @@ if TYPE_CHECKING:
 
 router = Router(tags=["runs"])
 
-IdempotencyKey = Annotated[
-    Word | None,
-    Header(
-        alias="Idempotency-Key",
-        description="The same key gives the same run, however often it is sent.",
-    ),
-]
 MAX_WAIT_SECONDS = 60
 
 
@@ -93,8 +87,9 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tu
     """Whether the run is new, and its id."""
     payload = parse(body.payload) if body.payload is not None else None
     with transaction.atomic():
-        if key is not None and _used(workspace, key):
-            return False, Run.objects.get(workspace=workspace, idempotency_key=key).pk
+        used = run_with(workspace, key)
+        if used is not None:
+            return False, used
         if body.conversation_id is not None:
             posted = post_message(
                 find_conversation(workspace, body.conversation_id),
@@ -116,15 +111,6 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tu
             payload=payload,
             by=by,
         )
-
-
-def _used(workspace: Workspace, key: str) -> bool:
-    """Whether a run has the key; requests with the same one come here one after the other."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [key, workspace.pk]
-        )
-    return Run.objects.filter(workspace=workspace, idempotency_key=key).exists()
 
 
 @router.get("/runs", auth=READ_RUNS, response=answers(RunPageOut, 404), summary="List runs")

@@ -16,7 +16,7 @@ from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.api import webhook_outputs as forms
 from heartbit_site.api.auth import MANAGE, access_of, workspace_of
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.fields import Word, row_id
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.api.webhook_inputs import WebhookChangeIn, WebhookIn  # noqa: TC001
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 router = Router(tags=["webhooks"])
-_MOST = 2**63 - 1
 
 
 @router.get("/webhooks", auth=MANAGE, response=answers(WebhooksOut), summary="List webhooks")
@@ -172,7 +171,7 @@ async def again(request: HttpRequest, webhook_id: Word, delivery_id: Word) -> An
 
     def send() -> dict[str, Any]:
         endpoint = _find(access.workspace, webhook_id)
-        rows = WebhookDelivery.objects.filter(endpoint=endpoint, pk=_number(delivery_id))
+        rows = WebhookDelivery.objects.filter(endpoint=endpoint, pk=row_id(delivery_id))
         row = rows.select_related("endpoint__workspace").first()
         if row is None:
             raise WebhookNotFoundError(
@@ -185,14 +184,8 @@ async def again(request: HttpRequest, webhook_id: Word, delivery_id: Word) -> An
 
 
 def _find(workspace: Workspace, webhook_id: str) -> WebhookEndpoint:
-    rows = WebhookEndpoint.objects.filter(workspace=workspace, pk=_number(webhook_id))
+    rows = WebhookEndpoint.objects.filter(workspace=workspace, pk=row_id(webhook_id))
     row = rows.select_related("made_by", "workspace").first()
     if row is None:
         raise WebhookNotFoundError("There is no such webhook here: GET /webhooks lists them.")
     return row
-
-
-def _number(text: str) -> int:
-    """The id that an address names; 0, which no row has, if it is none."""
-    usable = text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _MOST
-    return int(text) if usable else 0

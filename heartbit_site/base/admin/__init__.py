@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from heartbit_site.base.admin import accounts, api_key, audit_entry, beat, member, workspace
+from heartbit_site.base.admin import accounts, api_key, audit_entry, beat, member, tier, workspace
 
-__all__ = ["accounts", "api_key", "audit_entry", "beat", "member", "workspace"]
+__all__ = ["accounts", "api_key", "audit_entry", "beat", "member", "tier", "workspace"]

@@ -71,6 +71,11 @@ class Trail(Scoped):
             details=details,
         )
 
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Rows that were chosen on the list, each as on its own page: the same verb, one entry."""
+        for row in queryset:
+            self.delete_model(request, row)
+
     def construct_change_message(
         self,
         request: HttpRequest,

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 class WorkspaceAdmin(ModelAdmin[Workspace]):
     """Create and rename workspaces, and say how long their runs are kept.
 
-    The short name is fixed: commands and URLs hold it.
+    The short name is fixed: commands and URLs hold it. Superusers also give it a tier.
     """
 
     workspace_path = "pk"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "change": "workspace:manage"}
     inlines = (MemberInline,)
-    list_display = ("name", "slug", "retention_days", "created_at")
+    list_display = ("name", "slug", "tier", "retention_days", "created_at")
+    list_select_related = ("tier",)
     search_fields = ("name", "slug")
-    fields = ("name", "slug", "default_model", "retention_days")
+    fields = ("name", "slug", "default_model", "tier", "retention_days")
     prepopulated_fields = {"slug": ("name",)}
 
     actions_detail = ("add_member",)
@@ -63,8 +64,9 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Workspace | None = None
     ) -> tuple[str, ...]:
-        """The short name can be chosen once."""
-        return ("slug",) if obj else ()
+        """The short name can be chosen once; the tier is not for the workspace's own admins."""
+        fixed = ("slug",) if obj else ()
+        return fixed if request.user.is_superuser else (*fixed, "tier")
 
     def get_prepopulated_fields(
         self, request: HttpRequest, obj: Workspace | None = None

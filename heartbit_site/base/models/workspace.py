@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 
+from heartbit_site.base.models.tier import Tier
+
 
 class Workspace(models.Model):
     """A tenant. Every query is scoped to one."""
@@ -27,6 +29,14 @@ class Workspace(models.Model):
         validators=[MinValueValidator(1)],
         help_text="Finished runs are archived and deleted after so many days. Empty: never.",
     )
+    tier = models.ForeignKey(
+        Tier,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="workspaces",
+        help_text="What it may use. Empty: whatever it wants.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -34,3 +44,10 @@ class Workspace(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def kept_days(self) -> int | None:
+        """After how many days finished runs go: its own figure or its tier's; None: never."""
+        tiers = self.tier.retention_days if self.tier is not None else None
+        limits = (self.retention_days, tiers)
+        return min((days for days in limits if days is not None), default=None)

@@ -16,7 +16,9 @@ FILE = typer.Argument(
     None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."
 )
 TARGET = typer.Argument("-", metavar="FILE", help="Where to; - is standard output.")
-PRUNE = typer.Option(options.OFF, "--prune", help="Also stop the agents it does not name.")
+PRUNE = typer.Option(
+    options.OFF, "--prune", help="Also stop the agents, and pause the schedules, it does not name."
+)
 FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
 
 config = typer.Typer(name="config", rich_markup_mode=None, help="Check, import or export a file.")
@@ -38,7 +40,7 @@ def check(file: Path | None = FILE, *, as_json: bool = options.JSON) -> None:
 
 @config.command(name="import")
 def import_(file: Path | None = FILE, *, prune: bool = PRUNE, as_json: bool = options.JSON) -> None:
-    """Make the agents of the installation what a file says, and publish them."""
+    """Make the agents and schedules of the installation what a file says."""
     set_up_django(read())
     configure = load("configure")
     configuration = configure.configuration_of(file)
@@ -50,6 +52,6 @@ def import_(file: Path | None = FILE, *, prune: bool = PRUNE, as_json: bool = op
 
 @config.command()
 def export(file: Path = TARGET, *, force: bool = FORCE) -> None:
-    """Write the agents of the installation as a file."""
+    """Write the agents and schedules of the installation as a file."""
     begin("heartbit_site.cli.configure")
     raise typer.Exit(load("configure").export(file, force=force))

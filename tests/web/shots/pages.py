@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.web.shots import parts
+from tests.web.shots.plans import REPORT
 from tests.web.shots.seed import OFFER
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tests.web.shots.seed import Demo
 
 ALL = ("light", "dark", "phone")
+SCHEDULES = "/admin/scheduling/schedule/"
 AGENTS = "/admin/agents/agent/"
 #: A template's name that occurs nowhere else on the page.
 A_TEMPLATE = "Weekly report writer"
@@ -82,6 +84,7 @@ PAGES = {
     "web-approval-link": Shot(lambda demo: f"/approve/{demo.link}/", "You are"),
     "web-chat": Shot(lambda demo: f"chat/support/{demo.talk}/", "10:30"),
     "web-fleet": Shot(lambda _: "fleet/", "process"),
+    "web-usage": Shot(lambda _: "usage/", "Agents this month"),
     "admin-dashboard": Shot(lambda _: "/admin/", "Runs today"),
     "admin-agents": Shot(lambda _: AGENTS, "support"),
     "admin-agent": Shot(lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier"),
@@ -95,5 +98,7 @@ PAGES = {
     "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
     "admin-audit": Shot(lambda _: "/admin/base/auditentry/", "api_key.create"),
     "admin-webhooks": Shot(lambda _: "/admin/agents/webhookendpoint/", "ticket system"),
+    "admin-schedules": Shot(lambda _: SCHEDULES, REPORT),
+    "admin-schedule": Shot(lambda demo: f"{SCHEDULES}{demo.schedule}/change/", "Europe/Berlin"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
 }

@@ -25,7 +25,9 @@ from heartbit_site.base.models import ProviderAccount, Role, Workspace
 from tests.fleet import wait_until
 from tests.web.people import person
 from tests.web.shots import parts
+from tests.web.shots.limits import limit
 from tests.web.shots.past import live_through
+from tests.web.shots.plans import plan
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -71,6 +73,7 @@ class Demo:
         link: The last part of the link in a mail to somebody who may decide a waiting call.
         agent: The key of the agent whose form is shown.
         version: The key of a version that another one has followed.
+        schedule: The key of the schedule whose page is shown.
     """
 
     workspace: Workspace
@@ -79,6 +82,7 @@ class Demo:
     link: str
     agent: int
     version: int
+    schedule: int
 
 
 def seed() -> Demo:
@@ -115,10 +119,12 @@ def seed() -> Demo:
     _start(workspace, "researcher", parts.CATALOGUE)
     pause_work(queue(PAUSED), by=Actor("ada", "web"), reason="new printer until noon")
     link = _settings(workspace, refund)
+    schedule = plan(workspace, by=ADA)
+    limit(workspace)
     cashier = Agent.objects.get(workspace=workspace, name="cashier")
     assert first is not None
     run = done["support", parts.BENT_WHEEL]
-    return Demo(workspace, run, talk.pk, link, cashier.pk, first)
+    return Demo(workspace, run, talk.pk, link, cashier.pk, first, schedule.pk)
 
 
 def _settings(workspace: Workspace, waits: UUID) -> str:

@@ -1,0 +1,64 @@
+"""Ask another agent: a run of its answers, and the run that asked waits for that durably."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.actions.start_run import find_agent
+from agents.messaging.addresses import Recipient, address_of, one_agent
+from agents.messaging.guard import hops_of, refuse_sub_agent
+from agents.messaging.keeping import Draft, begin, checked_text, keep
+from agents.messaging.texts import as_question
+from agents.models import MessageKind
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.toolspec import ChildTask, Suspension
+
+if TYPE_CHECKING:
+    from agents.messaging.addresses import Sender
+
+
+@transaction.atomic
+def ask_agent(
+    sender: Sender, to: str, question: str, *, timeout_seconds: int, key: str
+) -> Suspension:
+    """Keep the request, and say what the run that asks has to wait for.
+
+    The suspension creates the answering run, under the id that the request names: a worker that
+    dies in between leaves a request that the next attempt finds by its key.
+
+    Args:
+        sender: The agent that asks.
+        to: An address of one other agent.
+        question: All that it needs to know.
+        timeout_seconds: When the answer is waited for no more; then its run is cancelled.
+        key: Of the call.
+
+    Raises:
+        SubAgentError: The run was delegated.
+        EmptyTaskError: ``question`` is blank.
+        RecipientError: The address is not one other agent's, or the text is too long.
+        AgentNotFoundError: No published agent has that name, or it is stopped.
+        HaltedError: The workspace, or everything, is stopped.
+        LoopGuardError: Too many messages in a row, or in a minute.
+    """
+    words = checked_text(question)
+    refuse_sub_agent(sender)
+    agent = one_agent(sender, to)
+    request = begin(sender, key)
+    if request is None:
+        find_agent(sender.workspace, agent.name, origin=sender.origin)  # raises if it is stopped
+        draft = Draft(
+            MessageKind.REQUEST,
+            words,
+            Recipient(address_of(agent)),
+            hops_of(sender),
+            run_id=new_id(),
+            expires_at=timezone.now() + timedelta(seconds=timeout_seconds),
+        )
+        request = keep(draft, sender=sender, key=key)
+    child = ChildTask(agent.name, as_question(request), run_id=request.run_id)
+    return Suspension((child,), timeout_seconds)

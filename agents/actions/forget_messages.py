@@ -1,0 +1,23 @@
+"""Delete old messages, so that inboxes and lists do not grow for ever."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from agents.models import InboxEntry, Message
+
+KEPT = timedelta(days=90)
+MOST_AT_ONCE = 10_000
+
+
+def forget_messages() -> int:
+    """Delete the oldest messages of more than 90 days ago, read or not; how many.
+
+    As many as fit into one go: it is called every hour.
+    """
+    old = Message.objects.filter(created_at__lt=timezone.now() - KEPT).order_by("created_at")
+    ids = list(old.values_list("pk", flat=True)[:MOST_AT_ONCE])
+    InboxEntry.objects.filter(message__in=ids).delete()
+    return Message.objects.filter(pk__in=ids).delete()[0]

@@ -1,0 +1,42 @@
+"""Say whereto a run's result goes, before the run begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.delivery.mail import new_message_id
+from agents.delivery.targets import EmailTarget
+from agents.models import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from agents.delivery.targets import Target
+    from heartbit_site.base.models import Workspace
+
+
+def order_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:
+    """Order a run's result for each target; ``deliver_results`` sends it when the run has ended.
+
+    Call it in the transaction that starts the run: then there is no run without its deliveries.
+    Ordering again changes nothing, so a start that is repeated with the same idempotency key is
+    delivered once.
+
+    Args:
+        run_id: The run.
+        workspace: Whose it is.
+        targets: As ``check_targets`` gave them.
+    """
+    orders = [
+        Delivery(
+            workspace=workspace,
+            run_id=run_id,
+            position=position,
+            kind=target.kind,
+            target=target.model_dump(),
+            message_id=new_message_id() if isinstance(target, EmailTarget) else "",
+        )
+        for position, target in enumerate(targets)
+    ]
+    Delivery.objects.bulk_create(orders, ignore_conflicts=True)

@@ -1,0 +1,50 @@
+"""Tell a run that is at work of a reply to what it wrote: its next model call sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.errors import NoLongerOpenError
+from agents.messaging.texts import as_word
+from agents.models import InboxEntry, Message
+from agents.runs.refusals import ask
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+def push_reply(reply_id: UUID) -> bool:
+    """Take the reply out of the inbox and give it to the run; whether that was done.
+
+    Both or neither, once: a run that has ended leaves it unread, for the agent's next one.
+    """
+    try:
+        with transaction.atomic():
+            return _push(reply_id)
+    except NoLongerOpenError:
+        return False
+
+
+def _push(reply_id: UUID) -> bool:
+    # The entry first and then the run, as a run does that reads its inbox.
+    entries = InboxEntry.objects.select_for_update(of=("self",)).select_related("message")
+    entry = entries.filter(message=reply_id, read_at__isnull=True).first()
+    if entry is None:
+        return False  # another run has read it already
+    reply = entry.message
+    if reply.in_reply_to is None:
+        return False
+    answered = Message.objects.filter(pk=reply.in_reply_to).first()
+    if answered is None or answered.source_run_id is None:
+        return False
+    ask(
+        "SELECT heartbit_steer(%s, %s, %s)",
+        [answered.source_run_id, as_word(reply), reply.sender],
+    )
+    InboxEntry.objects.filter(pk=entry.pk).update(
+        read_at=timezone.now(), run_id=answered.source_run_id
+    )
+    return True

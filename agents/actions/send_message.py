@@ -1,0 +1,43 @@
+"""Tell an agent, or all of them, something: it is in their inboxes when this has committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from agents.messaging.addresses import recipient
+from agents.messaging.guard import hops_of
+from agents.messaging.keeping import Draft, begin, checked_text, checked_thread, keep
+from agents.models import Message, MessageKind
+
+if TYPE_CHECKING:
+    from agents.messaging.addresses import Sender
+
+
+@transaction.atomic
+def send_message(
+    sender: Sender, to: str, text: str, *, thread: str = "", key: str | None = None
+) -> Message:
+    """Put a notification into inboxes.
+
+    Args:
+        sender: Who writes.
+        to: An address (``agents.messaging.addresses``).
+        text: What is said.
+        thread: What it is about: messages of one thread are numbered. Empty: one of its own.
+        key: The same key in the same workspace gives the same message.
+
+    Raises:
+        EmptyTaskError: ``text`` is blank.
+        RecipientError: The address is nobody's, or the text or the thread's name is too long.
+        AgentNotFoundError: No published agent has that name.
+        LoopGuardError: Too many messages in a row, or in a minute.
+    """
+    words, about = checked_text(text), checked_thread(thread)
+    earlier = begin(sender, key)
+    if earlier is not None:
+        return earlier
+    hops = hops_of(sender)
+    draft = Draft(MessageKind.NOTIFICATION, words, recipient(sender, to), hops, thread=about)
+    return keep(draft, sender=sender, key=key)

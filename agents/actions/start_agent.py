@@ -1,0 +1,66 @@
+"""Give an agent a task by a message: a run of its own, for which nobody waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from agents.actions.start_run import start_run
+from agents.messaging.addresses import Recipient, address_of, one_agent
+from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
+from agents.messaging.keeping import Draft, begin, checked_text, keep
+from agents.messaging.texts import as_task
+from agents.models import Message, MessageKind
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.ids import new_id
+
+if TYPE_CHECKING:
+    from agents.messaging.addresses import Sender
+
+
+@transaction.atomic
+def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -> Message:
+    """Keep the message and accept its run, in one transaction.
+
+    The run is as careful as the one that starts it: it has the same priority and model, and asks a
+    person about every call if that one does.
+
+    Args:
+        sender: Who writes.
+        to: An address of one other agent.
+        task: What it is to do.
+        key: The same key in the same workspace gives the same message, and the same run.
+
+    Raises:
+        SubAgentError: The sender's run was delegated.
+        RunStateError: The sender's run works in a process of its own.
+        EmptyTaskError: ``task`` is blank.
+        RecipientError: The address is not one other agent's, or the text is too long.
+        AgentNotFoundError: No published agent has that name, or it is stopped.
+        HaltedError: The workspace, or everything, is stopped.
+        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        LoopGuardError: Too many messages in a row, or in a minute.
+    """
+    words = checked_text(task)
+    refuse_sub_agent(sender)
+    refuse_local(sender)
+    agent = one_agent(sender, to)
+    earlier = begin(sender, key)
+    if earlier is not None:
+        return earlier
+    message_id, hops, run = new_id(), hops_of(sender), sender.run
+    run_id = start_run(
+        sender.workspace,
+        as_task(str(message_id), sender.address, words),
+        agent=agent.name,
+        model=run.model_override if run is not None else "",
+        priority=run.priority if run is not None else 0,
+        origin=sender.origin,
+        approve=run is not None and run.approve,
+        by=sender.by or Actor(sender.address, "system"),
+    )
+    draft = Draft(
+        MessageKind.TASK, words, Recipient(address_of(agent)), hops, run_id=run_id, id=message_id
+    )
+    return keep(draft, sender=sender, key=key)

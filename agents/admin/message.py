@@ -1,0 +1,126 @@
+"""Messages between agents in the admin: who wrote what to whom, and who has read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+
+from agents.admin import words
+from agents.models import InboxEntry, Message, MessageKind, Run
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, pill
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+    from heartbit_site.base.admin.themed import Tone
+
+_PREVIEW = 160  # characters
+TONES: dict[str, Tone] = {
+    MessageKind.NOTIFICATION: "",
+    MessageKind.REPLY: "info",
+    MessageKind.REQUEST: "primary",
+    MessageKind.TASK: "primary",
+}
+
+
+class InboxInline(ReadOnlyInline[InboxEntry, Message]):
+    """The inboxes that it was put in."""
+
+    model = InboxEntry
+    fields = ("agent", "state", "reader")
+    readonly_fields = fields
+    verbose_name_plural = "inboxes"
+    hide_title = True
+    per_page = 20
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[InboxEntry]:
+        """With the agents' names."""
+        return super().get_queryset(request).select_related("agent")
+
+    @admin.display(description="read")
+    def state(self, entry: InboxEntry) -> str:
+        """When, if it was."""
+        return words.clock(entry.read_at) if entry.read_at is not None else "not yet"
+
+    @admin.display(description="by the run")
+    def reader(self, entry: InboxEntry) -> SafeString | str:
+        """Which run of the agent was given it."""
+        return run_link(entry.run_id)
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin[Message]):
+    """What agents, people and programs wrote to each other."""
+
+    workspace_path = "workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
+    list_display = ("what", "sender", "recipient", "wants", "thread", "number", "sent")
+    list_display_links = ("what",)
+    list_filter = ("kind", "workspace")
+    search_fields = ("sender", "recipient", "thread", "^id")
+    search_help_text = "An address such as agent:writer, a thread, or how the id begins."
+    ordering = ("-id",)
+    sortable_by = ()
+    inlines = (InboxInline,)
+    fields = (
+        *("sender", "recipient", "wants", "said", "thread", "number", "in_reply_to"),
+        *("writer", "started", "hops", "expires_at", "created_at", "workspace", "id"),
+    )
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
+        """Without those of a file's or a program's agents, which never show here."""
+        return super().get_queryset(request).filter(origin="")
+
+    @admin.display(description="message")
+    def what(self, message: Message) -> SafeString:
+        """How it begins."""
+        text = words.beginning(message.body, _PREVIEW)
+        return format_html('<span class="hb-clip" dir="auto">{}</span>', text)
+
+    @admin.display(description="kind")
+    def wants(self, message: Message) -> SafeString:
+        """What it wants."""
+        return pill(str(MessageKind(message.kind).label), tone=TONES[message.kind])
+
+    @admin.display(description="number")
+    def number(self, message: Message) -> int:
+        """Its place on the thread."""
+        return message.seq
+
+    @admin.display(description="sent")
+    def sent(self, message: Message) -> str:
+        """When."""
+        return words.clock(message.created_at)
+
+    @admin.display(description="text")
+    def said(self, message: Message) -> SafeString:
+        """All of it."""
+        return format_html('<span class="hb-text" dir="auto">{}</span>', message.body)
+
+    @admin.display(description="written by the run")
+    def writer(self, message: Message) -> SafeString | str:
+        """Which run wrote it."""
+        return run_link(message.source_run_id)
+
+    @admin.display(description="started the run")
+    def started(self, message: Message) -> SafeString | str:
+        """The run whose result is the answer."""
+        return run_link(message.run_id)
+
+
+def run_link(run_id: UUID | None) -> SafeString | str:
+    """A link to a run that is still there; messages outlive runs."""
+    if run_id is None:
+        return "-"
+    if not Run.objects.filter(pk=run_id).exists():
+        return f"{run_id} (not there)"
+    url = reverse("admin:agents_run_change", args=[run_id])
+    return format_html('<a class="hb-link" href="{}">{}</a>', url, run_id)

@@ -1,0 +1,89 @@
+"""Which deliveries are due, and whose they are to send: SQL in one place.
+
+Usage::
+
+    for candidate in due(MAIL, limit=64):
+        delivery = claim(candidate, lease_seconds=300)  # None: somebody else was quicker
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import connection
+
+from agents.choices import DeliveryKind, DeliveryStatus
+from agents.models import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+MAIL = (DeliveryKind.EMAIL,)
+#: What takes no longer than a statement or two.
+WITHIN = (DeliveryKind.WEBHOOK, DeliveryKind.ARTIFACT)
+
+# Pending, its time has come, and it is not with the webhooks already.
+_OPEN = """
+    d.status = 'pending' AND d.next_at <= statement_timestamp()
+    AND NOT (d.kind = 'webhook' AND d.message_id <> '')
+"""
+# What belongs to a run that is gone is due as well: to be given up.
+_DUE = f"""
+SELECT d.id FROM agents_delivery d LEFT JOIN agents_run r ON r.id = d.run_id
+WHERE {_OPEN} AND d.kind = ANY (%s) AND (r.id IS NULL OR r.finished_at IS NOT NULL)
+ORDER BY d.next_at, d.id LIMIT %s
+"""  # noqa: S608  constants
+# An attempt counts from here on: a process that dies over a mail does not try for ever.
+_CLAIM = f"""
+UPDATE agents_delivery SET attempts = attempts + 1,
+       next_at = clock_timestamp() + make_interval(secs => %s)
+WHERE id = (SELECT d.id FROM agents_delivery d WHERE d.id = %s AND {_OPEN} FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""  # noqa: S608
+# A message's deliveries are retried as webhooks are; here it is only said how far it has got.
+_FOLLOW = """
+UPDATE agents_delivery d
+SET status = seen.status, attempts = seen.attempts, error = seen.error, next_at = seen.next_at,
+    delivered_at = seen.delivered_at
+FROM (
+    SELECT p.id, coalesce(w.status, 'failed') AS status,
+           coalesce(w.attempts, p.attempts) AS attempts,
+           CASE WHEN w.id IS NULL THEN 'The webhook was removed before it was told.'
+                ELSE w.error END AS error,
+           coalesce(w.next_at, p.next_at) AS next_at, w.delivered_at
+    FROM agents_delivery p LEFT JOIN agents_webhookdelivery w ON w.message_id = p.message_id
+    WHERE p.status = 'pending' AND p.kind = 'webhook' AND p.message_id <> ''
+) seen
+WHERE d.id = seen.id AND d.status = 'pending'
+  AND (d.status, d.attempts, d.error, d.next_at)
+      IS DISTINCT FROM (seen.status, seen.attempts, seen.error, seen.next_at)
+RETURNING d.status
+"""
+
+
+def due(kinds: Collection[DeliveryKind], *, limit: int) -> list[int]:
+    """The deliveries of these kinds that somebody should send now, the longest due first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, [[kind.value for kind in kinds], limit])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def claim(delivery_id: int, *, lease_seconds: float) -> Delivery | None:
+    """Take a delivery: nobody else sends it before the lease is over.
+
+    Returns:
+        It, with its workspace; None when it is not due any more, or somebody else's.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [lease_seconds, delivery_id])
+        taken = cursor.fetchone() is not None
+    if not taken:
+        return None
+    return Delivery.objects.select_related("workspace").get(pk=delivery_id)
+
+
+def follow_webhooks() -> int:
+    """Bring deliveries to webhooks to where their messages are; how many have arrived."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FOLLOW)
+        return sum(status == DeliveryStatus.DELIVERED for (status,) in cursor.fetchall())

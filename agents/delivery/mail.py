@@ -1,0 +1,161 @@
+"""Results as mails: how one is made, and how copies of it are handed to the mail server.
+
+Usage::
+
+    letter = letter_of(target, report, message_id)
+    with mail_server() as server:
+        for address in target.to:
+            refusal = send_copy(server, letter, address)  # None: the server took it
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from email.mime.text import MIMEText
+from email.utils import formatdate, parseaddr
+from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.utils.encoding import punycode
+
+from agents.delivery.page import html_of
+from agents.delivery.report import one_line
+from agents.errors import MailServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.core.mail.backends.base import BaseEmailBackend
+
+    from agents.delivery.report import File, Report
+    from agents.delivery.targets import EmailTarget
+
+MOST_OF_SUBJECT = 150
+_MOST_SAID = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the mail server said to one address.
+
+    Attributes:
+        sentence: For people.
+        final: It will never take it.
+    """
+
+    sentence: str
+    final: bool
+
+
+class Letter(EmailMultiAlternatives):
+    """A mail whose copies go out one by one, because the server answers for each address alone.
+
+    Attributes:
+        addressee: Whom the next copy goes to; the headers name all of them.
+    """
+
+    addressee = ""
+
+    def recipients(self) -> list[str]:
+        """Of the next copy."""
+        return [self.addressee]
+
+
+def new_message_id() -> str:
+    """A mail's Message-ID; nobody guesses it, so whoever answers it has got the mail."""
+    _, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    return f"<{secrets.token_hex(16)}@{punycode(address.rpartition('@')[2]) or 'localhost'}>"
+
+
+def letter_of(target: EmailTarget, report: Report, message_id: str) -> Letter:
+    """The mail; what models and people wrote gets into no header but as one line."""
+    subject = target.subject or one_line(f"{report.agent}: {report.title}", MOST_OF_SUBJECT)
+    return Letter(
+        subject=subject,
+        body=report.text(),
+        to=target.to,
+        headers=_headers(target, report, message_id),
+        alternatives=[(html_of(report), "text/html")],
+        attachments=[_part(file) for file in report.files],
+    )
+
+
+@contextmanager
+def mail_server() -> Iterator[BaseEmailBackend]:
+    """A connection to the configured mail server.
+
+    Raises:
+        MailServerError: It cannot be reached, or does not let Heartbit in.
+    """
+    try:
+        server = get_connection()
+        server.open()
+    except (SMTPException, OSError, ValueError) as error:  # the last: its settings contradict
+        raise MailServerError(_trouble(error)) from error
+    try:
+        yield server
+    finally:
+        with suppress(SMTPException, OSError):  # what it took, it has
+            server.close()
+
+
+def send_copy(server: BaseEmailBackend, letter: Letter, address: str) -> Refusal | None:
+    """Hand the server the copy for one address.
+
+    Raises:
+        MailServerError: It went away, or refuses whoever sends; that concerns every address.
+        ValueError: No mail can be made of this.
+    """
+    letter.addressee = address
+    try:
+        server.send_messages([letter])
+    except SMTPRecipientsRefused as refused:
+        code, said = next(iter(refused.recipients.values()))
+        return _refusal(address, code, said)
+    except SMTPDataError as refused:
+        return _refusal(address, refused.smtp_code, refused.smtp_error)
+    except (SMTPException, OSError) as error:
+        raise MailServerError(_trouble(error)) from error
+    return None
+
+
+def _headers(target: EmailTarget, report: Report, message_id: str) -> dict[str, str]:
+    headers = {
+        "Message-ID": message_id,
+        "Date": formatdate(),  # one for all copies
+        "Auto-Submitted": "auto-generated",  # RFC 3834: no machine answers it
+        "X-Heartbit-Run": str(report.run_id),
+    }
+    if target.in_reply_to:
+        headers["In-Reply-To"] = target.in_reply_to
+    thread = target.references or [target.in_reply_to]
+    if thread[0]:
+        headers["References"] = " ".join(thread)
+    return headers
+
+
+def _part(file: File) -> MIMEText:
+    """In base64, so that line ends arrive as they are."""
+    part = MIMEText(file.content, file.form, "utf-8")
+    part.add_header("Content-Disposition", "attachment", filename=file.name)
+    return part
+
+
+def _refusal(address: str, code: int, said: bytes | str) -> Refusal:
+    words = one_line(_decoded(said), _MOST_SAID)
+    return Refusal(f"The mail server refused {address}: {code} {words}".rstrip(), code >= 500)
+
+
+def _trouble(error: Exception) -> str:
+    # Of smtplib's own exceptions the text is a tuple; those that quote the server name both.
+    code, said = getattr(error, "smtp_code", ""), getattr(error, "smtp_error", b"")
+    words = f"{code} {_decoded(said)}" if code else str(error) or type(error).__name__
+    return f"The mail server cannot be used now: {one_line(words, _MOST_SAID)}"
+
+
+def _decoded(said: bytes | str) -> str:
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else said

@@ -1,0 +1,163 @@
+"""What a reader gets of a run that has ended: its answer, why it failed, and its files.
+
+Usage::
+
+    report = report_of(run, attach=True)
+    report.text()                        # Markdown, as the plain text of a mail
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.template.defaultfilters import filesizeformat
+
+from agents.artifacts import file_name
+from agents.choices import RunStatus
+from agents.outcome import result_of
+from agents.output.fences import in_fence
+from agents.output.text import as_text
+from heartbit_site.base.markdown import LONGEST
+from heartbit_site.base.visible_text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
+    from agents.models import Run
+    from agents.results import TaskResult
+
+MOST_ATTACHED = 10 * 2**20  # bytes, all files together
+MOST_OF_TITLE = 80
+ANSWER_FILE = "report.md"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Something attached.
+
+    Attributes:
+        form: What is said of its text: ``markdown`` or ``plain``.
+    """
+
+    name: str
+    content: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run that has ended, for a reader.
+
+    Attributes:
+        title: The first words of the task.
+        status: How the run ended.
+        problem: Why it did not succeed, as one sentence; empty: it did.
+        answer: Markdown; when it did not succeed, what there was of it; may be empty.
+        unseen: How many of the answer's last characters are left out of it.
+        files: What is attached, within the limit.
+        left_out: The files that are not, with their sizes.
+        link: The run's page.
+    """
+
+    run_id: UUID
+    agent: str
+    title: str
+    status: RunStatus
+    problem: str
+    answer: str
+    unseen: int
+    files: tuple[File, ...]
+    left_out: tuple[str, ...]
+    link: str
+
+    def notes(self) -> list[str]:
+        """What is to be said of what is missing, a sentence each."""
+        said = []
+        if self.unseen:
+            attached = any(file.name == ANSWER_FILE for file in self.files)
+            where = f"the attached {ANSWER_FILE}" if attached else "the run's page"
+            said.append(
+                f"The last {self.unseen:,} characters are left out here: {where} has all of it."
+            )
+        if self.left_out:
+            said.append(
+                f"Not attached, for all files together may have {_size(MOST_ATTACHED)}: "
+                f"{', '.join(self.left_out)}. The run's page has them."
+            )
+        return said
+
+    def text(self) -> str:
+        """All of it as plain text; the answer stays Markdown."""
+        answer = self.answer
+        if not answer and not self.problem:
+            answer = "The run ended without an answer."
+        elif answer and self.problem:
+            answer = f"What it had produced:\n\n{answer}"
+        parts = filter(None, (self.problem, answer, *self.notes()))
+        return "\n\n".join([*parts, f"-- \n{self.agent} · {self.status.label}\n{self.link}\n"])
+
+
+def report_of(run: Run, *, attach: bool) -> Report:
+    """The report of a run.
+
+    Args:
+        run: One that has ended, with its workspace.
+        attach: Whether files belong to it.
+    """
+    result = result_of(run)
+    answer = _answer(result)
+    files, left_out = _fitting(_files(result, answer) if attach else iter(()))
+    return Report(
+        run_id=run.pk,
+        agent=one_line(run.agent, MOST_OF_TITLE),
+        title=one_line(run.task, MOST_OF_TITLE),
+        status=RunStatus(run.status),
+        problem=visible(result.error or ""),
+        answer=answer[:LONGEST].strip(),
+        unseen=max(0, len(answer) - LONGEST),
+        files=tuple(files),
+        left_out=tuple(left_out),
+        link=f"{settings.HEARTBIT_PUBLIC_URL}/w/{run.workspace.slug}/runs/{run.pk}/",
+    )
+
+
+def one_line(text: str, most: int) -> str:
+    """A text as one line that hides nothing, cut after a word."""
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
+
+
+def _answer(result: TaskResult) -> str:
+    if result.data is None or isinstance(result.data, str):
+        return result.text if result.data is None else result.data
+    return in_fence(as_text(result.data), "json")
+
+
+def _files(result: TaskResult, answer: str) -> Iterator[File]:
+    if answer.strip():
+        yield File(ANSWER_FILE, answer, "markdown")
+    for artifact in result.artifacts:
+        if artifact.kind != "file":  # which is the answer once more, under a name of its own
+            yield File(file_name(artifact), artifact.content, "plain")
+
+
+def _fitting(files: Iterator[File]) -> tuple[list[File], list[str]]:
+    """Those that are attached, and the names and sizes of the others."""
+    taken: list[File] = []
+    left_out: list[str] = []
+    room = MOST_ATTACHED
+    for file in files:
+        size = len(file.content.encode())
+        if size <= room:
+            taken.append(file)
+            room -= size
+        else:
+            left_out.append(f"{file.name} ({_size(size)})")
+    return taken, left_out
+
+
+def _size(size: int) -> str:
+    return filesizeformat(size).replace("\xa0", " ")

@@ -1,0 +1,118 @@
+"""The tools with which agents write to each other (docs/howto/messages.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from agents.actions import ask_agent as asking
+from agents.actions import read_inbox as reading
+from agents.actions import reply_to_message as replying
+from agents.actions import send_message as sending
+from agents.actions import start_agent as starting
+from agents.delegation import results
+from agents.messaging import reach
+from agents.messaging.addresses import sender_of_call
+from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_A_THREAD
+from agents.models import Run
+from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, tool
+
+DAY_SECONDS = 86_400
+
+Text = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
+One = Annotated[
+    str, Field(min_length=1, max_length=100, description="The agent's name, or orchestrator.")
+]
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+def send_message(
+    context: ToolContext,
+    to: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="An agent's name, orchestrator, or broadcast for every other agent.",
+        ),
+    ],
+    text: Text,
+    thread: Annotated[
+        str,
+        Field(
+            max_length=MOST_OF_A_THREAD,
+            description="What it is about, e.g. order-17: a thread is read in its order.",
+        ),
+    ] = "",
+) -> str:
+    """Put a message into another agent's inbox. It starts nothing; it is read when they read."""
+    sender = sender_of_call(context)
+    message = sending.send_message(sender, to, text, thread=thread, key=context.idempotency_key)
+    return reach.told(message)
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+def reply_to_message(
+    context: ToolContext,
+    message: Annotated[str, Field(min_length=36, max_length=40, description="Its id.")],
+    text: Text,
+) -> str:
+    """Answer a message that you were sent. A run that wrote it and is at work sees it at once."""
+    sender = sender_of_call(context)
+    reply = replying.reply_to_message(sender, message, text, key=context.idempotency_key)
+    return reach.told(reply)
+
+
+@tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results)
+def ask_agent(
+    context: ToolContext,
+    to: One,
+    question: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MOST_CHARACTERS,
+            description="All that is needed to answer: they cannot see this conversation.",
+        ),
+    ],
+    timeout_seconds: Annotated[
+        int, Field(ge=1, le=DAY_SECONDS, description="How long you wait for the answer.")
+    ] = 300,
+) -> Suspension:
+    """Ask another agent, and wait for its answer."""
+    sender = sender_of_call(context)
+    key = context.idempotency_key
+    return asking.ask_agent(sender, to, question, timeout_seconds=timeout_seconds, key=key)
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+def start_agent(
+    context: ToolContext,
+    to: One,
+    task: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MOST_CHARACTERS,
+            description="All that is needed to do it: they cannot see this conversation.",
+        ),
+    ],
+) -> str:
+    """Give another agent a task and go on: nobody waits for what comes of it."""
+    sender = sender_of_call(context)
+    message = starting.start_agent(sender, to, task, key=context.idempotency_key)
+    return f"Started run {message.run_id} of {message.recipient} (message {message.pk})."
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
+def read_messages(
+    context: ToolContext,
+    limit: Annotated[int, Field(ge=1, le=50, description="How many at most.")] = 10,
+) -> dict[str, Any] | str:
+    """Read your inbox, the oldest message first. What you read is out of it then."""
+    run = Run.objects.select_related("version").get(pk=context.run_id)
+    read = reading.read_inbox(run, limit=limit)
+    if not read.messages:
+        return "Your inbox is empty."
+    return {"messages": list(read.messages), "unread": read.unread}

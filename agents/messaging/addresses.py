@@ -1,0 +1,150 @@
+"""Who can be written to.
+
+``agent:writer``, or ``writer`` alone
+    The agent's inbox; agents of one workspace and one origin know each other.
+``orchestrator``
+    For a run that works for another one, that one's agent; else the agent of that name.
+``broadcast``
+    The inbox of every published agent but the sender's own.
+``person:ada``
+    Whoever wrote over the API: an address to answer to, not to write to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.agent_names import unknown_agent
+from agents.errors import RecipientError
+from agents.models import Agent, Run
+from heartbit_site.base.untrusted import clean_text
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+    from heartbit_site.base.toolspec import ToolContext
+
+AGENT, PERSON = "agent:", "person:"
+BROADCAST, ORCHESTRATOR = "broadcast", "orchestrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who writes, and from where.
+
+    Attributes:
+        address: Theirs.
+        origin: Whose agents they know, as in ``Agent``.
+        run: The run that writes; None: a person does.
+        call_id: The run's call.
+        by: The person; None: an agent writes.
+    """
+
+    workspace: Workspace
+    address: str
+    origin: str = ""
+    run: Run | None = None
+    call_id: str = ""
+    by: Actor | None = None
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that writes; None: a person does."""
+        return None if self.run is None else self.run.version.agent
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """An address, and the agents in whose inboxes a message to it is put."""
+
+    address: str
+    inboxes: tuple[Agent, ...] = ()
+
+
+def sender_of_call(context: ToolContext) -> Sender:
+    """The agent whose run makes a call."""
+    runs = Run.objects.select_related("workspace", "version__agent")
+    run = runs.get(pk=context.run_id, workspace_id=context.workspace_id)
+    agent = run.version.agent
+    return Sender(run.workspace, address_of(agent), agent.origin, run=run, call_id=context.call_id)
+
+
+def sender_of_person(workspace: Workspace, by: Actor) -> Sender:
+    """A person or a program."""
+    return Sender(workspace, f"{PERSON}{by.name}", by=by)
+
+
+def recipient(sender: Sender, to: str) -> Recipient:
+    """Whom an address means.
+
+    Raises:
+        RecipientError: Nobody can be written to at it.
+        AgentNotFoundError: No published agent has that name; the sentence has the closest one.
+    """
+    if _plain(to) == BROADCAST:
+        others = _known(sender)
+        if sender.agent is not None:
+            others = others.exclude(pk=sender.agent.pk)
+        found = tuple(others.order_by("pk"))
+        if not found:
+            raise RecipientError("There is no other agent here that could be told.")
+        return Recipient(BROADCAST, found)
+    return inbox_of(one_agent(sender, to))
+
+
+def inbox_of(agent: Agent) -> Recipient:
+    """An agent's inbox."""
+    return Recipient(address_of(agent), (agent,))
+
+
+def address_of(agent: Agent) -> str:
+    """An agent's address, in full."""
+    return f"{AGENT}{agent.name}"
+
+
+def in_full(address: str) -> str:
+    """An address; an agent's name alone becomes one."""
+    return address if ":" in address or address == BROADCAST else f"{AGENT}{address}"
+
+
+def one_agent(sender: Sender, to: str) -> Agent:
+    """The one other agent that an address means.
+
+    Raises:
+        RecipientError: It means many, a person, or the sender.
+        AgentNotFoundError: As for ``recipient``.
+    """
+    name = _plain(to)
+    if name == BROADCAST:
+        raise RecipientError("A broadcast only reaches inboxes: name one agent.")
+    if name.startswith(PERSON):
+        raise RecipientError("People are answered, not written to: reply to what one has written.")
+    agent = _above(sender) if name == ORCHESTRATOR else None
+    if agent is None:
+        agent = _known(sender).filter(name=name.removeprefix(AGENT)).first()
+    if agent is None:
+        names = list(_known(sender).order_by("name").values_list("name", flat=True))
+        raise unknown_agent(name.removeprefix(AGENT), names, sender.workspace)
+    if sender.agent is not None and agent.pk == sender.agent.pk:
+        raise RecipientError("That is your own address: nobody else reads it.")
+    return agent
+
+
+def _plain(to: str) -> str:
+    return clean_text(to).strip().removeprefix("@").lower()
+
+
+def _known(sender: Sender) -> QuerySet[Agent]:
+    return Agent.objects.filter(
+        workspace=sender.workspace, origin=sender.origin, current_version__isnull=False
+    )
+
+
+def _above(sender: Sender) -> Agent | None:
+    """The agent that the run works for."""
+    if sender.run is None or sender.run.parent_id is None:
+        return None
+    return Agent.objects.filter(versions__runs=sender.run.parent_id).first()

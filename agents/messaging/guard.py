@@ -1,0 +1,108 @@
+"""What keeps messages from going round for ever: how many in a row, and how many a minute."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import connection
+from django.db.models.functions import Now
+
+from agents.choices import Home
+from agents.errors import LoopGuardError, RunStateError, SubAgentError
+from agents.models import Message
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.messaging.addresses import Sender
+
+WINDOW = timedelta(minutes=1)
+
+# The messages that led to a run: one started it, or the run that it works for, and so on.
+_LED_HERE = """
+    WITH RECURSIVE above AS (
+        SELECT id, parent_id FROM agents_run WHERE id = %s
+        UNION ALL
+        SELECT r.id, r.parent_id FROM agents_run r JOIN above a ON r.id = a.parent_id
+    )
+    SELECT max(m.hops) FROM above a JOIN agents_message m ON m.run_id = a.id
+"""
+
+
+def check_rate(sender: Sender) -> None:
+    """Let nobody flood the others; the caller holds the sender's lock, so the count is exact.
+
+    People are limited where they come in, by the API.
+
+    Raises:
+        LoopGuardError: The agent, in all of its runs together, has written too often.
+    """
+    limit: int = settings.HEARTBIT_MESSAGES_PER_MINUTE
+    if sender.by is not None or limit <= 0:
+        return
+    sent = Message.objects.filter(workspace=sender.workspace, sender=sender.address)
+    if sent.filter(created_at__gt=Now() - WINDOW).count() >= limit:
+        raise LoopGuardError(
+            f"An agent may write {limit} messages a minute, and you have: go on without, or later."
+        )
+
+
+def hops_of(sender: Sender, answered: Message | None = None) -> int:
+    """How many messages led to the one that is written now.
+
+    Args:
+        sender: Who writes: what started the run counts; a person begins anew.
+        answered: The message that is answered, which counts as well.
+
+    Raises:
+        LoopGuardError: Too many.
+    """
+    if sender.run is None:
+        return 0  # whatever a person says begins anew
+    before = (_led_to(sender.run.pk), answered.hops if answered is not None else None)
+    hops = max((one + 1 for one in before if one is not None), default=0)
+    limit: int = settings.HEARTBIT_MESSAGE_HOPS
+    if hops > limit:
+        raise LoopGuardError(
+            f"{hops} messages in a row led to this one, and {limit} may: end it here, and say in "
+            "your answer what is left to do."
+        )
+    return hops
+
+
+def _led_to(run_id: UUID) -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_LED_HERE, [run_id])
+        found: int | None = cursor.fetchone()[0]
+    return found
+
+
+def refuse_sub_agent(sender: Sender) -> None:
+    """A run that was delegated hands nothing on; one that was asked may ask in its turn.
+
+    Raises:
+        SubAgentError: It was delegated.
+    """
+    run = sender.run
+    if run is None or run.parent_id is None:
+        return
+    if not Message.objects.filter(run_id=run.pk).exists():
+        raise SubAgentError(
+            "A sub-agent cannot start other agents: say in your answer what is missing, and your "
+            "orchestrator decides."
+        )
+
+
+def refuse_local(sender: Sender) -> None:
+    """A run in a process of its own has nobody who would execute what it starts and leaves.
+
+    Raises:
+        RunStateError: It is one.
+    """
+    if sender.run is not None and sender.run.home == Home.LOCAL:
+        raise RunStateError(
+            "This run works in one process, without the fleet, so nothing goes on when it has "
+            "ended: use ask_agent, which waits for the answer."
+        )

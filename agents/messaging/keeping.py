@@ -1,0 +1,158 @@
+"""Keep a message: once for its key, in its place on the thread, in the inboxes it is for.
+
+Usage, inside ``transaction.atomic()``::
+
+    earlier = begin(sender, key)
+    if earlier is not None:
+        return earlier
+    draft = Draft(MessageKind.NOTIFICATION, text, recipient(sender, to), hops_of(sender))
+    return keep(draft, sender=sender, key=key)
+
+Locks are taken in one order, the sender's and then the thread's, and held until the commit: so
+messages become visible in the order of their numbers. Locks of runs come after both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.db import connection
+from django.db.models import Max
+
+from agents.errors import EmptyTaskError, RecipientError
+from agents.messaging.guard import check_rate
+from agents.models import InboxEntry, Message, MessageKind
+from heartbit_site.base import audit
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.untrusted import clean_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from agents.messaging.addresses import Recipient, Sender
+
+MOST_CHARACTERS = 20_000
+MOST_OF_A_THREAD = 100  # characters of its name
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message before it is kept.
+
+    Attributes:
+        hops: See ``guard.hops_of``.
+        thread: Its name; empty: the message begins one of its own.
+        answered: What it answers; then the thread is that one's.
+        run_id: The run that it starts.
+        expires_at: When nobody waits for an answer any more.
+    """
+
+    kind: MessageKind
+    text: str
+    to: Recipient
+    hops: int
+    thread: str = ""
+    answered: Message | None = None
+    run_id: UUID | None = None
+    expires_at: datetime | None = None
+    id: UUID = field(default_factory=new_id)
+
+
+def checked_text(text: str) -> str:
+    """What is said, as it can be kept.
+
+    Raises:
+        EmptyTaskError: It is blank.
+        RecipientError: It is too long for an inbox.
+    """
+    words = clean_text(text).strip()
+    if not words:
+        raise EmptyTaskError("The message is empty: say what the other one should know.")
+    if len(words) > MOST_CHARACTERS:
+        raise RecipientError(
+            f"The message has {len(words):,} characters, and {MOST_CHARACTERS:,} may be sent: "
+            "shorten it."
+        )
+    return words
+
+
+def checked_thread(thread: str) -> str:
+    """A thread's name, as it can be kept.
+
+    Raises:
+        RecipientError: It is too long.
+    """
+    name = clean_text(thread).strip()
+    if len(name) > MOST_OF_A_THREAD:
+        raise RecipientError(
+            f"The thread's name has {len(name):,} characters, and {MOST_OF_A_THREAD} may be: "
+            "shorten it."
+        )
+    return name
+
+
+def begin(sender: Sender, key: str | None) -> Message | None:
+    """Let one sender's messages come one after the other; the message that has the key already.
+
+    Raises:
+        LoopGuardError: It would be one too many this minute.
+    """
+    _lock(sender, f"message-sender:{sender.address}")
+    if key is not None:
+        sent = Message.objects.filter(workspace=sender.workspace, idempotency_key=key)
+        earlier = sent.first()
+        if earlier is not None:
+            return earlier
+    check_rate(sender)
+    return None
+
+
+def keep(draft: Draft, *, sender: Sender, key: str | None) -> Message:
+    """Write it; a person's is in the audit, without what it says."""
+    thread = draft.answered.thread if draft.answered is not None else draft.thread
+    message = Message.objects.create(
+        id=draft.id,
+        workspace=sender.workspace,
+        origin=sender.origin,
+        sender=sender.address,
+        recipient=draft.to.address,
+        kind=draft.kind,
+        thread=thread or str(draft.id),
+        seq=_next(sender, thread) if thread else 1,
+        body=draft.text,
+        in_reply_to=draft.answered.pk if draft.answered is not None else None,
+        source_run_id=sender.run.pk if sender.run is not None else None,
+        source_call_id=sender.call_id,
+        run_id=draft.run_id,
+        hops=draft.hops,
+        expires_at=draft.expires_at,
+        idempotency_key=key,
+    )
+    InboxEntry.objects.bulk_create(
+        InboxEntry(message=message, agent=agent) for agent in draft.to.inboxes
+    )
+    if sender.by is not None:
+        audit.record(
+            sender.by,
+            "message.send",
+            workspace=sender.workspace,
+            target=f"message:{message.pk}",
+            label=message.recipient,
+            details={"kind": str(message.kind)},
+        )
+    return message
+
+
+def _next(sender: Sender, thread: str) -> int:
+    """The next place on a thread, whose lock is held from here to the commit."""
+    _lock(sender, f"message-thread:{sender.origin}:{thread}")
+    rows = Message.objects.filter(workspace=sender.workspace, origin=sender.origin, thread=thread)
+    return int(rows.aggregate(last=Max("seq"))["last"] or 0) + 1
+
+
+def _lock(sender: Sender, what: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [what, sender.workspace.pk])

@@ -1,0 +1,39 @@
+"""Whom a message has reached, for whoever sent it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.messaging.addresses import BROADCAST
+from agents.models import InboxEntry, MessageKind
+
+if TYPE_CHECKING:
+    from agents.models import AgentVersion, Message
+
+READ_TOOL = "read_messages"
+
+
+def told(message: Message) -> str:
+    """What the sender reads; with a warning when the message will hardly be read."""
+    to = message.recipient
+    if to == BROADCAST:
+        count = InboxEntry.objects.filter(message=message).count()
+        to = f"{count} {'agent' if count == 1 else 'agents'}"
+    sent = f"Sent to {to} (message {message.pk}, number {message.seq} on its thread)."
+    if message.kind == MessageKind.NOTIFICATION and message.recipient != BROADCAST:
+        sent += _warning(message)
+    return sent
+
+
+def _warning(message: Message) -> str:
+    entries = InboxEntry.objects.filter(message=message)
+    entry = entries.select_related("agent__current_version").first()
+    version = entry.agent.current_version if entry is not None else None
+    if entry is None or version is None or reads(version):
+        return ""
+    return f" {entry.agent.name} has no tool to read its inbox: ask_agent or start_agent reach it."
+
+
+def reads(version: AgentVersion) -> bool:
+    """Whether runs of a version can read their inbox."""
+    return any(tool["name"] == READ_TOOL for tool in version.snapshot["tools"])

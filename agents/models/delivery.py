@@ -1,0 +1,75 @@
+"""To whom a run's result goes when it ends, and how far it has got."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from agents.choices import DeliveryKind, DeliveryStatus
+from heartbit_site.base.models import Workspace
+
+
+class Delivery(models.Model):
+    """One result to one target; ordered by ``actions.order_deliveries`` when its run starts.
+
+    Attributes:
+        run_id: Whose result. No foreign key: the log outlives the run.
+        position: Which of the run's targets, from 0; with it nothing is ordered twice.
+        target: One of ``agents.delivery.targets.Target``, as it was checked.
+        settled: Of a mail, what became of each address that is done with: an empty text when the
+            server took it, else why it never will.
+        message_id: The same at each attempt: a mail's Message-ID, with its angle brackets, or the
+            id of the webhook's message; empty: neither was made.
+        error: Why it has not arrived, as one sentence.
+        next_at: When it is due, once the run has ended. Whoever sends it moves that ahead first.
+    """
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="deliveries", db_index=False
+    )
+    run_id = models.UUIDField("run")
+    position = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=12, choices=DeliveryKind.choices)
+    target = models.JSONField()
+    status = models.CharField(
+        max_length=12,
+        choices=DeliveryStatus.choices,
+        default=DeliveryStatus.PENDING,
+        db_default=DeliveryStatus.PENDING,
+    )
+    attempts = models.PositiveIntegerField(default=0, db_default=0)
+    settled = models.JSONField(default=dict, blank=True)
+    message_id = models.CharField(max_length=200, blank=True, default="", db_default="")
+    error = models.CharField(max_length=500, blank=True, default="", db_default="")
+    next_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_default=Now())
+    delivered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.UniqueConstraint(fields=["run_id", "position"], name="delivery_ordered_once"),
+            models.UniqueConstraint(
+                fields=["message_id"], condition=~Q(message_id=""), name="delivery_message_id"
+            ),
+            models.CheckConstraint(
+                name="delivery_kind_known", condition=Q(kind__in=DeliveryKind.values)
+            ),
+            models.CheckConstraint(
+                name="delivery_status_known", condition=Q(status__in=DeliveryStatus.values)
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["next_at"],
+                condition=Q(status=DeliveryStatus.PENDING),
+                name="delivery_due",
+            ),
+            models.Index(fields=["workspace", "-id"], name="delivery_recent"),
+            models.Index(fields=["created_at"], name="delivery_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.run_id}"

@@ -1,0 +1,121 @@
+"""What agents, people and programs tell each other, and the inboxes where agents find it."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from agents.models.agent import Agent
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.models import Workspace
+
+
+class MessageKind(models.TextChoices):
+    """What a message wants."""
+
+    NOTIFICATION = "notification", "Notification"  # to be known
+    REPLY = "reply", "Reply"  # to be known by whoever wrote another one
+    REQUEST = "request", "Request"  # its run's result goes back to the run that asked
+    TASK = "task", "Task"  # its run goes its own way
+
+
+class Message(models.Model):
+    """One message; append-only, the database sees to it. Written through ``agents.actions``.
+
+    Attributes:
+        origin: Whose agents are meant by the addresses, as in ``Agent``.
+        sender: An address (``agents.messaging.addresses``): of an agent or a person.
+        recipient: An address: of an agent, of all (``broadcast``), or of a person.
+        thread: What it is about: messages of one thread are in an order.
+        seq: Its place on the thread, from 1, given under the thread's lock.
+        in_reply_to: The message that it answers.
+        source_run_id: The run that wrote it, with the call; null: a person did. No foreign key:
+            messages and runs are forgotten at their own times.
+        run_id: The run that it started; null: none.
+        hops: How many messages in a row led to it: each started a run that wrote the next, or
+            answered the one before.
+        expires_at: When whoever asked stops waiting; null: nobody waits.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="messages", db_index=False
+    )
+    origin = models.CharField(max_length=16, blank=True, default="", db_default="")
+    sender = models.CharField(max_length=220)
+    recipient = models.CharField(max_length=220)
+    kind = models.CharField(max_length=12, choices=MessageKind.choices)
+    thread = models.CharField(max_length=100)
+    seq = models.PositiveIntegerField()
+    body = models.TextField("text")
+    in_reply_to = models.UUIDField(null=True, blank=True)
+    source_run_id = models.UUIDField("written by the run", null=True, blank=True)
+    source_call_id = models.CharField(max_length=24, blank=True, default="", db_default="")
+    run_id = models.UUIDField("started the run", null=True, blank=True)
+    hops = models.PositiveSmallIntegerField(default=0, db_default=0)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    idempotency_key = models.CharField(max_length=220, null=True, blank=True)  # noqa: DJ001  null: none
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "origin", "thread", "seq"], name="message_order"
+            ),
+            models.UniqueConstraint(
+                fields=["workspace", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="message_idempotency_key",
+            ),
+            models.CheckConstraint(
+                name="message_kind_known", condition=Q(kind__in=MessageKind.values)
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "-id"], name="message_recent"),
+            models.Index(fields=["workspace", "sender", "created_at"], name="message_sent"),
+            models.Index(fields=["workspace", "recipient", "-id"], name="message_received"),
+            models.Index(fields=["run_id"], condition=Q(run_id__isnull=False), name="message_run"),
+            models.Index(fields=["created_at"], name="message_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.sender} to {self.recipient}"
+
+
+class InboxEntry(models.Model):
+    """A message in an agent's inbox. What starts a run is in none: the run is given it.
+
+    Attributes:
+        read_at: When a run of the agent was given it; null: it is unread.
+        run_id: That run.
+    """
+
+    message = models.ForeignKey(
+        Message, on_delete=models.CASCADE, related_name="entries", db_index=False
+    )
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="inbox", db_index=False)
+    read_at = models.DateTimeField(null=True, blank=True)
+    run_id = models.UUIDField("read by the run", null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["message", "agent"], name="message_once_per_inbox"),
+            models.CheckConstraint(
+                name="inbox_read_by_a_run",
+                condition=Q(read_at__isnull=True, run_id__isnull=True)
+                | Q(read_at__isnull=False, run_id__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["agent", "id"], condition=Q(read_at__isnull=True), name="inbox_unread"
+            ),
+            models.Index(fields=["agent", "-id"], name="inbox_of"),  # also when an agent goes
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id} {self.message_id}"

@@ -1,0 +1,100 @@
+"""Why no run can be started just now: a workspace's day, or an agent's minute, is used up.
+
+The database counts, and refuses, in ``heartbit_submit`` (``sql/quotas.sql``); this says why, in one
+sentence for every surface, and after how many seconds the next one may be started.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+from agents.choices import Home
+from agents.errors import QuotaSpentError, TooManyRunsError
+
+if TYPE_CHECKING:
+    from agents.models import Agent, Run
+
+# What is used up of both periods, and how long they last; by the database's clock.
+_NOW = """
+    SELECT t.name AS tier, t.runs_per_day AS a_day, coalesce(d.runs, 0) AS today,
+           extract(epoch FROM x.day + interval '1 day' - x.now)::float AS day_seconds,
+           coalesce(m.runs, 0) AS this_minute,
+           extract(epoch FROM x.minute + interval '1 minute' - x.now)::float AS minute_seconds
+    FROM (SELECT n.now, date_trunc('day', n.now, 'UTC') AS day,
+                 date_trunc('minute', n.now, 'UTC') AS minute
+          FROM (SELECT clock_timestamp() AS now) n) x
+    JOIN base_workspace w ON w.id = %(workspace)s
+    LEFT JOIN base_tier t ON t.id = w.tier_id
+    LEFT JOIN agents_runcount d
+        ON d.workspace_id = w.id AND d.agent_id IS NULL AND d.starts_at >= x.day
+    LEFT JOIN agents_runcount m
+        ON m.workspace_id = w.id AND m.agent_id = %(agent)s AND m.starts_at >= x.minute
+"""
+_FULL = """
+    SELECT t.name, t.runs_at_once FROM base_workspace w JOIN base_tier t ON t.id = w.tier_id
+    WHERE w.id = %s AND heartbit_room(w.id) <= 0
+"""
+
+
+def refuse_if_spent(agent: Agent) -> None:
+    """Say why the database did not accept a run of an agent, if a quota is the reason.
+
+    Raises:
+        QuotaSpentError: The workspace has started its tier's runs of today.
+        TooManyRunsError: The agent has been given its runs of this minute.
+    """
+    now = _now(agent)
+    if now["a_day"] is not None and now["today"] >= now["a_day"]:
+        seconds = math.ceil(now["day_seconds"])
+        raise QuotaSpentError(
+            f"The workspace {agent.workspace.slug} has started its {_runs(now['a_day'])} of today "
+            f"(tier {now['tier']}): more can be started in {_spoken(seconds)}, at midnight UTC, or "
+            "once an operator gives it another tier.",
+            seconds,
+        )
+    a_minute = agent.max_runs_per_minute
+    if a_minute is not None and now["this_minute"] >= a_minute:
+        seconds = math.ceil(now["minute_seconds"])
+        raise TooManyRunsError(
+            f"The agent {agent.name} takes {_runs(a_minute)} a minute and has been given as many: start it "
+            f"again in {seconds} s, or raise its limit.",
+            seconds,
+        )
+
+
+def _now(agent: Agent) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})
+        names = [column.name for column in cursor.description or ()]
+        return dict(zip(names, cursor.fetchone() or (), strict=True))
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count:,} runs"
+
+
+def _spoken(seconds: int) -> str:
+    """A part of a day, rounded up to minutes."""
+    hours, minutes = divmod(math.ceil(seconds / 60), 60)
+    parts = ([f"{hours} h"] if hours else []) + ([f"{minutes} min"] if minutes else [])
+    return " ".join(parts) or "a moment"
+
+
+def why_waiting(run: Run) -> str:
+    """What keeps a queued run of the fleet from starting, as one sentence; empty: no quota does."""
+    if run.home != Home.FLEET:
+        return ""
+    with connection.cursor() as cursor:
+        cursor.execute(_FULL, [run.workspace_id])
+        full = cursor.fetchone()
+    if full is None:
+        return ""
+    tier, at_once = full
+    at_work = "one run" if at_once == 1 else f"{at_once:,} runs"
+    return (
+        f"The workspace may have {at_work} at work at once (tier {tier}): this one starts when one "
+        "of these ends or waits itself."
+    )

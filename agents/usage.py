@@ -1,0 +1,280 @@
+"""What a workspace has used, against what it may use: for the page Usage and the API.
+
+Days and months are those of the quotas: they begin at midnight UTC, by the database's clock.
+
+Usage::
+
+    usage = usage_of(workspace)    # seven queries, each bounded by a month or by what is live
+    for gauge in usage.gauges: ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from django.db import connection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from heartbit_site.base.models import Workspace
+
+State = Literal["unlimited", "open", "nearly", "spent"]
+DAYS = 30
+MOST_AGENTS = 100
+NO_AGENT = ""  # of runs that are deleted by now; the ledger outlives them
+
+_NOW = """
+    SELECT x.day AT TIME ZONE 'UTC' AS day, x.month AT TIME ZONE 'UTC' AS month, x.day AS day_start,
+           x.month AS month_start, x.day + interval '1 day' AS day_ends,
+           (x.month AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC' AS month_ends,
+           t.name AS tier, t.runs_per_day, t.tokens_per_month, t.usd_per_month, t.runs_at_once,
+           coalesce(t.warn_at, 80) AS warn_at, c.runs AS counted,
+           (SELECT count(*) FROM agents_run r WHERE r.workspace_id = w.id
+            AND r.status = 'running' AND r.home = 'fleet') AS running,
+           (SELECT count(*) FROM agents_run r WHERE r.workspace_id = w.id
+            AND r.status = 'queued' AND r.home = 'fleet' AND r.available_at <= x.now) AS queued
+    FROM (SELECT n.now, date_trunc('day', n.now, 'UTC') AS day,
+                 date_trunc('month', n.now, 'UTC') AS month
+          FROM (SELECT clock_timestamp() AS now) n) x
+    JOIN base_workspace w ON w.id = %(workspace)s
+    LEFT JOIN base_tier t ON t.id = w.tier_id
+    LEFT JOIN agents_runcount c
+        ON c.workspace_id = w.id AND c.agent_id IS NULL AND c.starts_at >= x.day
+"""
+_RUNS = """
+    SELECT (r.created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS runs FROM agents_run r
+    WHERE r.workspace_id = %(workspace)s AND r.created_at >= %(since)s AND r.parent_id IS NULL
+    GROUP BY 1
+"""
+_CALLS = """
+    SELECT (u.at AT TIME ZONE 'UTC')::date AS day,
+           sum(u.input_tokens::bigint + u.output_tokens)::bigint AS tokens,
+           coalesce(sum(u.cost_usd), 0) AS usd, count(*) - count(u.cost_usd) AS unpriced
+    FROM base_usageentry u WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s
+    GROUP BY 1
+"""
+# The ledger has no key to runs, which may be deleted by now.
+_AGENTS = """
+    SELECT coalesce(x.agent, '') AS name, coalesce(sum(x.runs), 0)::bigint AS runs,
+           coalesce(sum(x.tokens), 0)::bigint AS tokens, coalesce(sum(x.usd), 0) AS usd,
+           coalesce(sum(x.unpriced), 0)::bigint AS unpriced
+    FROM (
+        SELECT r.agent, count(*) AS runs, 0 AS tokens, 0 AS usd, 0 AS unpriced FROM agents_run r
+        WHERE r.workspace_id = %(workspace)s AND r.created_at >= %(since)s GROUP BY r.agent
+        UNION ALL
+        SELECT r.agent, 0, sum(u.input_tokens::bigint + u.output_tokens), sum(u.cost_usd),
+               count(*) - count(u.cost_usd)
+        FROM base_usageentry u LEFT JOIN agents_run r ON r.id = u.run_id
+        WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s GROUP BY r.agent
+    ) x
+    GROUP BY 1 ORDER BY usd DESC, tokens DESC, runs DESC, name LIMIT %(most)s
+"""
+_BUDGETS = """
+    SELECT b.period, b.of_tier, b.max_tokens, b.max_usd, b.warn_at, coalesce(a.name, '') AS agent,
+           heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd,
+           b.stopped_for >= date_trunc(b.period, clock_timestamp(), 'UTC') IS TRUE AS stopped
+    FROM agents_budget b LEFT JOIN agents_agent a ON a.id = b.agent_id
+    WHERE b.workspace_id = %(workspace)s ORDER BY a.name NULLS FIRST, b.period
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A figure, and the limit that it has.
+
+    Attributes:
+        name: Runs (a day), tokens and usd (a month), or runs_at_once (now).
+        limit: None: there is none.
+        warn_at: Percent from which on it is nearly used up.
+        stopped: Something was refused because too little is left.
+    """
+
+    name: str
+    used: Decimal
+    limit: Decimal | None
+    warn_at: int = 80
+    stopped: bool = False
+
+    @property
+    def percent(self) -> int | None:
+        """How far it is used up; it may be more than 100. None: there is no limit."""
+        if self.limit is None:
+            return None
+        return int(100 * self.used / self.limit) if self.limit else 100
+
+    @property
+    def state(self) -> State:
+        """In a word."""
+        percent = self.percent
+        if percent is None:
+            return "unlimited"
+        if percent >= 100 or self.stopped:
+            return "spent"
+        return "nearly" if percent >= self.warn_at else "open"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetUse:
+    """A budget of the workspace or of an agent, and what was spent of it in this period.
+
+    Attributes:
+        agent: Whose; empty: all of the workspace.
+        gauges: Its limits: of tokens, of money, or both.
+    """
+
+    agent: str
+    period: str
+    gauges: tuple[Gauge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUse:
+    """What an agent's runs used this month.
+
+    Attributes:
+        name: The agent's; ``NO_AGENT``: of runs that are deleted by now.
+        runs: Also those that orchestrators gave it.
+        usd: Of the calls whose price is known; ``unpriced`` have none.
+    """
+
+    name: str
+    runs: int
+    tokens: int
+    usd: Decimal
+    unpriced: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayUse:
+    """What a day brought.
+
+    Attributes:
+        runs: Those that somebody started, of which there still is a row.
+    """
+
+    day: date
+    runs: int = 0
+    tokens: int = 0
+    usd: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """All of it.
+
+    Attributes:
+        tier: The tier's name; empty: there is none, and no limit but the budgets.
+        gauges: Runs of today, tokens and money of this month, runs at work now.
+        queued: Runs that could start now if there were room.
+        unpriced: Calls of this month of which nobody knows the price.
+        days: The last ``DAYS``, today last.
+        day_ends, month_ends: When the next begin.
+    """
+
+    tier: str
+    gauges: tuple[Gauge, ...]
+    queued: int
+    unpriced: int
+    budgets: tuple[BudgetUse, ...]
+    agents: tuple[AgentUse, ...]
+    days: tuple[DayUse, ...]
+    day_ends: datetime
+    month_ends: datetime
+
+
+def usage_of(workspace: Workspace) -> Usage:
+    """Read it."""
+    (now,) = _rows(_NOW, workspace)
+    today, first = now["day"].date(), now["month"].date()
+    earliest = min(first, today - timedelta(days=DAYS - 1))
+    since = datetime.combine(earliest, time(), tzinfo=UTC)
+    calls = {row["day"]: row for row in _rows(_CALLS, workspace, since=since)}
+    runs = {row["day"]: row["runs"] for row in _rows(_RUNS, workspace, since=since)}
+    budgets = _rows(_BUDGETS, workspace)
+    kept = next((row for row in budgets if row["of_tier"]), None)
+    this_month = [row for day, row in calls.items() if day >= first]
+    return Usage(
+        tier=now["tier"] or "",
+        gauges=_gauges(now, this_month, runs.get(today, 0), kept),
+        queued=now["queued"],
+        unpriced=sum(row["unpriced"] for row in this_month),
+        budgets=tuple(
+            BudgetUse(row["agent"], row["period"], _limits(row))
+            for row in budgets
+            if not row["of_tier"]
+        ),
+        agents=tuple(
+            AgentUse(**row)
+            for row in _rows(_AGENTS, workspace, since=now["month_start"], most=MOST_AGENTS)
+        ),
+        days=tuple(
+            _day(today - timedelta(days=before), runs, calls) for before in reversed(range(DAYS))
+        ),
+        day_ends=now["day_ends"],
+        month_ends=now["month_ends"],
+    )
+
+
+def _gauges(
+    now: dict[str, Any],
+    calls: list[dict[str, Any]],
+    runs: int,
+    kept: dict[str, Any] | None,
+) -> tuple[Gauge, ...]:
+    """What the tier limits; a limit's own count is shown, for that is what stops runs."""
+    limited = {gauge.name: gauge for gauge in _limits(kept)} if kept is not None else {}
+    counted = runs if None in (now["runs_per_day"], now["counted"]) else now["counted"]
+    tokens = sum((Decimal(row["tokens"]) for row in calls), Decimal(0))
+    usd = sum((row["usd"] for row in calls), Decimal(0))
+    warn_at = now["warn_at"]
+    return (
+        Gauge("runs", Decimal(counted), _decimal(now["runs_per_day"]), warn_at),
+        limited.get("tokens") or Gauge("tokens", tokens, None),
+        limited.get("usd") or Gauge("usd", usd, None),
+        Gauge("runs_at_once", Decimal(now["running"]), _decimal(now["runs_at_once"]), warn_at),
+    )
+
+
+def _limits(row: dict[str, Any]) -> tuple[Gauge, ...]:
+    """The limits of a budget; if it has refused a call, the one that is nearer was in the way."""
+    limits = (("tokens", row["tokens"], row["max_tokens"]), ("usd", row["usd"], row["max_usd"]))
+    gauges = [
+        Gauge(name, Decimal(used), Decimal(limit), row["warn_at"])
+        for name, used, limit in limits
+        if limit is not None
+    ]
+    if row["stopped"]:
+        nearest = max(gauges, key=lambda gauge: gauge.percent or 0)
+        gauges[gauges.index(nearest)] = replace(nearest, stopped=True)
+    return tuple(gauges)
+
+
+def _day(day: date, runs: dict[date, int], calls: dict[date, dict[str, Any]]) -> DayUse:
+    called = calls.get(day, {})
+    return DayUse(day, runs.get(day, 0), called.get("tokens", 0), called.get("usd", Decimal(0)))
+
+
+def _decimal(limit: int | Decimal | None) -> Decimal | None:
+    return None if limit is None else Decimal(limit)
+
+
+def _rows(query: str, workspace: Workspace, **values: object) -> list[dict[str, Any]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"workspace": workspace.pk, **values})
+        names = [column.name for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def alerts(usage: Usage) -> Iterable[tuple[Gauge, str]]:
+    """What is nearly or wholly used up, of the tier and of budgets, each with whose it is."""
+    for gauge in usage.gauges:
+        if gauge.state in ("nearly", "spent"):
+            yield gauge, f"tier {usage.tier}"
+    for budget in usage.budgets:
+        whose = f"agent {budget.agent}" if budget.agent else "the workspace"
+        for gauge in budget.gauges:
+            if gauge.state in ("nearly", "spent"):
+                yield gauge, f"the {budget.period}'s budget of {whose}"

@@ -1,0 +1,39 @@
+"""Requests that are sent again: an idempotency key gives the same run, however often it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from django.db import connection
+from ninja import Header
+
+from agents.models import Run
+from heartbit_site.api.fields import Word
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+IdempotencyKey = Annotated[
+    Word | None,
+    Header(
+        alias="Idempotency-Key",
+        description="The same key gives the same run, however often it is sent.",
+    ),
+]
+
+
+def run_with(workspace: Workspace, key: str | None) -> UUID | None:
+    """The run that a key has started, if there is one.
+
+    Requests with the same key come here one after the other, until the caller's transaction ends.
+    """
+    if not key:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [key, workspace.pk]
+        )
+    rows = Run.objects.filter(workspace=workspace, idempotency_key=key)
+    return rows.values_list("pk", flat=True).first()

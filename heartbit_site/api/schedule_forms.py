@@ -1,0 +1,117 @@
+"""Schedules as the JSON of responses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import OuterRef, Subquery
+
+from agents.models import Run
+from heartbit_site.api.forms import time
+from scheduling.errors import ScheduleError
+from scheduling.models import Firing, Schedule
+from scheduling.querysets import database_now
+from scheduling.rhythm import rhythm_of, spoken, time_zone
+from scheduling.slots import next_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+SHOWN = 5  # slots to come
+
+
+def schedule(row: Schedule) -> dict[str, Any]:
+    """One schedule."""
+    [found] = schedules([row])
+    return found
+
+
+def schedules(rows: Sequence[Schedule]) -> list[dict[str, Any]]:
+    """Schedules with their agents loaded, each with what became of its latest slot."""
+    latest = _latest(rows)
+    last = dict(zip((one.schedule_id for one in latest), firings(latest), strict=True))
+    now = database_now()
+    return [{**_columns(row), **_due(row, now), "last": last.get(row.pk)} for row in rows]
+
+
+def firings(rows: Sequence[Firing]) -> list[dict[str, Any]]:
+    """What became of slots, each with how its run stands."""
+    ids = [row.run_id for row in rows if row.run_id is not None]
+    statuses = dict(Run.objects.filter(pk__in=ids).values_list("pk", "status"))
+    return [
+        {
+            "slot": time(row.slot),
+            "cause": str(row.cause),
+            "status": str(row.status),
+            "note": row.note,
+            "run": str(row.run_id) if row.run_id is not None else None,
+            "run_status": statuses.get(row.run_id) if row.run_id is not None else None,
+            "created_at": time(row.created_at),
+        }
+        for row in rows
+    ]
+
+
+def rhythm(row: Schedule, now: datetime) -> dict[str, Any]:
+    """When it comes due, in words, and next.
+
+    Args:
+        row: Saved or not.
+        now: From when on.
+
+    Raises:
+        ScheduleError: Its rhythm is none.
+    """
+    zone = time_zone(row.time_zone)
+    slots = next_slots(row, now, SHOWN) if row.enabled else []
+    return {
+        "words": rhythm_of(row).words,
+        "next": [{"at": time(slot), "words": spoken(slot, zone)} for slot in slots],
+    }
+
+
+def _latest(rows: Sequence[Schedule]) -> list[Firing]:
+    """Of each that has one the latest firing."""
+    newest = Firing.objects.filter(schedule=OuterRef("pk")).order_by("-slot").values("pk")[:1]
+    ids = Schedule.objects.filter(pk__in=[row.pk for row in rows]).values(latest=Subquery(newest))
+    return list(Firing.objects.filter(pk__in=ids))
+
+
+def _due(row: Schedule, now: datetime) -> dict[str, Any]:
+    try:
+        return rhythm(row, now)
+    except ScheduleError as error:  # a time zone that this machine does not know, for one
+        return {"words": str(error), "next": []}
+
+
+def _columns(row: Schedule) -> dict[str, Any]:
+    return {
+        "schedule": row.pk,
+        "name": row.name,
+        "agent": row.agent.name,
+        "agent_enabled": row.agent.enabled,
+        "task_type": str(row.task_type),
+        "task": row.task,
+        "tool": row.tool,
+        "arguments": row.arguments,
+        "kind": str(row.kind),
+        "cron": row.cron or None,
+        "every_seconds": row.every_seconds,
+        "at": time(row.at),
+        "time_zone": row.time_zone,
+        "begins_at": time(row.begins_at),
+        "ends_at": time(row.ends_at),
+        "missed": str(row.missed),
+        "overlap": str(row.overlap),
+        "jitter_seconds": row.jitter_seconds,
+        "approve": row.approve,
+        "deliver": row.deliver,
+        "enabled": row.enabled,
+        "conversation": str(row.conversation_id) if row.conversation_id else None,
+        "next_at": time(row.next_at),
+        "made_by": row.made_by,
+        "made_in_run": str(row.made_in_run) if row.made_in_run else None,
+        "created_at": time(row.created_at),
+        "updated_at": time(row.updated_at),
+    }

@@ -1,0 +1,98 @@
+"""What responses about schedules hold."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field, JsonValue
+
+from heartbit_site.api.outputs import Status  # noqa: TC001  pydantic evaluates the annotations
+from heartbit_site.api.paging import Next  # noqa: TC001
+
+FiringState = Literal["started", "held", "skipped", "failed"]
+
+
+class SlotOut(Schema):
+    """A point in time at which something comes due, without jitter."""
+
+    at: str
+    words: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
+
+
+class RhythmOut(Schema):
+    """When something comes due."""
+
+    words: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
+    next: list[SlotOut] = Field(description="The next five; fewer, or none: no more come.")
+
+
+class FiringOut(Schema):
+    """What became of a slot."""
+
+    slot: str = Field(description="When it was due; of a manual one, when somebody asked for it.")
+    cause: Literal["slot", "manual", "backfill"]
+    status: FiringState = Field(description="held: it starts when the run before it has ended.")
+    note: str = Field(description="Why it was skipped, held back or failed.")
+    run: str | None
+    run_status: Status | None = Field(description="Null: it has no run, or that is archived.")
+    created_at: str
+
+
+class FiringsOut(Schema):
+    """What became of a schedule's slots, the latest first."""
+
+    firings: list[FiringOut]
+    next: Next
+
+
+class ScheduleOut(RhythmOut):
+    """A schedule, with what comes next and what became of its latest slot."""
+
+    schedule: int = Field(description="Its number, which names it in addresses as its name does.")
+    name: str
+    agent: str
+    agent_enabled: bool = Field(description="Slots of a stopped agent wait.")
+    task_type: Literal["system_prompt", "message", "tool_call"]
+    task: str
+    tool: str
+    arguments: dict[str, JsonValue]
+    kind: Literal["cron", "interval", "once"]
+    cron: str | None
+    every_seconds: int | None
+    at: str | None
+    time_zone: str
+    begins_at: str
+    ends_at: str | None
+    missed: Literal["skip", "one", "all"]
+    overlap: Literal["skip", "queue", "parallel"]
+    jitter_seconds: int
+    approve: bool
+    deliver: list[dict[str, Any]] = Field(description="Where each result goes.")
+    enabled: bool
+    conversation: str | None = Field(description="Where its messages go; null: none was sent yet.")
+    next_at: str | None = Field(description="When it fires next, with jitter; null: never.")
+    last: FiringOut | None = Field(description="What became of its latest slot.")
+    made_by: str
+    made_in_run: str | None = Field(description="The run whose agent made it; null: a person did.")
+    created_at: str
+    updated_at: str
+
+
+class SchedulesOut(Schema):
+    """The workspace's schedules by name."""
+
+    schedules: list[ScheduleOut]
+    next: Next
+
+
+class ScheduledRunOut(Schema):
+    """The run of a schedule that somebody asked for."""
+
+    run: str
+
+
+class BackfilledOut(Schema):
+    """How many slots of the past are going to run."""
+
+    slots: int

@@ -1,0 +1,189 @@
+"""`heartbit schedules`: what agents do by the clock."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import typer
+
+from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.load import load
+from heartbit_site.cli.schedules import schedules_at
+
+
+class Missed(StrEnum):
+    """What becomes of slots that passed while nothing could fire."""
+
+    SKIP = "skip"
+    ONE = "one"
+    ALL = "all"
+
+
+class Overlap(StrEnum):
+    """What becomes of a slot while the last run is still at work."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    PARALLEL = "parallel"
+
+
+NEW = typer.Argument(metavar="NAME", help="What it is for, such as 'Monday sales report'.")
+NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
+TASK = typer.Option("", "--task", "-t", metavar="TEXT", help="What the agent is asked each time.")
+CRON = typer.Option(
+    "", "--cron", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
+)
+EVERY = typer.Option("", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d.")
+AT = typer.Option("", "--at", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
+AFTER = typer.Option("", "--in", metavar="SPAN", help="Once, so long from now, such as 3d.")
+ZONE = typer.Option("UTC", "--zone", metavar="ZONE", help="Of the times, such as Europe/Berlin.")
+MISSED = typer.Option(Missed.ONE, "--missed", help="Of slots that nothing could fire: which run.")
+OVERLAP = typer.Option(Overlap.SKIP, "--overlap", help="When the last run is still at work.")
+JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
+EMAIL = typer.Option(
+    [],
+    "--deliver-email",
+    metavar="ADDRESS",
+    help="Mail each result there; may be repeated.",
+    show_default=False,
+)
+MESSAGE = typer.Option(
+    options.OFF, "--message", help="On one conversation: the agent knows what it said before."
+)
+TOOL = typer.Option("", "--tool", metavar="TOOL", help="Call this tool of the agent, unasked.")
+ARGUMENTS = typer.Option("", "--arguments", metavar="JSON", help="What --tool is called with.")
+APPROVE = typer.Option(options.OFF, "--approve", help="Every tool call waits for a person.")
+FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
+TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
+YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask.")
+
+schedules = typer.Typer(
+    name="schedules", rich_markup_mode=None, help="Show and make what agents do by the clock."
+)
+
+
+def _list(url: str | None, *, as_json: bool) -> None:
+    code = load("schedules_report").list_all(schedules_at(url), as_json=as_json)
+    raise typer.Exit(code)
+
+
+@schedules.callback(invoke_without_command=True)
+def of_schedules(
+    context: typer.Context, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
+    """List them when nothing else is asked for."""
+    if context.invoked_subcommand is None:
+        _list(url, as_json=as_json)
+
+
+@schedules.command(name="list")
+def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+    """List the schedules with what comes next."""
+    _list(url, as_json=as_json)
+
+
+@schedules.command()
+def add(
+    name: str = NEW,
+    *,
+    agent: str = options.AGENT,
+    task: str = TASK,
+    cron: str = CRON,
+    every: str = EVERY,
+    at: str = AT,
+    after: str = AFTER,
+    zone: str = ZONE,
+    missed: Missed = MISSED,
+    overlap: Overlap = OVERLAP,
+    jitter: str = JITTER,
+    email: list[str] = EMAIL,
+    message: bool = MESSAGE,
+    tool: str = TOOL,
+    arguments: str = ARGUMENTS,
+    approve: bool = APPROVE,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Make a schedule: --cron, --every, --at or --in says when."""
+    report = load("schedules_report")
+    order = report.Order(
+        name=name,
+        agent=agent,
+        task=task,
+        cron=cron,
+        every=every,
+        at=at,
+        after=after,
+        zone=zone,
+        missed=missed.value,
+        overlap=overlap.value,
+        jitter=jitter,
+        emails=email,
+        message=message,
+        tool=tool,
+        arguments=arguments,
+        approve=approve,
+    )
+    order.given()  # what is not understood is said before anything is started
+    raise typer.Exit(report.add(schedules_at(url), order, as_json=as_json))
+
+
+@schedules.command()
+def show(
+    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
+    """Show a schedule: what it does, its next slots, and what became of the last ones."""
+    raise typer.Exit(load("schedules_report").show(schedules_at(url), name, as_json=as_json))
+
+
+@schedules.command()
+def run(
+    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
+    """Run a schedule once, now, and print the run's id; its slots stay as they are."""
+    raise typer.Exit(load("schedules_report").run(schedules_at(url), name, as_json=as_json))
+
+
+@schedules.command()
+def pause(
+    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
+    """Let the slots of a schedule pass until it is resumed."""
+    report = load("schedules_report")
+    raise typer.Exit(report.switch(schedules_at(url), name, enabled=False, as_json=as_json))
+
+
+@schedules.command()
+def resume(
+    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
+    """Let a paused schedule go on, from its next slot."""
+    report = load("schedules_report")
+    raise typer.Exit(report.switch(schedules_at(url), name, enabled=True, as_json=as_json))
+
+
+@schedules.command()
+def backfill(
+    name: str = NAME,
+    *,
+    begin: str = FROM,
+    end: str = TO,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Run the slots of a past span that have no run."""
+    report = load("schedules_report")
+    raise typer.Exit(report.backfill(schedules_at(url), name, begin, end, as_json=as_json))
+
+
+@schedules.command()
+def remove(
+    name: str = NAME,
+    *,
+    yes: bool = YES,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Remove a schedule and the log of its slots; its runs stay."""
+    report = load("schedules_report")
+    raise typer.Exit(report.remove(schedules_at(url), name, yes=yes, as_json=as_json))

@@ -1,0 +1,243 @@
+"""What the workspace has used, against what it may use: drawn by the server, without a script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+
+from agents.admin import words
+from agents.usage import DAYS, alerts, usage_of
+from heartbit_site.web.page import page, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from django.http import HttpRequest, HttpResponse
+
+    from agents.usage import AgentUse, BudgetUse, DayUse, Gauge, Usage
+    from heartbit_site.base.access import Access
+
+LABELS = {
+    "runs": "Runs today",
+    "tokens": "Tokens this month",
+    "usd": "Money this month",
+    "runs_at_once": "Runs at work now",
+}
+#: What follows an amount in a sentence.
+NOUNS = {"runs": " runs", "tokens": " tokens", "usd": "", "runs_at_once": " runs"}
+#: The chart's own measure; it is stretched to the width that there is.
+WIDTH, HEIGHT = 600, 120
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A limit, drawn and in words.
+
+    Attributes:
+        percent: Of the bar, at most 100; None: there is no limit, and no bar.
+        more: Below it: how far it is used up, and when it is not any more.
+    """
+
+    label: str
+    used: str
+    limit: str
+    state: str
+    percent: int | None
+    more: str
+
+    @property
+    def said(self) -> str:
+        """In one line."""
+        return f"{self.used} of {self.limit}" if self.limit else f"{self.used}, no limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """What is nearly, or wholly, used up."""
+
+    is_spent: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A day of a chart; the numbers are the drawing's."""
+
+    x: str
+    y: str
+    height: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A value of each of the last days.
+
+    Attributes:
+        title: What it is of.
+        total: Of all days.
+        most: The highest day's.
+        slot: The width of a day, of which a column takes ``width``.
+    """
+
+    title: str
+    total: str
+    most: str
+    columns: tuple[Column, ...]
+    slot: str
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a table; the cells are words."""
+
+    name: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRow:
+    """A budget with its bars."""
+
+    whose: str
+    period: str
+    bars: tuple[Bar, ...]
+
+
+@page("runs:read")
+def usage(request: HttpRequest, access: Access) -> HttpResponse:
+    """Limits, the last days, who used what, and the budgets."""
+    found = usage_of(access.workspace)
+    context = {
+        "tier": found.tier,
+        "bars": _gauges(found),
+        "alerts": _alerts(found),
+        "charts": (
+            _chart("Runs", found.days, lambda day: day.runs, _count),
+            _chart("Tokens", found.days, lambda day: day.tokens, _count),
+            _chart("US dollars", found.days, lambda day: day.usd, words.money),
+        ),
+        "measure": {"width": WIDTH, "height": HEIGHT},
+        "first": f"{found.days[0].day:%-d %b}",
+        "last": f"{found.days[-1].day:%-d %b}",
+        "days": [_day(day) for day in reversed(found.days)],
+        "agents": [_agent(agent) for agent in found.agents],
+        "budgets": [_budget(budget, found) for budget in found.budgets],
+        "unpriced": words.counted(found.unpriced, "call") if found.unpriced else "",
+        "is_empty": not found.tier and not found.budgets and not _used_at_all(found),
+        "number_of_days": DAYS,
+    }
+    return show(request, access, "web/usage.html", context, here="usage")
+
+
+def _used_at_all(found: Usage) -> bool:
+    return bool(found.agents) or any(day.runs or day.tokens for day in found.days)
+
+
+def _gauges(found: Usage) -> list[Bar]:
+    ends = {"runs": found.day_ends, "tokens": found.month_ends, "usd": found.month_ends}
+    bars = [_bar(LABELS[each.name], each, ends.get(each.name)) for each in found.gauges]
+    if found.queued:
+        waiting = f"{words.counted(found.queued, 'run')} waiting"
+        bars[-1] = replace(bars[-1], more=f"{bars[-1].more} · {waiting}")
+    return bars
+
+
+def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
+    percent = gauge.percent
+    if percent is None:
+        return Bar(label, _amount(gauge.name, gauge.used), "", gauge.state, None, "no limit")
+    limit = _amount(gauge.name, gauge.limit or Decimal(0))
+    more = f"{percent} %"
+    if ends is not None:
+        more += f" · anew in {words.duration(ends - timezone.now())}"
+    used = _amount(gauge.name, gauge.used)
+    return Bar(label, used, limit, gauge.state, min(100, percent), more)
+
+
+def _alerts(found: Usage) -> list[Alert]:
+    return [_alert(gauge, whose) for gauge, whose in alerts(found)]
+
+
+def _alert(gauge: Gauge, whose: str) -> Alert:
+    limit = _amount(gauge.name, gauge.limit or Decimal(0))
+    what = f"{_amount(gauge.name, gauge.used)} of {limit}{NOUNS[gauge.name]} ({whose})"
+    if gauge.name == "runs_at_once":
+        full = gauge.state == "spent"
+        follows = "further runs wait until one of these ends or waits itself" if full else ""
+        text = f"At work: {what}" + (f": {follows}." if follows else ".")
+        return Alert(is_spent=False, text=text)
+    if gauge.state == "spent":
+        follows = {
+            "runs": "no more runs can be started before midnight UTC",
+            "tokens": "model calls are refused until the next period begins",
+            "usd": "model calls are refused until the next period begins",
+        }[gauge.name]
+        return Alert(is_spent=True, text=f"Used up: {what}: {follows}.")
+    return Alert(is_spent=False, text=f"Nearly used up: {what}, {gauge.percent} %.")
+
+
+def _budget(budget: BudgetUse, found: Usage) -> BudgetRow:
+    ends = found.day_ends if budget.period == "day" else found.month_ends
+    names = {"tokens": "Tokens", "usd": "US dollars"}
+    return BudgetRow(
+        whose=budget.agent or "the whole workspace",
+        period=budget.period,
+        bars=tuple(_bar(names[gauge.name], gauge, ends) for gauge in budget.gauges),
+    )
+
+
+def _agent(agent: AgentUse) -> Row:
+    cost = words.money(agent.usd)
+    if agent.unpriced:
+        cost += f" + {words.counted(agent.unpriced, 'call')} without a price"
+    return Row(agent.name, (_count(agent.runs), _count(agent.tokens), cost))
+
+
+def _day(day: DayUse) -> Row:
+    return Row(
+        f"{day.day:%a %-d %b}", (_count(day.runs), _count(day.tokens), words.money(day.usd))
+    )
+
+
+def _chart(
+    title: str,
+    days: Sequence[DayUse],
+    value: Callable[[DayUse], Decimal | int],
+    said: Callable[[Decimal], str],
+) -> Chart:
+    values = [Decimal(value(day)) for day in days]
+    most, slot = max(values), Decimal(WIDTH) / len(days)
+    columns = []
+    for number, (day, amount) in enumerate(zip(days, values, strict=True)):
+        # At least a line where there is something.
+        height = max(Decimal(2), HEIGHT * amount / most) if amount else Decimal(0)
+        columns.append(
+            Column(
+                x=f"{number * slot:.1f}",
+                y=f"{HEIGHT - height:.1f}",
+                height=f"{height:.1f}",
+                said=f"{day.day:%a %-d %b}: {said(amount)}",
+            )
+        )
+    return Chart(
+        title=title,
+        total=said(sum(values, Decimal(0))),
+        most=said(most),
+        columns=tuple(columns),
+        slot=f"{slot:.1f}",
+        width=f"{slot * Decimal('0.7'):.1f}",
+    )
+
+
+def _amount(name: str, value: Decimal) -> str:
+    return words.money(value) if name == "usd" else _count(value)
+
+
+def _count(value: Decimal | int) -> str:
+    return f"{int(value):,}"

@@ -1,0 +1,91 @@
+"""Make up for slots of the past: those before a schedule existed, or that it let pass."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base.audit import Actor, record
+from scheduling.choices import Cause, FiringStatus
+from scheduling.errors import ScheduleConflictError, ScheduleError
+from scheduling.models import Firing, Schedule
+from scheduling.querysets import database_now
+from scheduling.slots import slots_between
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+MOST = 200
+_ASKED = "Asked for afterwards: it starts when its turn comes."
+
+
+@transaction.atomic
+def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by: Actor) -> int:
+    """Hold the slots of a span that have no run; the clocks start them, one after the other.
+
+    Where the schedule's runs may overlap they start side by side. A slot that was skipped or failed
+    is made up for, too; one that has a run is not.
+
+    Args:
+        schedule: A saved one; slots before its begin count as well.
+        begin: The first moment of the span,
+        end: and its last; both with a time zone.
+        by: Who does it, for the audit.
+
+    Returns:
+        How many slots will run.
+
+    Raises:
+        ScheduleError: The span is not in the past.
+        ScheduleConflictError: It has more than 200 slots, or none that could be made up for.
+    """
+    locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
+    row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
+    if not begin <= end <= database_now():
+        raise ScheduleError("Give a span of the past: first its begin, then its end.")
+    row.begins_at = _earlier(row, begin)
+    slots = slots_between(row, begin, end, MOST + 1)
+    if len(slots) > MOST:
+        raise ScheduleConflictError(f"The span has more than {MOST} slots: give a shorter one.")
+    held = _hold(row, slots)
+    if not held:
+        raise ScheduleConflictError(
+            "There is nothing to make up for: the span has no slot, or each has its run."
+        )
+    record(
+        by,
+        "schedule.backfill",
+        workspace=row.workspace,
+        target=f"schedule:{row.pk}",
+        label=row.name,
+        details={"from": begin.isoformat(), "to": end.isoformat(), "slots": held},
+    )
+    return held
+
+
+def _earlier(schedule: Schedule, begin: datetime) -> datetime:
+    """Where it has to have begun to have slots in the span: an interval's stay where they are."""
+    if begin >= schedule.begins_at or schedule.every_seconds is None:
+        return min(begin, schedule.begins_at)
+    interval = timedelta(seconds=schedule.every_seconds)
+    return schedule.begins_at + (begin - schedule.begins_at) // interval * interval
+
+
+def _hold(schedule: Schedule, slots: list[datetime]) -> int:
+    known = Firing.objects.filter(schedule=schedule, slot__in=slots)
+    again = known.filter(status__in=[FiringStatus.SKIPPED, FiringStatus.FAILED])
+    held = again.update(status=FiringStatus.HELD, cause=Cause.BACKFILL, note=_ASKED)
+    fresh = set(slots) - set(known.values_list("slot", flat=True))
+    Firing.objects.bulk_create(
+        Firing(
+            schedule=schedule,
+            slot=slot,
+            cause=Cause.BACKFILL,
+            status=FiringStatus.HELD,
+            note=_ASKED,
+        )
+        for slot in sorted(fresh)
+    )
+    return held + len(fresh)

@@ -1,0 +1,106 @@
+"""Fire what is due. Whoever rings, and however often: the database decides.
+
+A slot's row in ``Firing``, its run, and the schedule's next slot are one transaction, and
+``Firing`` has each slot once. So several beats and clocks, lost and repeated rings, and workers
+that die half-way fire each slot exactly once.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from scheduling.choices import Cause, FiringStatus, Overlap
+from scheduling.errors import ScheduleError
+from scheduling.firings import at_work, note, start_firing
+from scheduling.models import Firing, Schedule
+from scheduling.projection import project, unproject
+from scheduling.querysets import database_now, due_schedules
+from scheduling.slots import due, fires_at
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 100
+_BUSY = "The run before it was still at work."
+_PASSED = "It was missed, and the schedule skips what it missed."
+
+
+def fire_due(only: int | None = None) -> int:
+    """Start the runs of all schedules that are due.
+
+    Args:
+        only: Look at no other schedule than this.
+
+    Returns:
+        How many slots were dealt with.
+    """
+    return sum(_fire(schedule_id) for schedule_id in due_schedules(AT_ONCE, only=only))
+
+
+@transaction.atomic
+def _fire(schedule_id: int) -> int:
+    """One schedule, unless another process is at it right now."""
+    locked = Schedule.objects.select_for_update(no_key=True, skip_locked=True, of=("self",))
+    schedule = locked.filter(pk=schedule_id).first()
+    if schedule is None:
+        return 0
+    done = _start_held(schedule)
+    now = database_now()
+    if not schedule.enabled or schedule.next_at is None or schedule.next_at > now:
+        return done
+    try:
+        found = due(schedule, now)
+    except ScheduleError as error:  # a time zone that this machine does not know, for one
+        logger.error("the schedule %s cannot be read, and is paused: %s", schedule, error)
+        _pause(schedule)
+        return done
+    for slot in found.skip:
+        note(schedule, slot, FiringStatus.SKIPPED, _PASSED)
+    for slot in found.fire:
+        _take(schedule, slot)
+    _move_on(schedule, found.next_slot, now)
+    return done + len(found.skip) + len(found.fire)
+
+
+def _take(schedule: Schedule, slot: datetime) -> None:
+    """Start a slot's run, or hold or skip it while the run before is at work."""
+    if schedule.overlap == Overlap.PARALLEL or not at_work(schedule):
+        start_firing(schedule, slot, Cause.SLOT)
+    elif schedule.overlap == Overlap.QUEUE:
+        note(schedule, slot, FiringStatus.HELD, _BUSY)
+    else:
+        note(schedule, slot, FiringStatus.SKIPPED, _BUSY)
+
+
+def _start_held(schedule: Schedule) -> int:
+    """Start slots that were held back: the next one, or all where they may work side by side."""
+    done = 0
+    held = Firing.objects.filter(schedule=schedule, status=FiringStatus.HELD)
+    for firing in held.order_by("slot")[:AT_ONCE]:
+        if schedule.overlap != Overlap.PARALLEL and at_work(schedule):
+            break
+        start_firing(schedule, firing.slot, Cause(firing.cause))
+        done += 1
+    return done
+
+
+def _move_on(schedule: Schedule, next_slot: datetime | None, now: datetime) -> None:
+    schedule.last_slot = max(now, schedule.last_slot) if schedule.last_slot else now
+    schedule.next_slot = next_slot
+    schedule.next_at = fires_at(schedule, next_slot) if next_slot is not None else None
+    if next_slot is None:
+        unproject(schedule)
+        schedule.periodic_task = None
+    schedule.save(update_fields=["last_slot", "next_slot", "next_at", "periodic_task"])
+
+
+def _pause(schedule: Schedule) -> None:
+    schedule.enabled = False
+    schedule.next_slot = schedule.next_at = None
+    schedule.save(update_fields=["enabled", "next_slot", "next_at"])
+    project(schedule)

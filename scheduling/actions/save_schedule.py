@@ -1,0 +1,238 @@
+"""Save a schedule, with what Celery Beat knows of it, in one transaction."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from agents.delivery.targets import check_targets
+from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.untrusted import clean_text
+from scheduling.choices import Kind, Missed, Overlap, TaskType
+from scheduling.errors import ScheduleConflictError, ScheduleError
+from scheduling.models import Schedule
+from scheduling.models.schedule import LONGEST_JITTER
+from scheduling.projection import project
+from scheduling.querysets import database_now
+from scheduling.slots import fires_at, first_slot, next_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from django.db.models import TextChoices
+
+MOST = 1_000  # of a workspace
+TASK_CHARACTERS = 20_000
+_RHYTHM = ("kind", "cron", "time_zone", "every_seconds", "at", "begins_at", "ends_at")
+_CHANGED = (
+    *("name", "agent_id", "task_type", "task", "tool", "arguments", *_RHYTHM),
+    *("missed", "overlap", "jitter_seconds", "approve", "deliver", "enabled"),
+)
+_LONGEST = {"name": 100, "tool": 64, "cron": 120, "time_zone": 60}  # as the columns have it
+_CLOCKS_OWN = ("next_slot", "next_at", "last_slot", "conversation_id", "periodic_task_id")
+
+
+@transaction.atomic
+def save_schedule(schedule: Schedule, *, by: Actor) -> None:
+    """Write the row; a changed rhythm, or one switched on again, counts from now.
+
+    Args:
+        schedule: New or changed.
+        by: Who does it, for the audit.
+
+    Raises:
+        ScheduleError: Its rhythm, its task or where its results go cannot be as they are.
+        ScheduleConflictError: The workspace has a schedule of that name, or too many.
+    """
+    workspace = Workspace.objects.select_for_update(no_key=True).get(pk=schedule.workspace_id)
+    now = database_now()
+    before = _before(schedule, workspace)
+    _refresh(schedule, before, now)
+    if before is None or not _only_pauses(before, schedule):
+        check(schedule, workspace)
+    changes = _changes(before, schedule)
+    if before is not None and not changes:
+        return
+    if "agent_id" in changes:
+        schedule.conversation = None  # that is with the other agent
+    if before is None:
+        schedule.made_by = by.name[:200]
+    if before is None or _counts_anew(changes):
+        schedule.next_slot = _aimed(schedule, now, is_new=before is None)
+    _write(schedule)
+    record(
+        by,
+        "schedule.create" if before is None else "schedule.change",
+        workspace=workspace,
+        target=f"schedule:{schedule.pk}",
+        label=schedule.name,
+        details=_details(schedule) if before is None else changes,
+    )
+
+
+def _refresh(schedule: Schedule, before: Schedule | None, now: datetime) -> None:
+    if before is not None:  # the clocks may have fired it since the caller read it
+        for name in _CLOCKS_OWN:
+            setattr(schedule, name, getattr(before, name))
+    if getattr(schedule, "begins_at", None) is None:  # which no saved one is
+        schedule.begins_at = now
+    for name in ("begins_at", "ends_at", "at"):
+        if (moment := getattr(schedule, name)) is not None:
+            setattr(schedule, name, moment.replace(microsecond=0))
+
+
+def _write(schedule: Schedule) -> None:
+    schedule.next_at = schedule.next_slot
+    schedule.save()  # jitter goes by its number
+    if schedule.next_slot is not None:
+        schedule.next_at = fires_at(schedule, schedule.next_slot)
+    schedule.periodic_task = project(schedule)
+    schedule.save(update_fields=["next_at", "periodic_task"])
+
+
+def check(schedule: Schedule, workspace: Workspace) -> None:
+    """Bring a row into form, or refuse it; nothing is written.
+
+    Raises:
+        ScheduleError: Something of it cannot be; the sentence says what.
+    """
+    schedule.name = clean_text(schedule.name).strip()
+    if not schedule.name:
+        raise ScheduleError("A schedule needs a name: say what it is for.")
+    if schedule.name.isdecimal():  # numbers name schedules, too
+        raise ScheduleError("A schedule's name is more than a number: say what it is for.")
+    for column, most in _LONGEST.items():
+        if len(getattr(schedule, column)) > most:
+            raise ScheduleError(f"The schedule's {column} is longer than {most} characters.")
+    if schedule.agent.workspace_id != workspace.pk or schedule.agent.origin:
+        raise ScheduleError(f"The workspace {workspace.slug} has no such agent.")
+    for name, words in _WORDS.items():
+        if getattr(schedule, name) not in words.values:
+            raise ScheduleError(f"Of a schedule's {name}: choose from {', '.join(words.values)}.")
+    if not 0 <= schedule.jitter_seconds <= LONGEST_JITTER:
+        raise ScheduleError(f"The jitter is between 0 and {LONGEST_JITTER} seconds.")
+    _check_task(schedule)
+    schedule.deliver = [
+        target.model_dump(mode="json") for target in check_targets(workspace, schedule.deliver)
+    ]
+    _check_rhythm(schedule)
+
+
+_WORDS: dict[str, type[TextChoices]] = {
+    "kind": Kind,
+    "task_type": TaskType,
+    "missed": Missed,
+    "overlap": Overlap,
+}
+
+
+def _check_task(schedule: Schedule) -> None:
+    schedule.task = clean_text(schedule.task).strip()
+    if schedule.task_type == TaskType.TOOL_CALL:
+        if not schedule.tool:
+            raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
+        given = schedule.agent.bindings.values_list("tool", flat=True)
+        if schedule.tool not in given:
+            raise ScheduleError(
+                f"The agent {schedule.agent.name} has no tool {schedule.tool[:64]!r}: it has "
+                f"{', '.join(given) or 'none'}."
+            )
+        if not _is_object(schedule.arguments):
+            raise ScheduleError("The arguments of a scheduled tool call are a JSON object.")
+        return
+    schedule.tool, schedule.arguments = "", {}
+    if not schedule.task:
+        raise ScheduleError("The task is empty: say what the agent should do each time.")
+    if len(schedule.task) > TASK_CHARACTERS:
+        raise ScheduleError(f"The task is longer than {TASK_CHARACTERS:,} characters.")
+
+
+def _check_rhythm(schedule: Schedule) -> None:
+    """Also forgets what belongs to another kind of rhythm."""
+    if schedule.kind != Kind.CRON:
+        schedule.cron = ""
+    if schedule.kind != Kind.INTERVAL:
+        schedule.every_seconds = None
+    if schedule.kind != Kind.ONCE:
+        schedule.at = None
+    schedule.cron = " ".join(schedule.cron.split())
+    if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
+        raise ScheduleError("The schedule ends before it begins.")
+    if schedule.at is not None and schedule.at < schedule.begins_at:
+        raise ScheduleError("That time is over: give one that is still to come.")
+    # Reads the whole rhythm, and finds what never comes true.
+    if not next_slots(schedule, schedule.begins_at - timedelta(seconds=1), 1):
+        raise ScheduleError("The schedule has no slot between its begin and its end.")
+
+
+def _before(schedule: Schedule, workspace: Workspace) -> Schedule | None:
+    others = Schedule.objects.filter(workspace=workspace)
+    is_new = schedule._state.adding
+    if not is_new:
+        others = others.exclude(pk=schedule.pk)
+    if others.filter(name=schedule.name.strip()).exists():
+        raise ScheduleConflictError(
+            f"The workspace has a schedule named {schedule.name!r}: choose another name."
+        )
+    if is_new:
+        if others.count() >= MOST:
+            raise ScheduleConflictError(
+                f"The workspace has {MOST} schedules, which is the most: remove one first."
+            )
+        return None
+    return Schedule.objects.select_for_update(no_key=True).get(pk=schedule.pk)
+
+
+def _aimed(schedule: Schedule, now: datetime, *, is_new: bool) -> datetime | None:
+    """The slot that is due next; what passed before is no slot of this rhythm."""
+    if not schedule.enabled:
+        return None
+    slot = first_slot(schedule, now)
+    if slot is None and is_new:
+        raise ScheduleError("That time is over: give one that is still to come.")
+    return slot
+
+
+def _only_pauses(before: Schedule, after: Schedule) -> bool:
+    """Whatever has become of it, say its webhook is gone: it can be paused."""
+    return not after.enabled and _changes(before, after).keys() <= {"enabled"}
+
+
+def _counts_anew(changes: dict[str, Any]) -> bool:
+    return bool(changes.keys() & {*_RHYTHM, "enabled"})
+
+
+def _changes(before: Schedule | None, after: Schedule) -> dict[str, Any]:
+    if before is None:
+        return {}
+    return {
+        name: [_plain(getattr(before, name)), _plain(getattr(after, name))]
+        for name in _CHANGED
+        if getattr(before, name) != getattr(after, name)
+    }
+
+
+def _details(schedule: Schedule) -> dict[str, Any]:
+    return {
+        "agent": schedule.agent.name,
+        "when": schedule.cron or schedule.every_seconds or _plain(schedule.at),
+        "time_zone": schedule.time_zone,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict | list | tuple):
+        return _short(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def _short(value: Sequence[Any] | dict[str, Any]) -> str:
+    return str(value)[:120]
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)

@@ -1,0 +1,87 @@
+"""What became of slots: on a schedule's page, and of all schedules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+
+from agents.admin import words
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, Tone, pill
+from scheduling.choices import FiringStatus
+from scheduling.models import Firing, Schedule
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+FIRING_TONES: dict[str, Tone] = {
+    FiringStatus.STARTED: "success",
+    FiringStatus.HELD: "info",
+    FiringStatus.SKIPPED: "",
+    FiringStatus.FAILED: "danger",
+}
+
+
+class _Columns:
+    """What a row of the log shows."""
+
+    @admin.display(description="outcome")
+    def outcome(self, firing: Firing) -> SafeString:
+        """What became of it, and why."""
+        status = FiringStatus(firing.status)
+        return format_html("{} {}", pill(status.label, tone=FIRING_TONES[status]), firing.note)
+
+    @admin.display(description="slot")
+    def at(self, firing: Firing) -> str:
+        """When it was due."""
+        return words.moment(firing.slot)
+
+    @admin.display(description="run")
+    def run(self, firing: Firing) -> SafeString | str:
+        """Its run's page."""
+        if firing.run_id is None:
+            return "-"
+        url = reverse("web:run", args=[firing.schedule.workspace.slug, firing.run_id])
+        return format_html('<a class="hb-link" href="{}">{}</a>', url, str(firing.run_id)[:8])
+
+
+class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
+    """A schedule's slots, the latest first."""
+
+    model = Firing
+    fields = ("at", "cause", "outcome", "run")
+    readonly_fields = fields
+    verbose_name_plural = "what became of its slots"
+    tab = True
+    hide_title = True
+    per_page = 20
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
+        """With what a row shows."""
+        return super().get_queryset(request).select_related("schedule__workspace")
+
+
+@admin.register(Firing)
+class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
+    """Every slot that was dealt with."""
+
+    workspace_path = "schedule__workspace"
+    needs: ClassVar[dict[str, str]] = {"view": "agents:read"}
+    list_display = ("at", "of", "cause", "outcome", "run")
+    list_display_links = ("at",)
+    list_filter = ("status", "cause", "schedule__workspace")
+    list_select_related = ("schedule__workspace",)
+    search_fields = ("schedule__name",)
+    sortable_by = ()
+    fields = ("of", "at", "cause", "outcome", "run", "created_at")
+    readonly_fields = fields
+
+    @admin.display(description="schedule")
+    def of(self, firing: Firing) -> SafeString:
+        """Its schedule's page."""
+        url = reverse("admin:scheduling_schedule_change", args=[firing.schedule_id])
+        return format_html('<a class="hb-link" href="{}">{}</a>', url, firing.schedule.name)

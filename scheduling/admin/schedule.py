@@ -1,0 +1,314 @@
+"""Schedules in the admin: what agents do by the clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from django.contrib import admin, messages
+from django.db.models import OuterRef, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from agents.models import Agent
+from heartbit_site.base.admin.themed import (
+    DialogForm,
+    ModelAdmin,
+    ask_again,
+    dialog,
+    page_action,
+    pill,
+)
+from heartbit_site.base.admin.trail import actor_of
+from heartbit_site.base.errors import HeartbitError
+from scheduling.actions.backfill_schedule import backfill_schedule
+from scheduling.actions.remove_schedule import remove_schedule
+from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.admin.calendar import upcoming
+from scheduling.admin.firing import FIRING_TONES, FiringInline
+from scheduling.admin.forms import ScheduleForm, SpanForm, conditions
+from scheduling.choices import FiringStatus
+from scheduling.errors import ScheduleError
+from scheduling.models import Firing, Schedule
+from scheduling.rhythm import rhythm_of, time_zone
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django import forms
+    from django.db.models import ForeignKey, QuerySet
+    from django.utils.safestring import SafeString
+
+TAB = ("tab",)
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(ModelAdmin[Schedule]):
+    """What comes due by itself, and when it does next."""
+
+    workspace_path = "workspace"
+    audit_name = "schedule"
+    verbs_record = frozenset({"add", "change", "delete"})
+    needs: ClassVar[dict[str, str]] = {
+        "view": "agents:read",
+        "add": "agents:write",
+        "change": "agents:write",
+        "delete": "agents:write",
+        "run": "runs:write",
+    }
+    form = ScheduleForm
+    warn_unsaved_form = True
+    list_display = ("what", "workspace", "when", "next", "last", "state")
+    list_display_links = ("what",)
+    list_filter = ("workspace", "enabled", "kind")
+    list_select_related = ("workspace", "agent")
+    search_fields = ("name", "agent__name")
+    sortable_by = ()
+    actions = ()
+    actions_detail = ("run_now", "backfill", "pause", "go_on")
+    inlines = (FiringInline,)
+    conditional_fields = conditions()
+    fieldsets = (
+        (None, {"fields": (("workspace", "name"), ("agent", "enabled"), "upcoming")}),
+        (
+            "What and when",
+            {
+                "classes": TAB,
+                "fields": (
+                    *("task_type", "task", ("tool", "arguments")),
+                    *(("kind", "cron", "every_seconds", "at", "time_zone"), "approve"),
+                ),
+            },
+        ),
+        (
+            "Results",
+            {"classes": TAB, "fields": (("mail_to", "mail_attach"), "tell", "keep_as")},
+        ),
+        (
+            "Policies",
+            {
+                "classes": TAB,
+                "fields": (
+                    ("missed", "overlap", "jitter_seconds"),
+                    ("begins_at", "ends_at"),
+                    "made",
+                ),
+            },
+        ),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
+        """With what became of each one's latest slot."""
+        latest = Firing.objects.filter(schedule=OuterRef("pk")).order_by("-slot")
+        rows: QuerySet[Schedule] = super().get_queryset(request).select_related("agent")
+        return rows.annotate(
+            fired=Subquery(latest.values("status")[:1]),
+            fired_slot=Subquery(latest.values("slot")[:1]),
+            fired_run=Subquery(latest.values("run_id")[:1]),
+        )
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Schedule | None = None
+    ) -> tuple[str, ...]:
+        """A schedule stays in its workspace."""
+        return ("workspace", "upcoming", "made") if obj else ("upcoming", "made")
+
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelChoiceField[Any] | None:
+        """Agents that people edit; files' and programs' are others each time."""
+        if db_field.name == "agent":
+            kwargs["queryset"] = Agent.objects.filter(origin="").order_by("workspace", "name")
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        return cast("forms.ModelChoiceField[Any] | None", field)
+
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: Any = None,
+        change: bool = False,  # noqa: FBT001, FBT002  Django's signature
+        **kwargs: Any,
+    ) -> Any:
+        """Webhooks are offered of the workspaces that one may see."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        tell = cast("Any", form).base_fields["tell"]
+        rows = tell.queryset if obj is None else tell.queryset.filter(workspace=obj.workspace)
+        hooks = self.admin_site._registry[rows.model]
+        tell.queryset = cast("Any", hooks).reached(request, rows)
+        return form
+
+    # ------------------------------------------------------------------------------------- columns
+
+    @admin.display(description="schedule")
+    def what(self, schedule: Schedule) -> SafeString:
+        """Its name, and who does it."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            *(schedule.name, schedule.agent.name),
+        )
+
+    @admin.display(description="when")
+    def when(self, schedule: Schedule) -> str:
+        """Its rhythm in words."""
+        try:
+            return rhythm_of(schedule).words
+        except ScheduleError as error:
+            return str(error)
+
+    @admin.display(description="next")
+    def next(self, schedule: Schedule) -> SafeString | str:
+        """Its next slot, where it is meant."""
+        return _short(schedule.next_slot, schedule)
+
+    @admin.display(description="last")
+    def last(self, schedule: Any) -> SafeString | str:
+        """What became of its latest slot."""
+        if schedule.fired is None:
+            return "-"
+        shown = format_html(
+            "{} {}",
+            pill(FiringStatus(schedule.fired).label, tone=FIRING_TONES[schedule.fired]),
+            _short(schedule.fired_slot, schedule),
+        )
+        if schedule.fired_run is None:
+            return shown
+        url = reverse("web:run", args=[schedule.workspace.slug, schedule.fired_run])
+        return format_html('<a href="{}">{}</a>', url, shown)
+
+    @admin.display(description="state")
+    def state(self, schedule: Schedule) -> SafeString:
+        """Whether it fires."""
+        if not schedule.enabled:
+            return pill("Paused", tone="warning")
+        if schedule.next_slot is None:
+            return pill("Over")
+        if not schedule.agent.enabled:
+            return pill("Agent stopped", tone="warning")
+        return pill("Active", tone="success")
+
+    @admin.display(description="next runs")
+    def upcoming(self, schedule: Schedule) -> SafeString | str:
+        """In words and on a calendar."""
+        if schedule._state.adding:
+            return "They are shown when the schedule is saved."
+        try:
+            return upcoming(schedule, timezone.now())
+        except ScheduleError as error:
+            return str(error)
+
+    @admin.display(description="made by")
+    def made(self, schedule: Schedule) -> SafeString | str:
+        """Who made it; an agent's own names the run."""
+        if schedule.made_in_run is None:
+            return schedule.made_by or "-"
+        url = reverse("web:run", args=[schedule.workspace.slug, schedule.made_in_run])
+        return format_html('{} in <a class="hb-link" href="{}">a run</a>', schedule.made_by, url)
+
+    # ------------------------------------------------------------------------------------- changes
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: Schedule,
+        form: Any,
+        change: bool,  # noqa: FBT001  Django's signature
+    ) -> None:
+        """See ``save_schedule``."""
+        save_schedule(obj, by=actor_of(request))
+
+    def delete_model(self, request: HttpRequest, obj: Schedule) -> None:
+        """See ``remove_schedule``."""
+        remove_schedule(obj, by=actor_of(request))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Its log goes with it, which nobody may delete by itself."""
+        found, counts, _, protected = super().get_deleted_objects(objs, request)
+        return found, counts, set(), protected
+
+    # ------------------------------------------------------------------------------------- actions
+
+    def has_run_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may start runs."""
+        return self.may(request, "run", object_id)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Of pausing and going on the one that does something now."""
+        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        schedule = self.get_object(request, object_id)
+        useless = "go_on" if schedule is not None and schedule.enabled else "pause"
+        return [one for one in offered if one.path != useless]
+
+    @dialog(
+        DialogForm,
+        label="Run now",
+        explanation="It runs once, as at its time; its slots stay as they are.",
+        submit="Run",
+        icon="play_arrow",
+        permissions=["run"],
+    )
+    def run_now(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Start a run and go to its page."""
+        schedule = self.get_object(request, object_id)
+        if schedule is None:
+            return HttpResponse(headers={"HX-Refresh": "true"})
+        try:
+            run = run_schedule_now(schedule, by=actor_of(request))
+        except HeartbitError as error:
+            messages.error(request, str(error))
+            return HttpResponse(headers={"HX-Refresh": "true"})
+        url = reverse("web:run", args=[schedule.workspace.slug, run])
+        return HttpResponse(headers={"HX-Redirect": url})
+
+    @dialog(
+        SpanForm,
+        label="Make up for",
+        explanation="Slots of this span that have no run get one, one after the other.",
+        submit="Hold them",
+        icon="history",
+        permissions=["run"],
+        variant="DEFAULT",
+    )
+    def backfill(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Hold past slots; the clocks start them."""
+        schedule = self.get_object(request, object_id)
+        if schedule is not None:
+            span = form.cleaned_data
+            try:
+                held = backfill_schedule(schedule, span["begin"], span["end"], by=actor_of(request))
+            except HeartbitError as error:
+                form.add_error("end", str(error))
+                return ask_again(request, form, submit="Hold them")
+            messages.success(request, f"{held} slots are held; they start one after the other.")
+        return HttpResponse(headers={"HX-Refresh": "true"})
+
+    @page_action(label="Pause", icon="pause", permissions=["change"])
+    def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Let its slots pass."""
+        return self._switch(request, object_id, enabled=False)
+
+    @page_action(label="Go on", icon="resume", permissions=["change"], variant="PRIMARY")
+    def go_on(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Fire again, from the next slot on."""
+        return self._switch(request, object_id, enabled=True)
+
+    def _switch(self, request: HttpRequest, object_id: str, *, enabled: bool) -> HttpResponse:
+        schedule = self.get_object(request, object_id)
+        if schedule is None:
+            return redirect("admin:scheduling_schedule_changelist")
+        schedule.enabled = enabled
+        try:
+            save_schedule(schedule, by=actor_of(request))
+        except HeartbitError as error:
+            messages.error(request, str(error))
+        return redirect("admin:scheduling_schedule_change", object_id)
+
+
+def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:
+    """A slot on one line; the schedule's zone is said elsewhere on it."""
+    if moment is None:
+        return "-"
+    there = moment.astimezone(time_zone(schedule.time_zone))
+    return format_html('<span class="hb-number">{}</span>', f"{there:%a %-d %b, %H:%M}")

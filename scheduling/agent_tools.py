@@ -1,0 +1,169 @@
+"""Tools with which agents plan their own work: reminders and recurring tasks, within limits."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from agents.models import Run
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from scheduling.actions.remove_schedule import remove_schedule
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.choices import Kind, TaskType
+from scheduling.errors import ScheduleError
+from scheduling.models import Schedule
+from scheduling.querysets import database_now
+from scheduling.rhythm import rhythm_of, spoken, time_zone
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+MOST_ACTIVE = 20  # of one agent's own
+MOST_A_DAY = 50
+SHORTEST_SECONDS = 300
+LONGEST_AHEAD_SECONDS = 366 * 24 * 3600
+
+Seconds = Annotated[
+    int | None,
+    Field(ge=1, le=LONGEST_AHEAD_SECONDS, description="Once, so many seconds from now."),
+]
+At = Annotated[
+    str | None,
+    Field(
+        max_length=40,
+        description="Once, at this time, e.g. 2026-12-01T09:00; without an offset in time_zone.",
+    ),
+]
+Every = Annotated[
+    int | None,
+    Field(ge=SHORTEST_SECONDS, description="Again and again, with so many seconds between."),
+]
+Cron = Annotated[
+    str | None,
+    Field(
+        max_length=120,
+        description="Again and again, by a cron expression: minute hour day month weekday.",
+    ),
+]
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",))
+def schedule(
+    context: ToolContext,
+    name: Annotated[str, Field(min_length=1, max_length=80, description="A short, new name.")],
+    task: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=4_000,
+            description="What you are asked to do then. Say all that you need to know.",
+        ),
+    ],
+    in_seconds: Seconds = None,
+    at: At = None,
+    every_seconds: Every = None,
+    cron: Cron = None,
+    time_zone: Annotated[
+        str, Field(max_length=60, description="Of at and cron, e.g. Europe/Berlin.")
+    ] = "UTC",
+) -> str:
+    """Plan a task for yourself: once (in_seconds or at) or again and again (every_seconds or cron).
+
+    Give exactly one of the four. In a conversation the task comes up in that conversation.
+    """
+    given = [one for one in (in_seconds, at, every_seconds, cron) if one is not None]
+    if len(given) != 1:
+        raise ScheduleError("Give exactly one of in_seconds, at, every_seconds and cron.")
+    run = Run.objects.select_related("version__agent", "root__version").get(pk=context.run_id)
+    _refuse_too_many(run)
+    planned = Schedule(
+        workspace_id=context.workspace_id,
+        agent=run.version.agent,
+        name=f"{context.agent}: {name.strip()}",
+        task=task,
+        time_zone=time_zone,
+        made_in_run=context.run_id,
+        approve=run.approve,  # who is asked about what a run does is asked about what it plans
+    )
+    if cron is not None:
+        planned.kind, planned.cron = Kind.CRON, cron
+    elif every_seconds is not None:
+        planned.kind, planned.every_seconds = Kind.INTERVAL, every_seconds
+    else:
+        planned.kind, planned.at = Kind.ONCE, _moment(in_seconds, at, time_zone)
+    conversation = run.root.conversation
+    if conversation is not None and conversation.agent == context.agent:
+        planned.task_type, planned.conversation = TaskType.MESSAGE, conversation
+    save_schedule(planned, by=_actor(context))
+    return f"Planned {planned.name!r}: {rhythm_of(planned).words}. {_next(planned)}"
+
+
+@tool(effect=Effect.PURE, tags=("schedule",))
+def list_schedules(context: ToolContext) -> list[dict[str, str]]:
+    """List what you have planned for yourself and is still to come."""
+    return [
+        {"name": one.name, "when": rhythm_of(one).words, "task": one.task, "next": _next(one)}
+        for one in _own(context)
+    ]
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=("schedule",))
+def cancel_schedule(
+    context: ToolContext,
+    name: Annotated[str, Field(max_length=200, description="As list_schedules shows it.")],
+) -> str:
+    """Cancel something that you have planned for yourself."""
+    own = _own(context)
+    found = own.filter(name__in=[name, f"{context.agent}: {name}"]).first()
+    if found is None:
+        names = ", ".join(own.values_list("name", flat=True)) or "nothing"
+        raise ScheduleError(f"You have planned no {name!r}; you have planned {names}.")
+    remove_schedule(found, by=_actor(context))
+    return f"Cancelled {found.name!r}."
+
+
+def _own(context: ToolContext) -> QuerySet[Schedule]:
+    rows = Schedule.objects.filter(
+        workspace=context.workspace_id,
+        agent__name=context.agent,
+        agent__origin="",
+        made_in_run__isnull=False,
+        next_slot__isnull=False,
+    )
+    return rows.select_related("agent", "workspace").order_by("next_slot")
+
+
+def _refuse_too_many(run: Run) -> None:
+    """An agent that plans without end stops here."""
+    own = Schedule.objects.filter(agent=run.version.agent, made_in_run__isnull=False)
+    if own.filter(next_slot__isnull=False).count() >= MOST_ACTIVE:
+        raise ScheduleError(
+            f"You have planned {MOST_ACTIVE} tasks that are still to come, which is the most: "
+            "cancel one first."
+        )
+    day = database_now() - timedelta(days=1)
+    if own.filter(created_at__gt=day).count() >= MOST_A_DAY:
+        raise ScheduleError(f"You have planned {MOST_A_DAY} tasks within a day, which is the most.")
+
+
+def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
+    if at is not None:
+        try:
+            moment = datetime.fromisoformat(at)
+        except ValueError:
+            raise ScheduleError(f"{at!r} is no time: write it like 2026-12-01T09:00.") from None
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=time_zone(zone))
+    return database_now().replace(microsecond=0) + timedelta(seconds=in_seconds or 0)
+
+
+def _next(planned: Schedule) -> str:
+    if planned.next_slot is None:
+        return "It is over."
+    return f"Next: {spoken(planned.next_slot, time_zone(planned.time_zone))}."
+
+
+def _actor(context: ToolContext) -> Actor:
+    return Actor(f"agent {context.agent}", "system")

@@ -1,0 +1,125 @@
+"""Slots and their runs."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from agents.actions.order_deliveries import order_deliveries
+from agents.actions.post_message import post_message, start_conversation
+from agents.actions.start_run import start_run
+from agents.delivery.targets import read_targets
+from agents.llm.dictated import DICTATED, dictation
+from agents.models import Run
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.errors import HeartbitError
+from scheduling.choices import Cause, FiringStatus, TaskType
+from scheduling.models import Firing
+from scheduling.rhythm import spoken, time_zone
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+    from scheduling.models import Schedule
+
+_NOTE = 300
+
+
+def at_work(schedule: Schedule) -> bool:
+    """Whether a run of the schedule has not ended; the schedule's row is locked."""
+    rows = Firing.objects.filter(schedule=schedule, status=FiringStatus.STARTED, over=False)
+    live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
+    rows.filter(~Exists(live)).update(over=True)
+    return rows.exists()
+
+
+def note(schedule: Schedule, slot: datetime, status: FiringStatus, why: str) -> None:
+    """Write down what became of a slot that nobody has dealt with."""
+    Firing.objects.bulk_create(
+        [Firing(schedule=schedule, slot=slot, status=status, note=why[:_NOTE])],
+        ignore_conflicts=True,
+    )
+
+
+def start_firing(
+    schedule: Schedule, slot: datetime, cause: Cause, *, key: str | None = None
+) -> Firing:
+    """Start the run of a slot, in the caller's transaction; the schedule's row is locked.
+
+    What stands in the way (the agent is gone, a quota is spent) is noted as the slot's outcome.
+
+    Args:
+        schedule: Whose.
+        slot: When it was due.
+        cause: Why it starts.
+        key: The run's idempotency key; None: one of the slot's own.
+
+    Returns:
+        The slot's row. One that was started before stays as it was.
+    """
+    firing = Firing.objects.filter(schedule=schedule, slot=slot).first()
+    if firing is not None and firing.status == FiringStatus.STARTED:
+        return firing
+    firing = firing or Firing(schedule=schedule, slot=slot, cause=cause)
+    try:
+        with transaction.atomic():
+            firing.run_id = _start(schedule, slot, key)
+        firing.status, firing.note = FiringStatus.STARTED, ""
+    except HeartbitError as error:
+        firing.status, firing.note = FiringStatus.FAILED, str(error)[:_NOTE]
+    firing.save()
+    return firing
+
+
+def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
+    # To the microsecond: what somebody runs at a slot's very second is not that slot's run.
+    key = key or f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}"
+    by = Actor(f"schedule {schedule.name}", "system")
+    match schedule.task_type:
+        case TaskType.MESSAGE:
+            run_id = _post(schedule, _task(schedule, slot), key, by)
+        case TaskType.TOOL_CALL:
+            run_id = start_run(
+                schedule.workspace,
+                dictation(schedule.tool, schedule.arguments),
+                agent=schedule.agent.name,
+                model=DICTATED,
+                idempotency_key=key,
+                approve=schedule.approve,
+                by=by,
+            )
+        case _:
+            run_id = start_run(
+                schedule.workspace,
+                _task(schedule, slot),
+                agent=schedule.agent.name,
+                idempotency_key=key,
+                approve=schedule.approve,
+                by=by,
+            )
+    # What is gone by now, as a removed webhook, fails its delivery and not the run.
+    order_deliveries(run_id, schedule.workspace, read_targets(schedule.deliver))
+    return run_id
+
+
+def _post(schedule: Schedule, text: str, key: str, by: Actor) -> UUID:
+    """Say it on the schedule's conversation, which the first firing begins."""
+    if schedule.conversation is None:
+        schedule.conversation = start_conversation(
+            schedule.workspace, agent=schedule.agent.name, title=schedule.name
+        )
+        schedule.save(update_fields=["conversation"])
+    posted = post_message(
+        schedule.conversation, text, by=by, idempotency_key=key, approve=schedule.approve
+    )
+    return posted.run_id
+
+
+def _task(schedule: Schedule, slot: datetime) -> str:
+    """What the agent reads: a model does not know what day it is."""
+    when = spoken(slot, time_zone(schedule.time_zone))
+    return f"{schedule.task}\n\n(Scheduled for {when}.)"

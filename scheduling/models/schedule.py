@@ -1,0 +1,162 @@
+"""What an agent does by the clock."""
+
+from __future__ import annotations
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django_celery_beat.models import PeriodicTask
+
+from agents.models import Agent, Conversation
+from heartbit_site.base.models import Workspace
+from scheduling.choices import Kind, Missed, Overlap, TaskType
+
+LONGEST_JITTER = 3600
+
+
+class Schedule(models.Model):
+    """A task of an agent that comes due by itself; written through ``actions.save_schedule``.
+
+    Attributes:
+        begins_at: Slots before it do not exist; an interval counts from it.
+        ends_at: Slots after it do not exist; null: for ever.
+        conversation: Where messages go; the first firing makes it.
+        deliver: Where results go (``agents.delivery.targets``).
+        next_slot: The earliest slot that has not been looked at; null: there is none.
+        next_at: When it fires: the slot and its jitter. The database's clock decides.
+        last_slot: The latest slot that was looked at.
+        made_by: Who made it, as people read it.
+        made_in_run: The run whose agent made it; null: a person did.
+        periodic_task: Its projection: what Celery Beat rings at. It decides nothing.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="schedules")
+    name = models.CharField(max_length=100, help_text="What it is for, e.g. Monday sales report.")
+    agent = models.ForeignKey(
+        Agent, on_delete=models.CASCADE, related_name="schedules", help_text="Who does it."
+    )
+    task_type = models.CharField(
+        max_length=16,
+        choices=TaskType.choices,
+        default=TaskType.SYSTEM_PROMPT,
+        help_text="A message goes to one conversation, so the agent knows what it said before.",
+    )
+    task = models.TextField(
+        blank=True, default="", help_text="What the agent is asked to do each time."
+    )
+    tool = models.CharField(
+        max_length=64, blank=True, default="", help_text="For a tool call: the tool's name."
+    )
+    arguments = models.JSONField(
+        default=dict, blank=True, help_text="For a tool call: its arguments, a JSON object."
+    )
+    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.CRON)
+    cron = models.CharField(
+        "cron expression",
+        max_length=120,
+        blank=True,
+        default="",
+        help_text="Minute hour day month weekday, e.g. 0 9 * * MON for Mondays at nine.",
+    )
+    time_zone = models.CharField(
+        max_length=60, default="UTC", help_text="Where nine o'clock is meant, e.g. Europe/Berlin."
+    )
+    every_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(10)],
+        help_text="For an interval: seconds between two firings.",
+    )
+    at = models.DateTimeField(null=True, blank=True, help_text="For a one-off: when.")
+    begins_at = models.DateTimeField(
+        blank=True, help_text="Nothing fires before it; an interval counts from it. Empty: now."
+    )
+    ends_at = models.DateTimeField(
+        null=True, blank=True, help_text="Nothing fires after it. Empty: it never ends."
+    )
+    missed = models.CharField(
+        "missed slots",
+        max_length=4,
+        choices=Missed.choices,
+        default=Missed.ONE,
+        help_text="When nothing could fire for a while: no worker, or the workspace was stopped.",
+    )
+    overlap = models.CharField(
+        max_length=8,
+        choices=Overlap.choices,
+        default=Overlap.SKIP,
+        help_text="When it comes due while its last run is still at work.",
+    )
+    jitter_seconds = models.PositiveIntegerField(
+        default=0,
+        validators=[MaxValueValidator(LONGEST_JITTER)],
+        help_text="Each slot fires up to so many seconds late, so that not all begin at once.",
+    )
+    approve = models.BooleanField(
+        default=False, help_text="Every tool call of its runs waits for a person."
+    )
+    deliver = models.JSONField(default=list, blank=True)
+    enabled = models.BooleanField(default=True, help_text="A paused one lets its slots pass.")
+    conversation = models.ForeignKey(
+        Conversation,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    next_slot = models.DateTimeField(null=True, editable=False)
+    next_at = models.DateTimeField(null=True, editable=False)
+    last_slot = models.DateTimeField(null=True, editable=False)
+    made_by = models.CharField(max_length=200, blank=True, default="", editable=False)
+    made_in_run = models.UUIDField(null=True, editable=False)
+    periodic_task = models.OneToOneField(
+        PeriodicTask,
+        null=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "name"],
+                name="schedule_name",
+                violation_error_message="The workspace has a schedule of that name.",
+            ),
+            models.CheckConstraint(
+                name="schedule_has_its_rhythm",
+                condition=(Q(kind=Kind.CRON) & ~Q(cron=""))
+                | Q(kind=Kind.INTERVAL, every_seconds__gt=0)
+                | Q(kind=Kind.ONCE, at__isnull=False),
+                violation_error_message=(
+                    "Say when: a cron expression, seconds between two, or a time, as the kind asks."
+                ),
+            ),
+            models.CheckConstraint(
+                name="schedule_slot_with_time",
+                condition=Q(next_slot__isnull=True, next_at__isnull=True)
+                | Q(next_slot__isnull=False, next_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="schedule_words_known",
+                condition=Q(task_type__in=TaskType.values)
+                & Q(missed__in=Missed.values)
+                & Q(overlap__in=Overlap.values),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["next_at"],
+                condition=Q(enabled=True, next_at__isnull=False),
+                name="schedule_due",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

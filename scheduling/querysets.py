@@ -1,0 +1,74 @@
+"""Named reads of schedules."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
+
+from agents.models import Pause
+from agents.models.pause import PauseKind
+from scheduling.choices import FiringStatus
+from scheduling.errors import ScheduleNotFoundError
+from scheduling.models import Firing, Schedule
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+
+def due_schedules(limit: int, *, only: int | None = None) -> list[int]:
+    """Those whose time has come, and those that hold a slot back, where nothing is stopped.
+
+    Slots of a stopped agent, of a stopped workspace and of a stopped installation wait: what
+    becomes of them when it goes on is the schedule's policy for missed slots.
+
+    Args:
+        limit: So many of each at most.
+        only: No other schedule than this.
+    """
+    halted = Pause.objects.filter(
+        Q(kind=PauseKind.ALL) | Q(kind=PauseKind.WORKSPACE, workspace=OuterRef("workspace"))
+    )
+    rows = Schedule.objects.filter(~Exists(halted), agent__enabled=True)
+    if only is not None:
+        rows = rows.filter(pk=only)
+    # Two questions, for each has an index of its own; nearly always both answers are empty.
+    due = rows.filter(enabled=True, next_at__lte=Now()).order_by("next_at")
+    held = Firing.objects.filter(status=FiringStatus.HELD).values("schedule")
+    found = [
+        *due.values_list("pk", flat=True)[:limit],
+        *rows.filter(pk__in=held).values_list("pk", flat=True)[:limit],
+    ]
+    return list(dict.fromkeys(found))
+
+
+def find_schedule(workspace: Workspace, name: str) -> Schedule:
+    """The workspace's schedule of that name, or with that number.
+
+    Raises:
+        ScheduleNotFoundError: There is none; the sentence names those there are.
+    """
+    rows = Schedule.objects.filter(workspace=workspace).select_related("agent", "workspace")
+    row = rows.filter(name=name).first()
+    if row is None and name.isascii() and name.isdecimal() and len(name) < 19:
+        row = rows.filter(pk=int(name)).first()
+    if row is None:
+        names = list(rows.values_list("name", flat=True)[:20])
+        raise ScheduleNotFoundError(
+            f"There is no schedule {name[:100]!r} in {workspace.slug}: "
+            f"there are {', '.join(names) or 'none yet'}."
+        )
+    return row
+
+
+def database_now() -> datetime:
+    """The time by which slots are due: the database's, the same for all processes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        (now,) = cursor.fetchone()
+    if not isinstance(now, datetime):
+        raise TypeError("the database's clock gives a time")
+    return now

@@ -1,0 +1,88 @@
+"""Beats, and processes whose clock is wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+from tests.server_process import ROOT
+
+_RING = re.compile(r"Sending due task heartbit-schedule-\d+")
+
+
+class Beats:
+    """Some Celery Beats on the same database; whoever is killed is started again at once.
+
+    Args:
+        count: How many.
+        log: What they say, all together.
+        environment: What they have on top of this process's.
+    """
+
+    def __init__(self, count: int, *, log: Path, environment: dict[str, str] | None = None) -> None:
+        self._log = log
+        self._environment = {**os.environ, **(environment or {})}
+        self._count = count
+        self._running: list[subprocess.Popen[bytes]] = []
+        self.killed = 0
+
+    def __enter__(self) -> Self:
+        self._running = [self._start() for _ in range(self._count)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._running:
+            one.kill()
+        for one in self._running:
+            one.wait(timeout=10)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "celery", "-A", "heartbit_site.celery", "beat"]
+        command += ["--loglevel", "info", "--pidfile="]
+        with self._log.open("a") as log:
+            return subprocess.Popen(
+                command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
+            )
+
+    def kill_next(self) -> None:
+        """SIGKILL the one that has lived longest."""
+        oldest = self._running.pop(0)
+        oldest.kill()
+        oldest.wait(timeout=10)
+        self.killed += 1
+        self._running.append(self._start())
+
+    @property
+    def rings(self) -> int:
+        """How often they rang for people's schedules."""
+        return len(_RING.findall(self._log.read_text(errors="replace")))
+
+
+class WrongClock:
+    """Makes the time of day of processes jump while they run; what they wait for stays.
+
+    Args:
+        directory: Where the offset is kept.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+        assert found, "the time of a process cannot be changed: apt-get install libfaketime"
+        self._offset = directory / "offset"
+        self.jump(0)
+        self.environment = {
+            "LD_PRELOAD": str(found[0]),
+            "FAKETIME_TIMESTAMP_FILE": str(self._offset),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+
+    def jump(self, seconds: float) -> None:
+        """Let them believe that it is so much later than it is."""
+        fresh = self._offset.with_suffix(".new")
+        fresh.write_text(f"{seconds:+.0f}")
+        fresh.rename(self._offset)

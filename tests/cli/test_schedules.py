@@ -1,0 +1,312 @@
+"""`heartbit schedules`, here and against a server, as a person uses it."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from agents.models import Agent, Run
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.models import AuditEntry
+from heartbit_site.cli import schedules_report, times
+from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.schedules_report import Order
+from heartbit_site.first_start import default_workspace
+from scheduling.actions.remove_schedule import remove_schedule
+from scheduling.models import Firing, Schedule
+from tests.api.conftest import web
+from tests.cli.terminal import Terminal
+from tests.cli.test_remote import afar
+from tests.web.matrix_world import agent_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cli.conftest import Command
+    from tests.cli.test_remote import Afar
+
+__all__ = ["afar", "web"]
+
+BERLIN = ZoneInfo("Europe/Berlin")
+CRON = ("--cron", "0 9 * * MON", "--zone", "Europe/Berlin")
+EVIL = "a\x1b[2Jb\u202ec"
+
+
+@pytest.fixture
+def clerk(database: None) -> Iterator[str]:
+    """An agent of the default workspace whose runs nobody takes; its schedules go at the end."""
+    name = f"clerk-{secrets.token_hex(3)}"
+    row = agent_of(default_workspace(), name)
+    yield name
+    for schedule in Schedule.objects.filter(agent=row).select_related("workspace"):
+        remove_schedule(schedule, by=SYSTEM)
+    Agent.objects.filter(pk=row.pk).update(enabled=False)
+
+
+def without_distance(text: str) -> str:
+    """What is said alike a second later."""
+    return re.sub(r"in [0-9][0-9a-z ]*", "in ...", text)
+
+
+def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
+    heartbit: Command, afar: Afar, clerk: str
+) -> None:
+    asked = ("--agent", clerk, "--task", "Write it.", *CRON, "--deliver-email", "ann@example.org")
+    for command, name in ((heartbit, f"{clerk} here"), (afar, f"{clerk} there")):
+        added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--missed", "all")
+        assert (added.code, added.err) == (0, "")
+        first, second = added.out.split(". Next: ")
+        assert first == f"{name}: At 09:00 on Monday (Europe/Berlin)"
+        assert re.fullmatch(r"Mon .* 09:00 \(Europe/Berlin\), in .*\.\n", second)
+        made = Schedule.objects.get(workspace=default_workspace(), name=name)
+        assert (made.agent.name, made.jitter_seconds, made.missed) == (clerk, 90, "all")
+        assert made.deliver[0]["to"] == ["ann@example.org"]
+        shown = command("schedules", "show", name)
+        for line in ("agent", "state        active", "when         At 09:00 on Monday (Europe"):
+            assert f"\n  {line}" in shown.out
+        assert shown.out.count(", 09:00 (Europe/Berlin), in ") == 5, "the next ones"
+        assert "results to   ann@example.org" in shown.out
+    here, there = (command("schedules", "list") for command in (heartbit, afar))
+    assert without_distance(here.out) == without_distance(there.out)
+    listed = here.out.splitlines()
+    for arguments in (["--json"], ["show", f"{clerk} here", "--json"]):
+        here, there = (command("schedules", *arguments) for command in (heartbit, afar))
+        assert here.json == there.json
+    assert listed[0].split() == ["SCHEDULE", "AGENT", "NEXT", "LAST", "STATE", "WHEN"]
+    [line] = [line for line in listed if line.startswith(f"{clerk} here")]
+    assert re.search(
+        rf"{clerk}  Mon .* 09:0\d(:\d\d)?, in .*  -  +active  At 09:00 on Monday", line
+    )
+
+
+def test_it_is_run_paused_resumed_backfilled_and_removed(
+    heartbit: Command, afar: Afar, clerk: str
+) -> None:
+    name = f"{clerk}/daily"  # a slash cannot stand in an address
+    heartbit("schedules", "add", name, "-a", clerk, "-t", "x", "--every", "1d")
+    for command in (heartbit, afar):
+        ran = command("schedules", "run", name)
+        assert ran.code == 0
+        assert Run.objects.get(pk=ran.out.strip()).started_by == f"schedule {name}"
+        assert "No worker serves the queue nobody-serves-this" in ran.err
+    paused = afar("schedules", "pause", name)
+    assert paused.out == f"{name} is paused: it lets its slots pass.\n"
+    assert heartbit("schedules", "show", name, "--json").json["next"] == []
+    assert heartbit("schedules", "resume", name).out.startswith(f"{name} goes on. Next: ")
+    row = Schedule.objects.get(workspace=default_workspace(), name=name)
+    began = row.begins_at
+    day = f"{began - timedelta(days=1):%Y-%m-%dT%H:%M:%S}"
+    before = f"{began - timedelta(days=2):%Y-%m-%dT%H:%M:%S}"
+    here = heartbit("schedules", "backfill", name, "--from", day, "--to", day)
+    assert (here.code, here.out) == (0, "1 slot runs, one after the other.\n")
+    there = afar("schedules", "backfill", name, "--from", before, "--to", before, "--json")
+    assert (there.code, there.json) == (0, {"slots": 1})
+    shown = heartbit("schedules", "show", name)
+    causes = [line.split()[5] for line in shown.out.splitlines()[-4:]]
+    assert causes == ["manual", "manual", "backfill", "backfill"]
+    assert Firing.objects.filter(schedule=row).count() == 4
+    careful = heartbit("schedules", "remove", name)
+    assert (careful.code, careful.out) == (2, "")
+    assert careful.err == f"heartbit: Say --yes if {name} and the log of its slots may go.\n"
+    removed = afar("schedules", "remove", name, "--yes")
+    assert (removed.code, removed.out) == (0, f"Removed {name}; its runs stay.\n")
+    gone = [command("schedules", "show", name) for command in (heartbit, afar)]
+    assert [ended.code for ended in gone] == [2, 2]
+    assert all("There is no schedule" in ended.err for ended in gone)
+    entries = AuditEntry.objects.filter(target=f"schedule:{row.pk}").order_by("number")
+    assert {entry.via for entry in entries} == {"terminal", "api"}
+
+
+def test_a_person_is_asked_before_a_removal(heartbit: Command, clerk: str) -> None:
+    heartbit("schedules", "add", f"{clerk} x", "-a", clerk, "-t", "x", "--in", "3d")
+    found = Schedule.objects.filter(agent__name=clerk)
+    with Terminal("schedules", "remove", f"{clerk} x") as terminal:
+        terminal.sees(f"Remove {clerk} x and the log of its slots? [y/N]:")
+        terminal.types("n")
+        assert terminal.ends()[0] == 1
+    assert found.exists()
+
+
+def test_one_off_times_are_meant_in_the_zone_and_messages_and_tools_are_said(
+    heartbit: Command, clerk: str
+) -> None:
+    add = ("schedules", "add", f"{clerk} once", "-a", clerk, "-t", "x", "--json")
+    once = heartbit(*add, "--at", "2150-07-01T09:00", "--zone", "Europe/Berlin", "--message").json
+    assert (once["at"], once["task_type"]) == ("2150-07-01T07:00:00+00:00", "message")
+    assert once["words"] == "Once, Wed 1 Jul 2150, 09:00 (Europe/Berlin)"
+    took = heartbit(*add, "--in", "3d")
+    assert (took.code, took.out) == (2, "")
+    assert f"The workspace has a schedule named '{clerk} once'" in took.err
+
+
+def test_what_is_wrong_is_one_sentence_alike_here_and_there(
+    heartbit: Command, afar: Afar, clerk: str
+) -> None:
+    asked = ("schedules", "add", "x", "--agent", clerk, "--task", "x")
+    for arguments, words in (
+        ((*asked, "--cron", "0 9 * *"), "has 4 fields: write five"),
+        ((*asked, "--every", "5s"), "The field every_seconds is not right"),
+        ((*asked, "--every", "1d", "--deliver-email", "ann"), "'to.0' is no e-mail address"),
+        (("schedules", "add", "x", "-a", "nobody", "-t", "x", "--in", "1d"), "named 'nobody'"),
+    ):
+        for command in (heartbit, afar):
+            ended = command(*arguments)
+            assert (ended.code, ended.out) == (2, ""), arguments
+            [line] = ended.err.splitlines()
+            assert line.startswith("heartbit: ")
+            assert words in line
+    assert not Schedule.objects.filter(agent__name=clerk).exists()
+
+
+def test_against_a_server_nothing_slow_is_imported(afar: Afar, clerk: str) -> None:
+    assert afar.modules("schedules", "add", "x", "--task", "x", "-a", clerk, "--in", "3d") == (
+        0,
+        "[]",
+    )
+
+
+# ------------------------------------------------------------------------------------ what is typed
+
+
+def order(**asked: Any) -> Order:
+    nothing: dict[str, Any] = {
+        **dict.fromkeys(("cron", "every", "at", "after", "jitter", "tool", "arguments"), ""),
+        "name": "n",
+        "agent": "a",
+        "task": "t",
+        "zone": "UTC",
+        "missed": "one",
+        "overlap": "skip",
+        "emails": (),
+        "message": False,
+        "approve": False,
+    }
+    return Order(**(nothing | asked))
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({}, "Say when by one of --cron, --every, --at, --in, such as --in 3d."),
+        ({"cron": "x", "after": "3d"}, "Say when by one of .*, not by --cron and --in."),
+        ({"every": "15"}, "--every is '15': write a number and its unit"),
+        ({"after": "3 days"}, "--in is '3 days': write a number and its unit"),
+        ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
+        ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
+        ({"at": "2026-12-01", "zone": "Berlin"}, "There is no time zone 'Berlin': write it like"),
+        ({"every": "1d", "message": True, "tool": "x"}, "--message goes to the agent, --tool past"),
+        ({"every": "1d", "arguments": "{}"}, "--arguments are those of --tool: name the tool."),
+        ({"every": "1d", "tool": "x", "arguments": "[]"}, "--arguments takes a JSON object"),
+        ({"every": "1d", "tool": "x", "arguments": "{"}, "--arguments cannot be read: The JSON"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_a_sentence(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(CommandError, match=sentence) as refused:
+        order(**asked).given()
+    assert refused.value.code == 2
+
+
+def test_an_order_is_what_the_api_takes() -> None:
+    called = order(every="1h30m", tool="x", arguments='{"a": 1}', jitter="5m").given()
+    assert called["every_seconds"] == 5400
+    assert (called["task_type"], called["tool"], called["arguments"]) == (
+        "tool_call",
+        "x",
+        {"a": 1},
+    )
+    assert called["jitter_seconds"] == 300
+    soon = datetime.fromisoformat(order(after="1w").given()["at"])
+    assert timedelta(days=7) - timedelta(seconds=60) < soon - datetime.now(UTC)
+    assert order(every="1d", message=True).given()["task_type"] == "message"
+
+
+def test_times_are_read_and_said_in_a_zone() -> None:
+    assert times.moment("2026-12-01", BERLIN, "--from") == datetime(2026, 12, 1, tzinfo=BERLIN)
+    fixed = datetime(2026, 12, 1, 8, tzinfo=UTC)
+    assert times.moment("2026-12-01T09:00+01:00", ZoneInfo("UTC"), "--from") == fixed
+    assert times.spoken("2026-07-01T07:00:00+00:00", "Europe/Berlin") == "Wed 1 Jul 2026, 09:00"
+    assert times.spoken("2026-07-01T07:00:09+00:00", "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
+    now = datetime.now(UTC)
+    assert times.distance((now + timedelta(hours=3, minutes=5.5)).isoformat()) == "in 3 h 05 min"
+    assert times.distance((now - timedelta(days=4)).isoformat()) == "4 days ago"
+
+
+def test_nothing_that_somebody_wrote_steers_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    slot = {"at": "2026-07-01T07:00:00+00:00", "words": "then"}
+    firing = {
+        "slot": slot["at"],
+        "cause": "slot",
+        "status": "failed",
+        "note": EVIL,
+        "run": None,
+        "run_status": None,
+    }
+    one = {
+        "schedule": 1,
+        "name": EVIL,
+        "agent": EVIL,
+        "agent_enabled": True,
+        "task": EVIL,
+        "task_type": "system_prompt",
+        "words": EVIL,
+        "time_zone": EVIL,
+        "next": [slot],
+        "next_at": slot["at"],
+        "last": firing,
+        "enabled": True,
+        "approve": True,
+        "begins_at": slot["at"],
+        "ends_at": None,
+        "created_at": slot["at"],
+        "missed": "one",
+        "overlap": "skip",
+        "jitter_seconds": 9,
+        "made_by": EVIL,
+        "made_in_run": None,
+        "deliver": [{"kind": "artifact", "name": EVIL}, {"kind": EVIL}],
+    }
+
+    class Stub:
+        """A server that says what it likes."""
+
+        def all(self) -> list[dict[str, Any]]:
+            return [one]
+
+        def one(self, name: str) -> dict[str, Any]:
+            return one
+
+        def firings(self, name: str, count: int) -> list[dict[str, Any]]:
+            return [firing]
+
+        def add(self, given: Any) -> dict[str, Any]:
+            return one
+
+        def change(self, name: str, given: Any) -> dict[str, Any]:
+            return one
+
+        def remove(self, name: str) -> None:
+            return None
+
+        def run(self, name: str) -> str:
+            return EVIL
+
+        def backfill(self, name: str, begin: str, end: str) -> int:
+            return 1
+
+    found = Stub()
+    schedules_report.list_all(found, as_json=False)
+    schedules_report.show(found, "x", as_json=False)
+    schedules_report.add(found, order(every="1d"), as_json=False)
+    schedules_report.switch(found, "x", enabled=True, as_json=False)
+    schedules_report.run(found, "x", as_json=False)
+    said = capsys.readouterr().out
+    assert "abc" in said
+    assert "\x1b" not in said
+    assert "\u202e" not in said

@@ -1,0 +1,353 @@
+"""Whose turn it is: no more at work than a tier allows, and no workspace starves another."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from agents.choices import Home, RunStatus
+from agents.events import RunSucceeded
+from agents.loop.ports import PendingSuspension
+from agents.models import Agent, Run, WorkerHeartbeat
+from agents.pauses import why_held
+from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.lease import Lease
+from agents.runtime.control import LOCK_CLASS
+from heartbit_site.base import orm
+from heartbit_site.base.ids import new_id
+from heartbit_site.base.toolspec import ChildTask, Suspension
+from tests.quotas.limited import at_work, flood, give_tier, new_workspace, park, queued
+from tests.runs.holding import answer, pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
+    from agents.runs.pool import Pool
+    from heartbit_site.base.models import Workspace
+
+__all__ = ["pool"]
+
+
+@pytest.fixture
+def queue() -> str:
+    """A queue that no worker serves."""
+    return f"q-{secrets.token_hex(6)}"
+
+
+@pytest.fixture
+def fleet(database: None, queue: str) -> Iterator[Claimant]:
+    """A worker of the fleet that serves the queue; its lock says that it lives."""
+    row = WorkerHeartbeat.objects.create(
+        name=f"test:{queue}", home=Home.FLEET, queues=[queue], lease_seconds=3600
+    )
+    with psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True) as alive:
+        alive.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, row.pk))
+        yield Claimant(row.pk, row.name, Home.FLEET, (queue,), "openai:fake")
+    Run.objects.filter(worker=row).update(status="queued", worker=None)
+    Run.objects.filter(queue=queue).update(queue="nobody-serves-this")
+    row.delete()
+
+
+@pytest.fixture
+def mine(workspace: Workspace, queue: str) -> Workspace:
+    park(workspace, queue)
+    return workspace
+
+
+@pytest.fixture
+def theirs(database: None, queue: str) -> Workspace:
+    found = new_workspace()
+    park(found, queue)
+    return found
+
+
+def start(workspace: Workspace, runs: int = 1, **options: Any) -> list[UUID]:
+    """So many more runs; all of the workspace's that wait."""
+    flood(workspace, runs, **options)
+    return queued(workspace)
+
+
+async def nudge(pool: Pool, fleet: Claimant, run_id: UUID) -> Claimed | None:
+    """What the worker takes that was rung for a run."""
+    found = await claim(pool, fleet, run_id, task_id="task")
+    assert found is None or isinstance(found, Claimed)
+    return found
+
+
+async def finish(pool: Pool, claimed: Claimed) -> None:
+    lease = Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
+    await lease.finish(RunSucceeded("done"))
+
+
+def unanswered(queue: str) -> list[Run]:
+    """What a sweep rings, whenever it was rung last."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT ring FROM heartbit_unanswered(%s, 100, -1)", [[queue]])
+        ids = [row[0] for row in cursor.fetchall()]
+    return list(Run.objects.filter(pk__in=ids))
+
+
+class TestRunsAtOnce:
+    async def test_given_eight_claimers_then_no_more_are_at_work_than_the_tier_allows(
+        self, mine: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: give_tier(mine, runs_at_once=3))
+        waiting = await orm.in_thread(lambda: start(mine, 40))
+        seen: list[int] = []
+        done: set[UUID] = set()
+
+        async def worker() -> None:
+            while len(done) < len(waiting):
+                claimed = await nudge(pool, fleet, secrets.choice(waiting))
+                seen.append(await orm.in_thread(lambda: at_work(mine)))
+                if claimed is not None:
+                    await finish(pool, claimed)
+                    done.add(claimed.id)
+
+        await asyncio.gather(*(worker() for _ in range(8)))
+        assert max(seen) == 3, "never more, and as many as may be"
+        assert len(done) == 40
+
+    async def test_a_waiting_run_is_not_at_work_and_its_part_goes_before_other_runs(
+        self, mine: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
+        (root,) = await orm.in_thread(lambda: start(mine, agent="orchestrator"))
+        claimed = await nudge(pool, fleet, root)
+        assert claimed is not None
+        assert claimed.limited
+        others = await orm.in_thread(lambda: start(mine, 10))
+        assert await nudge(pool, fleet, others[0]) is None, "one is at work"
+        lease = Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
+        await lease.record(answer(1))
+        part_of_it = Suspension((ChildTask("writer", "Part."),), 60)
+        await lease.suspend(PendingSuspension("1.0", part_of_it))
+        part = await nudge(pool, fleet, others[0])
+        assert part is not None
+        assert part.parent_id == root, "a tree that has begun ends before others begin"
+        await finish(pool, part)
+        again = await nudge(pool, fleet, others[3])
+        assert again is not None
+        assert again.id == root
+
+    async def test_whoever_frees_a_slot_rings_the_next(
+        self, mine: Workspace, pool: Pool, fleet: Claimant, queue: str
+    ) -> None:
+        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
+        first, second, _ = await orm.in_thread(lambda: start(mine, 3))
+
+        def next_rung() -> list[tuple[UUID, str]]:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT * FROM heartbit_ring_next(%s, %s)", [mine.pk, [queue]])
+                return list(cursor.fetchall())
+
+        claimed = await nudge(pool, fleet, first)
+        assert claimed is not None
+        assert await orm.in_thread(next_rung) == []
+        await finish(pool, claimed)
+        assert await orm.in_thread(next_rung) == [(second, queue)]
+
+    async def test_a_sweep_rings_no_more_than_there_is_room_for(
+        self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant, queue: str
+    ) -> None:
+        tier = await orm.in_thread(lambda: give_tier(mine, runs_at_once=2))
+        waiting = await orm.in_thread(lambda: start(mine, 30))
+        await orm.in_thread(lambda: start(theirs, 4))
+
+        async def rung() -> tuple[int, int]:
+            rows = await orm.in_thread(lambda: unanswered(queue))
+            own = sum(run.workspace_id == mine.pk for run in rows)
+            return own, len(rows) - own
+
+        assert await rung() == (2, 4)
+        claimed = [await nudge(pool, fleet, run) for run in waiting[:8]]
+        assert await orm.in_thread(lambda: at_work(mine)) == 2
+        assert await rung() == (0, 0), "the others' four are at work, too"
+        assert sum(each is not None for each in claimed) == 6
+        tier.runs_at_once = 3
+        await orm.in_thread(tier.save)
+        assert await rung() == (1, 0)
+
+    async def test_a_suspect_waits_for_room_as_well(
+        self, mine: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
+        first, suspect = await orm.in_thread(lambda: start(mine, 2))
+        claimed = await nudge(pool, fleet, first)
+        assert claimed is not None
+        await orm.in_thread(lambda: Run.objects.filter(pk=suspect).update(attempts=2))
+        assert await nudge(pool, fleet, suspect) is None
+        alone = replace(fleet, alone=True)
+        assert await nudge(pool, alone, suspect) is None
+        await finish(pool, claimed)
+        found = await nudge(pool, alone, suspect)
+        assert found is not None
+        assert found.id == suspect
+
+
+class TestFairness:
+    async def test_given_a_flood_then_the_next_slot_is_another_workspace_s(
+        self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        flooded = await orm.in_thread(lambda: start(mine, 500))
+        for run in flooded[:5]:
+            assert await nudge(pool, fleet, run) is not None
+        (theirs_run,) = await orm.in_thread(lambda: start(theirs))
+        claimed = await nudge(pool, fleet, flooded[5])
+        assert claimed is not None
+        assert claimed.id == theirs_run
+        late = await nudge(pool, fleet, theirs_run)
+        assert late is not None, "its own nudge serves one of the flood"
+        assert late.workspace_id == mine.pk
+
+    async def test_slots_are_shared_among_all_who_wait(
+        self, mine: Workspace, theirs: Workspace, queue: str, pool: Pool, fleet: Claimant
+    ) -> None:
+        third = await orm.in_thread(new_workspace)
+        await orm.in_thread(lambda: park(third, queue))
+        waiting = [await orm.in_thread(lambda w=w: start(w, 20)) for w in (mine, theirs, third)]
+        for run in waiting[0][:12]:
+            assert await nudge(pool, fleet, run) is not None
+        shares = [await orm.in_thread(lambda w=w: at_work(w)) for w in (mine, theirs, third)]
+        assert shares == [4, 4, 4]
+
+    async def test_given_more_workspaces_than_are_compared_then_all_get_their_turn(
+        self, mine: Workspace, queue: str, pool: Pool, fleet: Claimant
+    ) -> None:
+        flooded = await orm.in_thread(lambda: start(mine, 60))
+        others = []
+        for _ in range(20):
+            others.append(await orm.in_thread(new_workspace))
+            await orm.in_thread(lambda: (park(others[-1], queue), start(others[-1])))
+        for run in flooded[:24]:
+            assert await nudge(pool, fleet, run) is not None
+        assert [await orm.in_thread(lambda w=w: at_work(w)) for w in others] == [1] * 20
+
+    async def test_given_nobody_else_then_the_named_run_is_taken(
+        self, mine: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        waiting = await orm.in_thread(lambda: start(mine, 5))
+        claimed = await nudge(pool, fleet, waiting[3])
+        assert claimed is not None
+        assert (claimed.id, claimed.limited) == (waiting[3], False)
+
+    async def test_a_higher_priority_goes_first_and_a_lower_one_last(
+        self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        waiting = await orm.in_thread(lambda: start(mine, 5, priority=3))
+        (low,) = await orm.in_thread(lambda: start(theirs, priority=1))
+        for run in waiting[:3]:
+            claimed = await nudge(pool, fleet, run)
+            assert claimed is not None
+            assert claimed.workspace_id == mine.pk
+        (high, _) = sorted(
+            await orm.in_thread(lambda: start(theirs, priority=9)), key=lambda run: run == low
+        )
+        claimed = await nudge(pool, fleet, waiting[3])
+        assert claimed is not None
+        assert claimed.id == high
+
+    async def test_given_a_stopped_agent_s_backlog_then_its_workspace_gets_its_turn_all_the_same(
+        self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        def pile_up() -> UUID:
+            start(theirs, 150, agent="analyst")
+            Agent.objects.filter(workspace=theirs, name="analyst").update(enabled=False)
+            flood(theirs, 1)
+            return Run.objects.get(workspace=theirs, agent="writer").pk
+
+        flooded = await orm.in_thread(lambda: start(mine, 10))
+        run = await orm.in_thread(pile_up)
+        for each in flooded[:3]:
+            claimed = await nudge(pool, fleet, each)
+            assert claimed is not None
+            assert claimed.workspace_id == mine.pk
+        claimed = await nudge(pool, fleet, run)
+        assert claimed is not None
+        assert claimed.id == run
+
+    async def test_a_nudge_for_what_is_gone_serves_whoever_waits(
+        self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
+        await orm.in_thread(lambda: start(mine, 3))
+        assert (await nudge(pool, fleet, new_id())) is not None
+        assert (await nudge(pool, fleet, new_id())) is None, "there is no room for more"
+        await orm.in_thread(lambda: start(theirs))
+        claimed = await nudge(pool, fleet, new_id())
+        assert claimed is not None
+        assert claimed.workspace_id == theirs.pk
+
+
+async def test_a_claim_reads_no_more_because_ten_thousand_wait(
+    mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant, queue: str
+) -> None:
+    """Whether the indexes serve it: rows that a claim fetches do not grow with what waits."""
+
+    def fetched() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_force_next_flush()")
+            cursor.execute(
+                "SELECT sum(idx_tup_fetch) + sum(seq_tup_read) FROM pg_stat_xact_user_tables"
+                " WHERE relname = 'agents_run'"
+            )
+            return int(cursor.fetchone()[0] or 0)
+
+    def cost(run: UUID) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            before = fetched()
+            cursor.execute(
+                "SELECT count(*) FROM heartbit_claim("
+                "%s, 'fleet', %s, %s, 'x', 'x', 'm', '', 2, false)",
+                [run, [queue], fleet.worker_id],
+            )
+            assert cursor.fetchone() == (1,)
+            after = fetched()
+            cursor.execute("ROLLBACK")
+        return after - before
+
+    few = await orm.in_thread(lambda: start(mine, 20))
+    await orm.in_thread(lambda: start(theirs, 20))
+    small = await orm.in_thread(lambda: cost(few[0]))
+    await orm.in_thread(lambda: start(mine, 3000))
+    large = await orm.in_thread(lambda: cost(few[0]))
+    assert large <= small + 20, f"{small} rows with 40 waiting, {large} with 3040"
+
+
+async def test_a_run_that_waits_for_nothing_is_still_queued(
+    mine: Workspace, pool: Pool, fleet: Claimant
+) -> None:
+    """A refused nudge changes nothing of the run."""
+    await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
+    first, second = await orm.in_thread(lambda: start(mine, 2))
+    assert await nudge(pool, fleet, first) is not None
+    before = await orm.in_thread(lambda: Run.objects.values().get(pk=second))
+    assert await nudge(pool, fleet, second) is None
+    after = await orm.in_thread(lambda: Run.objects.values().get(pk=second))
+    assert before == after
+    assert after["status"] == RunStatus.QUEUED
+
+
+async def test_whoever_looks_at_a_run_that_waits_for_room_reads_why(
+    mine: Workspace, pool: Pool, fleet: Claimant
+) -> None:
+    def why(run_id: UUID) -> str:
+        return why_held(Run.objects.select_related("version__agent").get(pk=run_id))
+
+    tier = await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
+    first, second = await orm.in_thread(lambda: start(mine, 2))
+    assert await orm.in_thread(lambda: why(second)) == ""
+    assert await nudge(pool, fleet, first) is not None
+    assert await orm.in_thread(lambda: why(second)) == (
+        f"The workspace may have one run at work at once (tier {tier.name}): this one starts when "
+        "one of these ends or waits itself."
+    )

@@ -1,0 +1,170 @@
+"""Schedules in the admin: made, shown, run, paused, made up for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.urls import reverse
+from django_celery_beat.models import PeriodicTask
+
+from agents.actions.save_webhook import save_webhook
+from agents.actions.switch_agent import switch_agent
+from agents.models import WebhookEndpoint
+from heartbit_site.base import queues
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.models import AuditEntry
+from scheduling.choices import Cause, FiringStatus, Kind
+from scheduling.models import Firing, Schedule
+from scheduling.querysets import database_now
+from tests.admin.conftest import browser, handler
+from tests.admin.forms import filled
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from heartbit_site.base.models import Workspace
+
+__all__ = ["browser", "handler"]
+
+Plan = Callable[..., Schedule]
+SENT = {"_form_submitted": "True"}
+SCHEDULES = "/admin/scheduling/schedule/"
+pytestmark = pytest.mark.django_db
+
+
+def page(row: Schedule) -> str:
+    return reverse("admin:scheduling_schedule_change", args=[row.pk])
+
+
+def action(row: Schedule, name: str) -> str:
+    return reverse(f"admin:scheduling_schedule_{name}", args=[row.pk])
+
+
+def errors(response: Any) -> str:
+    return str(response.context["adminform"].form.errors)
+
+
+def test_one_is_made_with_where_its_results_go(browser: Client, planned: Plan) -> None:
+    known = planned(name="Known")
+    hook = WebhookEndpoint(
+        workspace=known.workspace, name="tickets", url="https://x.example/", events=["run.failed"]
+    )
+    save_webhook(hook, by=SYSTEM)
+    data = filled(browser.get(f"{SCHEDULES}add/")) | {
+        "workspace": known.workspace.pk,
+        "agent": known.agent.pk,
+        "name": "Monday sales report",
+        "task": "Write it.",
+        "kind": "cron",
+        "cron": "0 9 * * MON",
+        "time_zone": "Europe/Berlin",
+        "mail_to": "ann@example.org, ben@example.org",
+        "tell": [hook.pk],
+        "keep_as": "report",
+    }
+    answer = browser.post(f"{SCHEDULES}add/", data)
+    assert answer.status_code == 302, errors(answer)
+    made = Schedule.objects.get(name="Monday sales report")
+    assert made.made_by == "root-of-tests"
+    kinds = {target["kind"]: target for target in made.deliver}
+    assert kinds["email"]["to"] == ["ann@example.org", "ben@example.org"]
+    assert kinds["webhook"]["endpoint"] == hook.pk
+    assert kinds["artifact"]["name"] == "report"
+    shown = browser.get(page(made))
+    text = shown.content.decode()
+    assert text.count("09:00 (Europe/Berlin)") >= 5, "the next five slots"
+    assert "ann@example.org, ben@example.org" in text
+    again = browser.post(page(made), filled(shown))
+    assert again.status_code == 302, errors(again)
+    kept = Schedule.objects.get(pk=made.pk)
+    assert (kept.deliver, kept.next_slot) == (made.deliver, made.next_slot)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"cron": "9 o'clock"}, "has 2 fields"),
+        ({"kind": "interval", "every_seconds": ""}, "at least 10 seconds"),
+        ({"time_zone": "Mars/Base"}, "no time zone"),
+        ({"mail_to": "nobody"}, "no e-mail address"),
+        ({"task": ""}, "task is empty"),
+    ],
+)
+def test_what_cannot_be_is_said_on_the_form(
+    browser: Client, planned: Plan, fields: dict[str, str], sentence: str
+) -> None:
+    known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON")
+    answer = browser.post(page(known), filled(browser.get(page(known))) | fields)
+    assert answer.status_code == 200
+    assert sentence in errors(answer).replace("&#x27;", "'")
+
+
+def test_lists_say_when_in_words(browser: Client, planned: Plan) -> None:
+    planned(name="Weekly", kind=Kind.CRON, cron="0 9 * * MON", time_zone="Europe/Berlin")
+    row = planned(name="Often", kind=Kind.INTERVAL, every_seconds=900)
+    text = browser.get(SCHEDULES).content.decode()
+    assert "09:00" in text
+    assert "Every 15 minutes" in text
+    tab = browser.get(reverse("admin:agents_agent_change", args=[row.agent.pk])).content.decode()
+    assert "Every 15 minutes" in tab
+    assert page(row) in tab
+
+
+def test_it_runs_now_and_leads_to_the_run(browser: Client, planned: Plan) -> None:
+    row = planned()
+    answer = browser.post(action(row, "run_now"), SENT)
+    [firing] = Firing.objects.filter(schedule=row)
+    assert (firing.cause, firing.status) == (Cause.MANUAL, FiringStatus.STARTED)
+    assert str(firing.run_id) in answer.headers["HX-Redirect"]
+    assert str(firing.run_id)[:8] in browser.get(page(row)).content.decode()
+
+
+def test_what_cannot_run_now_is_said(browser: Client, planned: Plan) -> None:
+    row = planned()
+    switch_agent(row.agent, "stop")
+    browser.post(action(row, "run_now"), SENT)
+    assert "The agent solo is stopped" in browser.get(page(row)).content.decode()
+
+
+def test_it_is_paused_and_goes_on(browser: Client, planned: Plan) -> None:
+    row = planned()
+    browser.get(action(row, "pause"))
+    row.refresh_from_db()
+    assert (row.enabled, row.next_slot) == (False, None)
+    browser.get(action(row, "go_on"))
+    row.refresh_from_db()
+    assert row.enabled
+    assert row.next_slot is not None
+
+
+def test_a_span_of_the_past_is_made_up_for(browser: Client, planned: Plan) -> None:
+    row = planned(kind=Kind.CRON, cron="0 * * * *")
+    now = database_now()
+    span = {}
+    for name, moment in (("begin", now - timedelta(hours=3)), ("end", now)):
+        span[f"{name}_0"], span[f"{name}_1"] = f"{moment:%Y-%m-%d}", f"{moment:%H:%M:%S}"
+    browser.post(action(row, "backfill"), span | SENT)
+    held = Firing.objects.filter(schedule=row, status=FiringStatus.HELD)
+    assert held.count() == 3
+    again = browser.post(action(row, "backfill"), span | SENT).content.decode()
+    assert "nothing to make up for" in again
+
+
+def test_it_is_removed_with_its_log(browser: Client, planned: Plan, workspace: Workspace) -> None:
+    row = planned()
+    browser.post(action(row, "run_now"), SENT)
+    browser.post(f"{SCHEDULES}{row.pk}/delete/", {"post": "yes"})
+    assert not Schedule.objects.filter(workspace=workspace).exists()
+
+
+def test_several_are_removed_one_by_one(browser: Client, planned: Plan) -> None:
+    made = [planned(name="a"), planned(name="b")]
+    chosen = {"action": "delete_selected", "_selected_action": [row.pk for row in made]}
+    browser.post(SCHEDULES, chosen | {"post": "yes"})
+    assert not Schedule.objects.filter(pk__in=[row.pk for row in made]).exists()
+    assert not PeriodicTask.objects.filter(task=queues.FIRE_SCHEDULE).exists()
+    removed = AuditEntry.objects.filter(action="schedule.remove")
+    assert removed.count() == 2

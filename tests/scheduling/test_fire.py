@@ -1,0 +1,289 @@
+"""Slots become runs: each once, and as the schedule's policies say."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+
+from agents import pauses
+from agents.actions.cancel_run import cancel_run
+from agents.actions.pause_work import pause_work
+from agents.actions.resume_work import resume_work
+from agents.actions.switch_agent import switch_agent
+from agents.models import Delivery, Run
+from heartbit_site.base.models import AuditEntry
+from scheduling.actions.backfill_schedule import backfill_schedule
+from scheduling.actions.fire_due import fire_due
+from scheduling.actions.forget_firings import forget_firings
+from scheduling.actions.remove_schedule import remove_schedule
+from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap, TaskType
+from scheduling.errors import ScheduleConflictError, ScheduleError
+from scheduling.models import Firing, Schedule
+from scheduling.querysets import database_now
+from tests.scheduling.conftest import ANN, let_pass
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+Plan = Callable[..., Schedule]
+HOUR = timedelta(hours=1)
+transacted = pytest.mark.django_db
+
+
+def firings(schedule: Schedule) -> list[Firing]:
+    return list(Firing.objects.filter(schedule=schedule).order_by("slot"))
+
+
+def statuses(schedule: Schedule) -> list[str]:
+    return [str(firing.status) for firing in firings(schedule)]
+
+
+def runs(schedule: Schedule) -> list[Run]:
+    ids = [firing.run_id for firing in firings(schedule) if firing.run_id]
+    return list(Run.objects.filter(pk__in=ids).order_by("created_at"))
+
+
+def an_hour_later(schedule: Schedule) -> None:
+    """Let an hour pass, for its log as well, and look."""
+    let_pass(schedule, HOUR)
+    for firing in firings(schedule):
+        firing.slot -= HOUR
+        firing.save()
+    # A slot's time is part of its run's key, and comes again here.
+    Run.objects.filter(workspace=schedule.workspace).update(idempotency_key=None)
+    fire_due(only=schedule.pk)
+
+
+def test_many_clocks_at_once_fire_each_slot_once(planned: Plan) -> None:
+    plans = [
+        planned(name=f"Report {number}", overlap=Overlap.PARALLEL, missed=Missed.ALL)
+        for number in range(5)
+    ]
+    for plan in plans:
+        let_pass(plan, 4 * HOUR)
+    barrier = threading.Barrier(8)
+
+    def look() -> None:
+        barrier.wait()
+        for _ in range(3):
+            fire_due()
+        connection.close()
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for plan in plans:
+        found = firings(plan)
+        assert [firing.status for firing in found] == [FiringStatus.STARTED] * 4
+        assert len({firing.slot for firing in found}) == len({f.run_id for f in found}) == 4
+        assert (
+            Run.objects.filter(workspace=plan.workspace, task__startswith="Report.").count() == 20
+        )
+
+
+@transacted
+def test_a_slot_becomes_a_run_of_its_agent(planned: Plan) -> None:
+    plan = planned(time_zone="Europe/Berlin", approve=True)
+    assert fire_due(only=plan.pk) == 0, "an early ring is none"
+    slot = plan.next_slot
+    let_pass(plan, HOUR)
+    assert fire_due(only=plan.pk) == 1
+    assert fire_due(only=plan.pk) == 0, "a second ring is none"
+    [run] = runs(plan)
+    assert (run.agent, run.approve, run.started_by) == ("solo", True, "schedule Report")
+    assert run.task.startswith("Report.\n\n(Scheduled for ")
+    assert "(Europe/Berlin)" in run.task
+    plan.refresh_from_db()
+    assert plan.next_slot == slot, "and it goes on"
+
+
+@transacted
+def test_its_results_are_ordered_with_it(planned: Plan) -> None:
+    plan = planned(deliver=[{"kind": "email", "to": ["ann@example.org"]}])
+    let_pass(plan, HOUR)
+    fire_due(only=plan.pk)
+    [run] = runs(plan)
+    [delivery] = Delivery.objects.filter(run_id=run.pk)
+    assert delivery.target["to"] == ["ann@example.org"]
+
+
+@transacted
+def test_what_stands_in_the_way_is_noted(planned: Plan) -> None:
+    plan = planned()
+    plan.agent.current_version = None
+    plan.agent.save()
+    let_pass(plan, HOUR)
+    fire_due(only=plan.pk)
+    [firing] = firings(plan)
+    assert firing.status == FiringStatus.FAILED
+    assert "no agent named 'solo'" in firing.note
+    plan.refresh_from_db()
+    assert plan.next_slot is not None
+    assert plan.next_slot > database_now(), "the next slot is tried again"
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (Overlap.SKIP, ["started", "skipped"]),
+        (Overlap.QUEUE, ["started", "held"]),
+        (Overlap.PARALLEL, ["started", "started"]),
+    ],
+)
+@transacted
+def test_while_the_run_before_is_at_work(
+    planned: Plan, policy: Overlap, expected: list[str]
+) -> None:
+    plan = planned(overlap=policy)
+    for _ in range(2):
+        an_hour_later(plan)
+    assert statuses(plan) == expected
+    cancel_run(plan.workspace, runs(plan)[0].pk, reason="over")
+    fire_due(only=plan.pk)
+    expected = ["started" if one == "held" else one for one in expected]
+    assert statuses(plan) == expected, "what was held begins when the one before has ended"
+
+
+@transacted
+def test_a_stopped_workspace_and_agent_fire_nothing_until_they_go_on(planned: Plan) -> None:
+    plan = planned(missed=Missed.ONE)
+    held = pauses.of_workspace(plan.workspace)
+    pause_work(held, by=ANN)
+    let_pass(plan, 3 * HOUR)
+    assert fire_due(only=plan.pk) == 0
+    resume_work(held, by=ANN)
+    switch_agent(plan.agent, "stop")
+    assert fire_due(only=plan.pk) == 0
+    switch_agent(plan.agent, "start")
+    assert fire_due(only=plan.pk) == 3
+    assert statuses(plan) == ["skipped", "skipped", "started"]
+
+
+@transacted
+def test_messages_stay_on_one_conversation(planned: Plan) -> None:
+    plan = planned(task_type=TaskType.MESSAGE, overlap=Overlap.PARALLEL)
+    for _ in range(2):
+        an_hour_later(plan)
+    found = runs(plan)
+    assert len(found) == 2
+    assert found[0].conversation == found[1].conversation
+    assert found[0].conversation is not None
+    assert found[0].conversation.title == "Report"
+
+
+@transacted
+def test_once_fires_once_and_is_over(planned: Plan) -> None:
+    plan = planned(kind=Kind.ONCE, at=database_now() + HOUR)
+    let_pass(plan, HOUR)
+    assert fire_due(only=plan.pk) == 1
+    plan.refresh_from_db()
+    assert (plan.next_slot, plan.next_at, plan.periodic_task) == (None, None, None)
+
+
+@transacted
+def test_run_now_is_beside_its_slots(planned: Plan) -> None:
+    plan = planned(enabled=False)
+    run_id = run_schedule_now(plan, by=ANN)
+    [firing] = firings(plan)
+    assert (firing.run_id, firing.cause) == (run_id, Cause.MANUAL)
+    plan.refresh_from_db()
+    assert plan.next_slot is None
+    switch_agent(plan.agent, "stop")
+    with pytest.raises(ScheduleConflictError, match="The agent solo is stopped"):
+        run_schedule_now(plan, by=ANN)
+    assert len(firings(plan)) == 1
+
+
+@transacted
+def test_a_backfill_holds_what_has_no_run(planned: Plan) -> None:
+    plan = planned(kind=Kind.CRON, cron="0 * * * *", overlap=Overlap.SKIP)
+    now = database_now()
+    assert backfill_schedule(plan, now - 3 * HOUR, now, by=ANN) == 3
+    with pytest.raises(ScheduleConflictError, match="nothing to make up for"):
+        backfill_schedule(plan, now - 3 * HOUR, now, by=ANN)
+    assert fire_due(only=plan.pk) == 1, "one after the other, also where slots skip"
+    assert statuses(plan) == ["started", "held", "held"]
+    for _ in range(2):
+        cancel_run(plan.workspace, runs(plan)[-1].pk, reason="over")
+        fire_due(only=plan.pk)
+    assert statuses(plan) == ["started"] * 3
+    with pytest.raises(ScheduleError, match="span of the past"):
+        backfill_schedule(plan, now, now + HOUR, by=ANN)
+    with pytest.raises(ScheduleConflictError, match="more than 200 slots"):
+        backfill_schedule(plan, now - 300 * HOUR, now, by=ANN)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"name": "  "}, "needs a name"),
+        ({"task": " "}, "task is empty"),
+        ({"kind": Kind.CRON, "cron": "9 o'clock"}, "has 2 fields"),
+        ({"kind": Kind.ONCE, "at": "past"}, "time is over"),
+        ({"ends_at": "past"}, "ends before it begins"),
+        ({"deliver": [{"kind": "pigeon"}]}, "one of email, webhook, artifact"),
+        ({"task_type": TaskType.TOOL_CALL, "tool": "calculate"}, "has no tool 'calculate'"),
+        ({"task_type": "dance"}, "choose from"),
+    ],
+)
+@transacted
+def test_what_cannot_be_is_refused_in_a_sentence(
+    planned: Plan, fields: dict[str, object], sentence: str
+) -> None:
+    past = database_now() - HOUR
+    given = {name: past if value == "past" else value for name, value in fields.items()}
+    with pytest.raises(Exception, match=sentence):
+        planned(**given)
+    assert not Schedule.objects.filter(workspace__slug__startswith="t-", name="Report").exists()
+
+
+@transacted
+def test_names_are_taken_once(planned: Plan) -> None:
+    planned()
+    with pytest.raises(ScheduleConflictError, match="named 'Report'"):
+        planned()
+
+
+@transacted
+def test_changes_are_in_the_audit_and_count_from_now(planned: Plan, workspace: Workspace) -> None:
+    plan = planned()
+    plan.enabled = False
+    save_schedule(plan, by=ANN)
+    plan.enabled = True
+    let_pass_before = database_now()
+    save_schedule(plan, by=ANN)
+    assert plan.next_slot is not None
+    assert plan.next_slot > let_pass_before, "what passed meanwhile is no slot"
+    save_schedule(plan, by=ANN)
+    remove_schedule(plan, by=ANN)
+    entries = AuditEntry.objects.filter(workspace=workspace, action__startswith="schedule.")
+    assert list(entries.order_by("pk").values_list("action", flat=True)) == [
+        "schedule.create",
+        "schedule.change",
+        "schedule.change",
+        "schedule.remove",
+    ]
+
+
+@transacted
+def test_old_slots_are_forgotten_but_for_those_that_are_held(planned: Plan) -> None:
+    plan = planned()
+    now = database_now()
+    for days, status in ((91, "skipped"), (91, "held"), (89, "skipped")):
+        Firing.objects.create(
+            schedule=plan,
+            slot=now - timedelta(days=days, hours=len(status)),
+            status=status,
+            created_at=now - timedelta(days=days),
+        )
+    assert forget_firings() == 1
+    assert sorted(statuses(plan)) == ["held", "skipped"]

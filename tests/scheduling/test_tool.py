@@ -1,0 +1,121 @@
+"""Agents plan their own work, within limits."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.actions.post_message import post_message, start_conversation
+from agents.choices import Home, RunStatus
+from agents.live.follow import wait_for_end
+from agents.models import Agent, ToolCall
+from heartbit_site.base import orm
+from scheduling import agent_tools
+from scheduling.choices import TaskType
+from scheduling.models import Schedule
+from scheduling.querysets import database_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.models import Run
+    from tests.runtime.conftest import Studio
+
+TOOLS = ("schedule", "list_schedules", "cancel_schedule")
+
+
+@pytest.fixture
+async def planner(studio: Studio, agent: Callable[..., Agent]) -> Agent:
+    return await orm.in_thread(lambda: agent("planner", tools=TOOLS))
+
+
+def calls(*asked: tuple[str, dict[str, object]]) -> str:
+    """A task that has the model call these, one turn after the other."""
+    texts = [f"{name} {json.dumps(given)}]]" for name, given in asked]
+    return "[[calls: " + " [[then: ".join(texts)
+
+
+async def results(run: Run) -> list[str]:
+    rows = ToolCall.objects.filter(run=run).order_by("call_id")
+    return await orm.in_thread(lambda: [call.result or "" for call in rows])
+
+
+def plans(studio: Studio) -> list[Schedule]:
+    return list(Schedule.objects.filter(workspace=studio.workspace).order_by("pk"))
+
+
+async def test_remind_me_in_three_days(studio: Studio, planner: Agent) -> None:
+    three_days = 3 * 24 * 3600
+    asked = {"name": "Call Ann", "task": "Remind them to call Ann.", "in_seconds": three_days}
+    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="planner"))
+    posted = await orm.in_thread(
+        lambda: post_message(
+            thread,
+            f"{calls(('schedule', asked))} [[text: Done.]]",
+            model="openai:fake",
+            home=Home.LOCAL,
+        )
+    )
+    studio.host.execute(posted.run_id)
+    run = await wait_for_end(posted.run_id, studio.host.window)
+    assert run.status == RunStatus.SUCCEEDED
+    [plan] = await orm.in_thread(lambda: plans(studio))
+    assert (plan.name, plan.task_type) == ("planner: Call Ann", TaskType.MESSAGE)
+    assert plan.conversation_id == thread.pk, "it comes up where it was asked for"
+    assert plan.made_in_run == run.pk
+    now = await orm.in_thread(database_now)
+    assert plan.next_slot is not None
+    assert abs(plan.next_slot - now - timedelta(days=3)) < timedelta(minutes=1)
+
+
+async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> None:
+    task = calls(
+        ("schedule", {"name": "Weekly", "task": "Report.", "cron": "0 9 * * MON"}),
+        ("list_schedules", {}),
+        ("cancel_schedule", {"name": "Weekly"}),
+        ("cancel_schedule", {"name": "Weekly"}),
+    )
+    run = await studio.run(f"{task} [[text: Done.]]", agent="planner")
+    planned, listed, cancelled, again = await results(run)
+    assert "Planned 'planner: Weekly'" in planned
+    assert "09:00" in listed
+    assert cancelled == "Cancelled 'planner: Weekly'."
+    assert "You have planned no 'Weekly'" in again
+    assert await orm.in_thread(lambda: plans(studio)) == []
+
+
+async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent) -> None:
+    task = calls(
+        ("schedule", {"name": "a", "task": "x"}),
+        ("schedule", {"name": "b", "task": "x", "cron": "0 9 * * MON", "in_seconds": 60}),
+        ("schedule", {"name": "c", "task": "x", "at": "2020-01-01T09:00"}),
+        ("schedule", {"name": "c", "task": "x", "at": "tomorrow"}),
+        ("schedule", {"name": "d", "task": "x", "every_seconds": 5}),
+        ("schedule", {"name": "e", "task": "x", "cron": "nine o'clock"}),
+    )
+    run = await studio.run(f"{task} [[text: Done.]]", agent="planner")
+    said = list(await results(run))
+    assert "exactly one of" in said[0]
+    assert "exactly one of" in said[1]
+    assert "time is over" in said[2]
+    assert "is no time" in said[3]
+    assert "every_seconds" in said[4]
+    assert "has 2 fields" in said[5]
+    assert run.status == RunStatus.SUCCEEDED
+    assert await orm.in_thread(lambda: plans(studio)) == []
+
+
+async def test_an_agent_that_plans_without_end_is_stopped(
+    studio: Studio, planner: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_tools, "MOST_ACTIVE", 2)
+    asked = [
+        ("schedule", {"name": str(number), "task": "x", "in_seconds": 60}) for number in range(3)
+    ]
+    run = await studio.run(f"{calls(*asked)} [[text: Done.]]", agent="planner")
+    *_, last = await results(run)
+    assert "which is the most" in last
+    assert len(await orm.in_thread(lambda: plans(studio))) == 2
