@@ -59,8 +59,8 @@ def refuse_if_spent(agent: Agent) -> None:
     if a_minute is not None and now["this_minute"] >= a_minute:
         seconds = math.ceil(now["minute_seconds"])
         raise TooManyRunsError(
-            f"The agent {agent.name} takes {_runs(a_minute)} a minute and has been given as many: start it "
-            f"again in {seconds} s, or raise its limit.",
+            f"The agent {agent.name} takes {_runs(a_minute)} a minute and has been given as many: "
+            f"start it again in {seconds} s, or raise its limit.",
             seconds,
         )
 

@@ -19,6 +19,7 @@ from django.db import connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
     from heartbit_site.base.models import Workspace
 
 State = Literal["unlimited", "open", "nearly", "spent"]
@@ -261,7 +262,7 @@ def _decimal(limit: int | Decimal | None) -> Decimal | None:
     return None if limit is None else Decimal(limit)
 
 
-def _rows(query: str, workspace: Workspace, **values: object) -> list[dict[str, Any]]:
+def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(query, {"workspace": workspace.pk, **values})
         names = [column.name for column in cursor.description or ()]

@@ -30,6 +30,8 @@ _PREFIX = "heartbit-schedule-"
 #: The last day or weekday of a month, its last Friday, its second Monday.
 _ONLY_OURS = re.compile(r"#|\blw?\b|\dl")
 
+_LONGEST_FIELD = 64  # of Beat's columns
+
 
 def project(schedule: Schedule) -> PeriodicTask | None:
     """Write what Beat rings at, in the caller's transaction.
@@ -90,7 +92,7 @@ def _rhythm(schedule: Schedule) -> dict[str, object] | None:
 
 def _crontab(schedule: Schedule) -> CrontabSchedule | None:
     minute, hour, day, month, weekday = schedule.cron.lower().split()
-    if _ONLY_OURS.search(schedule.cron.lower()):
+    if _ONLY_OURS.search(schedule.cron.lower()) or max(len(month), len(weekday)) > _LONGEST_FIELD:
         return None
     crontab, _ = CrontabSchedule.objects.get_or_create(
         minute=minute,

@@ -1,8 +1,9 @@
 """Tell workspaces how far their quotas are used up: into the audit, and to their webhooks.
 
 It is looked for, as webhooks look for ends (docs/decisions/0009): a run that spends never waits for
-the audit's chain, which is locked until its writer's transaction ends. Each quota is told of once in
-its period when it is nearly used up (``quota.warning``), and once when it is (``quota.reached``).
+the audit's chain, which is locked until its writer's transaction ends. Each quota is told of once
+in its period when it is nearly used up (``quota.warning``), and once when it is
+(``quota.reached``).
 """
 
 from __future__ import annotations

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-    from heartbit_site.base.models import Workspace
-
 
 class BudgetForm(forms.ModelForm[Budget]):
     """A budget's limits, and whose they are."""
@@ -43,19 +41,17 @@ class BudgetForm(forms.ModelForm[Budget]):
         agent = self.cleaned_data.get("agent")
         if agent is not None and workspace is not None and agent.workspace_id != workspace.pk:
             self.add_error("agent", f"{agent.name} belongs to another workspace.")
-        self._check_once(workspace, agent)
+        self._check_once(getattr(workspace, "pk", None), agent)
         limits = [self.cleaned_data.get(name) for name in ("max_tokens", "max_usd")]
         if limits == [None, None] and not {"max_tokens", "max_usd"} & set(self.errors):
             raise forms.ValidationError("Set a limit of tokens, of US dollars, or both.")
         return cleaned
 
-    def _check_once(self, workspace: Workspace | None, agent: Agent | None) -> None:
+    def _check_once(self, workspace_id: int | None, agent: Agent | None) -> None:
         """Django leaves this to us: a part of the constraint, whose it is, is not in the form."""
         period = self.cleaned_data.get("period")
-        if self.instance.pk is not None or workspace is None or period is None:
-            return
-        others = Budget.objects.filter(workspace=workspace, agent=agent, period=period)
-        if others.filter(of_tier=False).exists():
+        others = Budget.objects.filter(workspace=workspace_id, agent=agent, period=period)
+        if others.filter(of_tier=False).exclude(pk=self.instance.pk).exists():
             whose = agent.name if agent is not None else "the whole workspace"
             raise forms.ValidationError(f"There is a budget of {whose} for each {period} already.")
 

@@ -21,8 +21,8 @@ class Budget(models.Model):
     Attributes:
         agent: Whose runs count; null: all of the workspace.
         max_usd: Calls of unknown price count as nothing; the tokens count all the same.
-        of_tier: It is the limit of the workspace's tier: the database makes it, keeps it as the tier
-            is, and takes it away (``sql/quotas.sql``).
+        of_tier: It is the limit of the workspace's tier: the database makes it, keeps it as the
+            tier is, and takes it away (``sql/quotas.sql``).
         warned_for: The beginning of the last period in which a warning was given.
         stopped_for: The same of the last one in which a call was refused.
     """

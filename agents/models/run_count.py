@@ -9,7 +9,7 @@ from heartbit_site.base.models import Workspace
 
 
 class RunCount(models.Model):
-    """Runs of a workspace's day, or of an agent's minute; the database counts, in ``sql/quotas.sql``.
+    """Runs of a workspace's day, or of an agent's minute; ``sql/quotas.sql`` counts them.
 
     There is a row only where there is a limit. The counted are those that somebody started: a
     sub-agent's run is part of its orchestrator's.

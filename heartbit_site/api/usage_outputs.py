@@ -63,7 +63,7 @@ class DayUseOut(Schema):
     cost_usd: str
 
 
-class UsageOut(Schema):
+class WorkspaceUsageOut(Schema):
     """What the workspace has used. Days and months begin at midnight UTC."""
 
     tier: str | None = Field(description="Null: no limits but those of the budgets.")

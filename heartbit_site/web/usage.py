@@ -200,9 +200,7 @@ def _agent(agent: AgentUse) -> Row:
 
 
 def _day(day: DayUse) -> Row:
-    return Row(
-        f"{day.day:%a %-d %b}", (_count(day.runs), _count(day.tokens), words.money(day.usd))
-    )
+    return Row(f"{day.day:%a %-d %b}", (_count(day.runs), _count(day.tokens), words.money(day.usd)))
 
 
 def _chart(

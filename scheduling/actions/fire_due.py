@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from scheduling.choices import Cause, FiringStatus, Overlap
 from scheduling.errors import ScheduleError
@@ -39,7 +39,18 @@ def fire_due(only: int | None = None) -> int:
     Returns:
         How many slots were dealt with.
     """
-    return sum(_fire(schedule_id) for schedule_id in due_schedules(AT_ONCE, only=only))
+    return sum(_fired(schedule_id) for schedule_id in due_schedules(AT_ONCE, only=only))
+
+
+def _fired(schedule_id: int) -> int:
+    """One schedule; a defect that concerns it alone keeps no other from firing."""
+    try:
+        return _fire(schedule_id)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away, for all of them
+    except Exception:
+        logger.exception("the schedule %d could not be fired; trying again", schedule_id)
+        return 0
 
 
 @transaction.atomic

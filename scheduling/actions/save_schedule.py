@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from agents.delivery.targets import check_targets
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, changed, record
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
 from scheduling.choices import Kind, Missed, Overlap, TaskType
@@ -20,7 +20,6 @@ from scheduling.querysets import database_now
 from scheduling.slots import fires_at, first_slot, next_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from django.db.models import TextChoices
@@ -210,7 +209,7 @@ def _changes(before: Schedule | None, after: Schedule) -> dict[str, Any]:
     if before is None:
         return {}
     return {
-        name: [_plain(getattr(before, name)), _plain(getattr(after, name))]
+        name: changed(getattr(before, name), getattr(after, name))
         for name in _CHANGED
         if getattr(before, name) != getattr(after, name)
     }
@@ -219,19 +218,9 @@ def _changes(before: Schedule | None, after: Schedule) -> dict[str, Any]:
 def _details(schedule: Schedule) -> dict[str, Any]:
     return {
         "agent": schedule.agent.name,
-        "when": schedule.cron or schedule.every_seconds or _plain(schedule.at),
+        "when": schedule.cron or schedule.every_seconds or str(schedule.at),
         "time_zone": schedule.time_zone,
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict | list | tuple):
-        return _short(value)
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-def _short(value: Sequence[Any] | dict[str, Any]) -> str:
-    return str(value)[:120]
 
 
 def _is_object(value: object) -> bool:

@@ -79,5 +79,5 @@ def test_an_error_s_type_is_its_class() -> None:
     names = [name_of(kind) for kind, _ in STATUSES]
     assert names == [
         *("malformed_body", "unauthorized", "forbidden"),
-        *("not_found", "conflict", "too_large", "too_many_requests", "heartbit"),
+        *("not_found", "conflict", "too_large", "too_many_requests", "quota_spent", "heartbit"),
     ]

@@ -1,4 +1,4 @@
-"""Tokens and money of a tier: one more budget of the workspace, warned of and stopped at once each."""
+"""Tokens and money of a tier: one more budget of the workspace, told of once, kept to the step."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class TestTheBudgetOfATier:
         tier = give_tier(workspace, tokens_per_month=1_000, usd_per_month=2, warn_at=60)
         row = of_tier(workspace)
         assert (row.spent_tokens, row.spent_usd) == (70, Decimal("0.5"))
-        assert (row.period, row.max_tokens, row.max_usd, row.warn_at) == ("month", 1_000, 2, 60)
+        assert (row.period, row.max_tokens, row.warn_at) == ("month", 1_000, 60)
+        assert row.max_usd == 2
         tier.tokens_per_month, tier.usd_per_month = 5_000, None
         tier.save()
         row = of_tier(workspace)

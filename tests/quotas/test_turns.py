@@ -213,23 +213,28 @@ class TestFairness:
     ) -> None:
         third = await orm.in_thread(new_workspace)
         await orm.in_thread(lambda: park(third, queue))
-        waiting = [await orm.in_thread(lambda w=w: start(w, 20)) for w in (mine, theirs, third)]
+        everyone = (mine, theirs, third)
+        waiting = await orm.in_thread(lambda: [start(each, 20) for each in everyone])
         for run in waiting[0][:12]:
             assert await nudge(pool, fleet, run) is not None
-        shares = [await orm.in_thread(lambda w=w: at_work(w)) for w in (mine, theirs, third)]
-        assert shares == [4, 4, 4]
+        assert await orm.in_thread(lambda: [at_work(each) for each in everyone]) == [4, 4, 4]
 
     async def test_given_more_workspaces_than_are_compared_then_all_get_their_turn(
         self, mine: Workspace, queue: str, pool: Pool, fleet: Claimant
     ) -> None:
         flooded = await orm.in_thread(lambda: start(mine, 60))
-        others = []
-        for _ in range(20):
-            others.append(await orm.in_thread(new_workspace))
-            await orm.in_thread(lambda: (park(others[-1], queue), start(others[-1])))
+
+        def twenty() -> list[Workspace]:
+            others = [new_workspace() for _ in range(20)]
+            for each in others:
+                park(each, queue)
+                start(each)
+            return others
+
+        others = await orm.in_thread(twenty)
         for run in flooded[:24]:
             assert await nudge(pool, fleet, run) is not None
-        assert [await orm.in_thread(lambda w=w: at_work(w)) for w in others] == [1] * 20
+        assert await orm.in_thread(lambda: [at_work(each) for each in others]) == [1] * 20
 
     async def test_given_nobody_else_then_the_named_run_is_taken(
         self, mine: Workspace, pool: Pool, fleet: Claimant

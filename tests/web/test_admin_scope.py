@@ -49,7 +49,7 @@ pytestmark = pytest.mark.django_db
 
 #: Classes of the installation, which no member sees: superusers' alone.
 INSTALLATIONS = {
-    *("auth.user", "auth.group", "axes.accessattempt", "agents.workerheartbeat"),
+    *("auth.user", "auth.group", "axes.accessattempt", "agents.workerheartbeat", "base.tier"),
     *("django_celery_beat.periodictask", "django_celery_beat.intervalschedule"),
     *("django_celery_beat.crontabschedule", "django_celery_beat.solarschedule"),
     "django_celery_beat.clockedschedule",

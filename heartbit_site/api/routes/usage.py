@@ -11,13 +11,15 @@ from agents.usage import usage_of
 from heartbit_site.api import usage_outputs as forms
 from heartbit_site.api.auth import READ_RUNS, workspace_of
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.usage_outputs import UsageOut
+from heartbit_site.api.usage_outputs import WorkspaceUsageOut
 from heartbit_site.base import orm
 
 router = Router(tags=["usage"])
 
 
-@router.get("/usage", auth=READ_RUNS, response=answers(UsageOut), summary="Usage and quotas")
+@router.get(
+    "/usage", auth=READ_RUNS, response=answers(WorkspaceUsageOut), summary="Usage and quotas"
+)
 async def usage(request: HttpRequest) -> Any:
     """Runs, tokens and money of today and of this month, the limits, and who used what."""
     workspace = workspace_of(request)
