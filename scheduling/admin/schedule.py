@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin, messages
@@ -133,11 +134,12 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         **kwargs: Any,
     ) -> Any:
         """Webhooks are offered of the workspaces that one may see."""
-        form = super().get_form(request, obj, change=change, **kwargs)
-        tell = cast("Any", form).base_fields["tell"]
+        form: Any = super().get_form(request, obj, change=change, **kwargs)
+        # Its own: the class's field is everybody's.
+        tell = form.base_fields["tell"] = copy.deepcopy(form.base_fields["tell"])
         rows = tell.queryset if obj is None else tell.queryset.filter(workspace=obj.workspace)
-        hooks = self.admin_site._registry[rows.model]
-        tell.queryset = cast("Any", hooks).reached(request, rows)
+        hooks: Any = self.admin_site._registry[rows.model]
+        tell.queryset = hooks.reached(request, rows)
         return form
 
     # ------------------------------------------------------------------------------------- columns

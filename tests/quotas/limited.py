@@ -9,6 +9,7 @@ from django.db import connection
 
 from agents.actions.create_default_team import create_default_team
 from agents.models import Agent, Run, RunCount
+from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Tier, Workspace
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ def flood(workspace: Workspace, runs: int, *, agent: str = "writer", priority: i
     """Accept so many runs of the fleet in one statement; nobody is rung."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT heartbit_submit(gen_random_uuid(), %s, %s, 'x', 'fleet', %s, '', NULL)"
-            " FROM generate_series(1, %s)",
-            [workspace.pk, agent, priority, runs],
+            "SELECT heartbit_submit(run.id, %s, %s, 'x', 'fleet', %s, '', NULL)"
+            " FROM unnest(%s::uuid[]) AS run (id)",
+            [workspace.pk, agent, priority, [new_id() for _ in range(runs)]],
         )
 
 

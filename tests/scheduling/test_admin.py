@@ -13,9 +13,8 @@ from django_celery_beat.models import PeriodicTask
 from agents.actions.save_webhook import save_webhook
 from agents.actions.switch_agent import switch_agent
 from agents.models import WebhookEndpoint
-from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.models import AuditEntry
+from heartbit_site.base.models import AuditEntry, Workspace
 from scheduling.choices import Cause, FiringStatus, Kind
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
@@ -24,8 +23,6 @@ from tests.admin.forms import filled
 
 if TYPE_CHECKING:
     from django.test import Client
-
-    from heartbit_site.base.models import Workspace
 
 __all__ = ["browser", "handler"]
 
@@ -160,11 +157,25 @@ def test_it_is_removed_with_its_log(browser: Client, planned: Plan, workspace: W
     assert not Schedule.objects.filter(workspace=workspace).exists()
 
 
-def test_several_are_removed_one_by_one(browser: Client, planned: Plan) -> None:
+def test_several_are_removed_one_by_one(
+    browser: Client, planned: Plan, workspace: Workspace
+) -> None:
     made = [planned(name="a"), planned(name="b")]
     chosen = {"action": "delete_selected", "_selected_action": [row.pk for row in made]}
     browser.post(SCHEDULES, chosen | {"post": "yes"})
     assert not Schedule.objects.filter(pk__in=[row.pk for row in made]).exists()
-    assert not PeriodicTask.objects.filter(task=queues.FIRE_SCHEDULE).exists()
-    removed = AuditEntry.objects.filter(action="schedule.remove")
+    names = [f"heartbit-schedule-{row.pk}" for row in made]
+    assert not PeriodicTask.objects.filter(name__in=names).exists()
+    removed = AuditEntry.objects.filter(workspace=workspace, action="schedule.remove")
     assert removed.count() == 2
+
+
+def test_a_page_of_one_workspace_narrows_no_other_page(browser: Client, planned: Plan) -> None:
+    browser.get(page(planned()))
+    other = Workspace.objects.create(slug="other-of-schedules", name="Other")
+    hook = WebhookEndpoint(
+        workspace=other, name="h", url="https://x.example/", events=["run.failed"]
+    )
+    save_webhook(hook, by=SYSTEM)
+    fresh = browser.get(f"{SCHEDULES}add/").context["adminform"].form
+    assert hook in fresh.fields["tell"].queryset

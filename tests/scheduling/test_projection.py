@@ -52,8 +52,10 @@ def test_it_follows_the_schedule(planned: Plan) -> None:
     plan.enabled = True
     save_schedule(plan, by=ANN)
     assert task_of(plan) is not None
+    name = f"heartbit-schedule-{plan.pk}"
+    assert PeriodicTask.objects.filter(name=name).exists()
     remove_schedule(plan, by=ANN)
-    assert not PeriodicTask.objects.filter(task=queues.FIRE_SCHEDULE).exists()
+    assert not PeriodicTask.objects.filter(name=name).exists()
 
 
 def test_it_ends_with_the_schedule(planned: Plan) -> None:

@@ -18,7 +18,9 @@ from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.save_webhook import save_webhook
+from agents.actions.send_message import send_message
 from agents.actions.send_webhook_again import ping_webhook
+from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
@@ -100,6 +102,7 @@ def filled_workspace() -> Workspace:
         kind="email",
         target={"kind": "email", "to": [f"ada@{slug}.example"]},
     )
+    send_message(sender_of_person(made, audit.SYSTEM), "writer", f"of {slug}")
     schedule = Schedule(
         workspace=made,
         agent=Agent.objects.get(workspace=made, name="writer"),

@@ -151,7 +151,11 @@ def _waited(pending: Pending) -> object:
         case PendingTimer(delayed):
             return _shown(delayed)
         case _:
-            return pending
+            shown = to_jsonable_python(pending, fallback=str)
+            for child in shown["suspension"]["children"]:
+                if child["run_id"] is None:  # what a child says since the journals were recorded
+                    del child["run_id"]
+            return shown
 
 
 @dataclass(frozen=True, slots=True)
