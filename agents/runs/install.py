@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "87ad944d2ce098af0e3fb18d6a7673a2fe68a094368146c22407adb47b1c15d6"
+FINGERPRINT = "0596e9548c5dfac4715d7e74b48ed31be597d4afde80ff35ad1ada28ee054557"
 
 
 def statements() -> str:

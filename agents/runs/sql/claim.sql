@@ -33,29 +33,37 @@ DECLARE
     r agents_run;
     v_other agents_run;
     c agents_checkpoint;
+    v_workspace bigint;
     v_room int;
     v_limited boolean;
 BEGIN
     -- Declared dead, it does not know yet: what it took now would be taken from it again.
     PERFORM 1 FROM agents_workerheartbeat w WHERE w.id = p_worker AND w.gone_at IS NOT NULL;
     IF FOUND THEN RETURN; END IF;
-    SELECT * INTO r FROM agents_run t
-    WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
-          AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
-          AND NOT heartbit_is_stopped(t) FOR NO KEY UPDATE;
     IF p_home = 'fleet' THEN
-        v_room := heartbit_room(r.workspace_id);
-        IF v_room <= 0 THEN r := NULL; END IF;
+        SELECT t.workspace_id, heartbit_room(t.workspace_id) INTO v_workspace, v_room
+        FROM agents_run t WHERE t.id = p_run;
+        IF p_alone AND NOT heartbit_take_room(v_workspace, true) THEN RETURN; END IF;
+    END IF;
+    IF v_room IS NULL OR p_alone THEN
+        SELECT * INTO r FROM agents_run t
+        WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
+              AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
+              AND NOT heartbit_is_stopped(t) FOR NO KEY UPDATE;
+    ELSIF v_room > 0 THEN
+        -- Where there is a limit claims wait for each other, and none holds what another may choose.
+        SELECT * INTO r FROM agents_run t
+        WHERE t.id = p_run AND t.status = 'queued' AND t.home = p_home
+              AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
+              AND NOT heartbit_is_stopped(t);
     END IF;
     IF NOT p_alone AND r.attempts >= heartbit_suspicious() THEN
         run_id := r.id; suspect := true;
         RETURN NEXT;
         RETURN;
-    ELSIF p_home = 'fleet' AND p_alone THEN
-        IF NOT heartbit_take_room(r.workspace_id, true) THEN RETURN; END IF;
-    ELSIF p_home = 'fleet' AND (
+    ELSIF p_home = 'fleet' AND p_alone IS NOT TRUE AND (
             r.id IS NULL OR v_room > 0 OR heartbit_has_rivals(r, p_queues, clock_timestamp())) THEN
-        v_other := heartbit_choose(r, p_queues, p_knows, p_alone);
+        v_other := heartbit_choose(r, v_room IS NULL, p_queues, p_knows, p_alone);
         -- Nobody else can have the slot, so a run without a limit has it.
         IF v_other.id IS NOT NULL OR v_room IS NOT NULL THEN r := v_other; END IF;
     END IF;

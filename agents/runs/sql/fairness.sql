@@ -239,9 +239,10 @@ BEGIN
 END $$;
 
 -- The run that a slot goes to, locked, with its workspace's room taken; a row of nulls: none may
--- start. p_named: the one that the nudge named, locked, if it may be claimed.
+-- start. p_named: the one that the nudge named, if it may be claimed; p_by_name: it is locked, and
+-- comes before others of its workspace, which has no limit.
 CREATE OR REPLACE FUNCTION heartbit_choose(
-    p_named agents_run, p_queues text[], p_knows int, p_alone boolean)
+    p_named agents_run, p_by_name boolean, p_queues text[], p_knows int, p_alone boolean)
 RETURNS agents_run LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
@@ -271,9 +272,8 @@ BEGIN
             CONTINUE;
         END IF;
         IF heartbit_take_room(v_workspace, v_may_wait) THEN
-            -- Without a limit the name counts: nudges come in the order in which runs were started.
-            IF v_workspace = p_named.workspace_id AND v_priority = p_named.priority
-               AND heartbit_room(v_workspace) IS NULL THEN
+            -- Nudges come in the order in which runs were started.
+            IF p_by_name AND v_workspace = p_named.workspace_id AND v_priority = p_named.priority THEN
                 RETURN p_named;
             END IF;
             r := heartbit_lock_next(v_workspace, v_priority, v_queues, p_knows, p_alone, v_now, v_stopped);
@@ -286,26 +286,26 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- A run of a limited workspace that may start now that a slot of it is free, to ring; no row: none.
+-- A run of a limited workspace that may start now that a slot of it is free, to ring; no row: none. It
+-- locks nothing: a claim would pass over what is locked here.
 CREATE OR REPLACE FUNCTION heartbit_ring_next(p_workspace bigint, p_queues text[])
 RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
-    r agents_run;
+    q text;
     v_now timestamptz := clock_timestamp();
-    v_stopped bigint[];
     v_priority int;
 BEGIN
     IF coalesce(heartbit_room(p_workspace), 1) <= 0 THEN RETURN; END IF;
-    v_stopped := heartbit_stopped();
     v_priority := heartbit_next_priority(p_queues, 32768);
     WHILE v_priority IS NOT NULL LOOP
-        r := heartbit_lock_next(p_workspace, v_priority, p_queues, 2, false, v_now, v_stopped);
-        IF r.id IS NOT NULL THEN
-            UPDATE agents_run t SET rung_at = v_now WHERE t.id = r.id;
-            RETURN QUERY SELECT r.id, r.queue::text;
-            RETURN;
-        END IF;
+        FOREACH q IN ARRAY p_queues LOOP
+            RETURN QUERY SELECT t.id, t.queue::text FROM agents_run t
+                WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority = v_priority
+                      AND t.workspace_id = p_workspace AND t.available_at <= v_now
+                ORDER BY t.available_at LIMIT 1;
+            IF FOUND THEN RETURN; END IF;
+        END LOOP;
         v_priority := heartbit_next_priority(p_queues, v_priority);
     END LOOP;
 END $$;
