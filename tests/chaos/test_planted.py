@@ -69,7 +69,13 @@ def test_runs_that_only_a_message_remembers_are_found(tmp_path: Path) -> None:
 @pytest.mark.chaos
 @pytest.mark.usefixtures("database")
 def test_writes_of_a_zombie_are_found(tmp_path: Path) -> None:
-    with unfenced():
-        row = zombies.play("small", seed=7, directory=tmp_path)
+    # Of few zombies all may come when their runs have ended: then others get a chance.
+    for seed in (7, 8, 9):
+        directory = tmp_path / str(seed)
+        directory.mkdir()
+        with unfenced():
+            row = zombies.play("small", seed=seed, directory=directory)
+        if row["figure"]["stale_writes_accepted"]:
+            break
     assert not row["pass"]
     assert row["figure"]["stale_writes_accepted"]

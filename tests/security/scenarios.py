@@ -46,6 +46,13 @@ SCENARIOS = {
         "secrets are readable in their own row only",
         ("tests/base/test_secrets.py", "tests/web/test_canaries.py"),
     ),
+    "S13": Scenario(
+        "nobody takes more than their part, and a runaway agent stops",
+        (
+            *("tests/quotas/test_runs_started.py", "tests/quotas/test_spending.py"),
+            *("tests/quotas/test_turns.py", "tests/messaging/test_guard.py"),
+        ),
+    ),
     "S14": Scenario("an edited audit does not verify", ("tests/web/test_audit.py",)),
     "R12": Scenario(
         "of ten who decide at once one wins, and all hear who",

@@ -34,6 +34,7 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.models.api_key import SCOPES
+from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.firings import note
@@ -88,7 +89,11 @@ def _webhook(workspace: Workspace) -> str:
 
 
 def _schedule(workspace: Workspace) -> str:
-    """Paused, with what became of one slot."""
+    """Paused, with what became of one slot, and a run that waits for a worker for ever.
+
+    While that is at work no slot that somebody makes up for begins: a worker's clock, if there is
+    one, writes nothing here.
+    """
     made = Schedule(
         workspace=workspace,
         agent=Agent.objects.get(workspace=workspace, name="parked"),
@@ -98,6 +103,7 @@ def _schedule(workspace: Workspace) -> str:
         enabled=False,
     )
     save_schedule(made, by=SYSTEM)
+    run_schedule_now(made, by=SYSTEM)
     note(made, datetime(2025, 1, 1, tzinfo=UTC), FiringStatus.SKIPPED, made.task)
     return made.name
 
