@@ -1,0 +1,25 @@
+"""What chaos tests of one process have in common."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.fleet import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def others_frozen(database: None) -> Iterator[None]:
+    """Workers of other tests hold their breath: their sweepers look after every run there is."""
+    others = sorted(Worker.running)
+    for pid in others:
+        os.kill(pid, signal.SIGSTOP)
+    yield
+    for pid in others:
+        os.kill(pid, signal.SIGCONT)
