@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
 def others_frozen(database: None) -> Iterator[None]:
     """Workers of other tests hold their breath: their sweepers look after every run there is."""
     others = sorted(Worker.running)
-    for pid in others:
-        os.kill(pid, signal.SIGSTOP)
+    _tell(others, signal.SIGSTOP)
     yield
-    for pid in others:
-        os.kill(pid, signal.SIGCONT)
+    _tell(others, signal.SIGCONT)
+
+
+def _tell(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(pid, number)
