@@ -10,7 +10,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
@@ -85,16 +85,12 @@ class Worker:
         """Its process id."""
         return self._process.pid
 
-    #: The process ids of those that this process has started and not ended.
-    running: ClassVar[set[int]] = set()
-
     def start(self) -> None:
         """Start it and wait until it may claim runs."""
         with self.log.open("a") as log:
             self._process = subprocess.Popen(
                 self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
             )
-        self.running.add(self._process.pid)
         wait_until(self._registered, seconds=40, what=f"worker registered, see {self.log}")
 
     def _registered(self) -> bool:
@@ -104,7 +100,6 @@ class Worker:
 
     def kill(self) -> None:
         """SIGKILL: it cannot say goodbye."""
-        self.running.discard(self._process.pid)
         self._process.kill()
         self._process.wait(timeout=10)
 
@@ -114,7 +109,6 @@ class Worker:
 
     def stop(self) -> int:
         """SIGTERM, and wait for its end."""
-        self.running.discard(self._process.pid)
         if self._process.poll() is None:
             self._process.terminate()
         return self._process.wait(timeout=30)

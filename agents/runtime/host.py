@@ -66,6 +66,7 @@ class Host(ABC):
         reservations: Reservations,
         queues: tuple[str, ...],
         slots: int,
+        ring: Callable[[UUID, str], None] | None = None,
     ) -> None:
         local_url: Callable[[], str] = import_string(settings.HEARTBIT_LOCAL_MODEL_URL)
         self._providers = create_client()
@@ -110,7 +111,7 @@ class Host(ABC):
                 own_worker_id=lambda: self.process.control.worker_id,
                 beats_steadily=self.process.control.beats_steadily,
                 free_slots=self._free_slots,
-                ring=self._ring,
+                ring=ring,
                 home=home,
                 escalated=doorbell.escalated,
             )
@@ -133,10 +134,6 @@ class Host(ABC):
     def _free_slots(self) -> int:
         """How many of the fleet's runs it could start now."""
 
-    @abstractmethod
-    def _ring(self, run_id: UUID, queue: str) -> None:
-        """Tell the fleet that a run may start."""
-
 
 class FleetHost(Host):
     """The host of a Celery worker process: rung by the broker, seen through Valkey."""
@@ -155,6 +152,7 @@ class FleetHost(Host):
             reservations=ValkeyReservations(self._valkey),
             queues=queues,
             slots=slots,
+            ring=self._ring,
         )
 
     async def stop(self) -> None:
@@ -200,6 +198,3 @@ class LocalHost(Host):
 
     def _free_slots(self) -> int:
         return 0  # it looks for no work but its own
-
-    def _ring(self, run_id: UUID, queue: str) -> None:
-        """The fleet's runs that its sweep finds are rung by the fleet's own sweepers."""

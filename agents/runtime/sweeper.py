@@ -48,6 +48,12 @@ _DEPARTED = """
 """
 _ESCALATE = "SELECT escalated FROM heartbit_escalate_approvals(%s, %s)"
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
+_UNRUNG = """
+    UPDATE agents_run SET rung_at = NULL WHERE id IN (
+        SELECT id FROM agents_run
+        WHERE id = ANY (%s) AND status = 'queued' AND home = 'fleet'
+        FOR NO KEY UPDATE SKIP LOCKED)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Duty:
         beats_steadily: Whether its process has beaten on time for a lease. A judge that was late
             itself may have been held up by what held up the others: a disk, a pooler, a network.
         free_slots: How many runs its process could start now.
-        ring: Tells the fleet that a run (id, queue) may start.
+        ring: Tells the fleet that a run (id, queue) may start; null: it cannot from here.
         home: Whose runs it asks more people about.
         escalated: Has these people written to, about a wait.
     """
@@ -72,7 +78,7 @@ class Duty:
     own_worker_id: Callable[[], int]
     beats_steadily: Callable[[], bool]
     free_slots: Callable[[], int]
-    ring: Callable[[UUID, str], None]
+    ring: Callable[[UUID, str], None] | None
     home: Home
     escalated: Callable[[int], None]
 
@@ -141,8 +147,15 @@ class Sweeper(threading.Thread):
                 (list(self._duty.queues), slots, UNANSWERED_SECONDS),
             )
         if runs:
-            for row in connection.execute(_QUEUES, (runs,)).fetchall():
-                self._duty.ring(row["id"], row["queue"])  # type: ignore[arg-type]
+            self._ring(connection, runs)
+
+    def _ring(self, connection: psycopg.Connection[dict[str, object]], runs: list[object]) -> None:
+        """Ring what may start; whoever cannot leaves it to the next sweep of who can."""
+        if self._duty.ring is None:
+            connection.execute(_UNRUNG, (runs,))
+            return
+        for row in connection.execute(_QUEUES, (runs,)).fetchall():
+            self._duty.ring(row["id"], row["queue"])  # type: ignore[arg-type]
 
     def _recovered(
         self, connection: psycopg.Connection[dict[str, object]], worker_id: int

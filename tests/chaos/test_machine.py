@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.chaos
-@pytest.mark.usefixtures("others_frozen")
+@pytest.mark.usefixtures("database")
 def test_no_order_of_events_breaks_a_promise(tmp_path: Path) -> None:
     row = scenario.play("small", seed=20, directory=tmp_path)
     assert row["pass"], report.table([row]) + (tmp_path / "steps.txt").read_text()

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tests.fleet import WireServer
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def host(database: None) -> Iterator[None]:
-    """The process's host: it has to go before the database does."""
+    """The process's host, which sweeps: later tests are to be alone with their runs."""
     yield
     backstage.close()
 

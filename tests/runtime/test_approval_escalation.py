@@ -132,7 +132,7 @@ def sweep(told: list[int], *, gate: threading.Barrier | None = None, times: int 
             own_worker_id=lambda: 0,
             beats_steadily=lambda: False,
             free_slots=lambda: 0,
-            ring=lambda _run, _queue: None,
+            ring=None,
             home=Home.LOCAL,
             escalated=told.append,
         )

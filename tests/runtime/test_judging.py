@@ -18,10 +18,13 @@ from agents.choices import Home
 from agents.runtime.control import LOCK_CLASS, Control
 from agents.runtime.sweeper import SECOND_LOOK_SECONDS, Duty, Sweeper
 from heartbit_site.base import orm
+from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
 
 LEASE = 1.2
 EVERY_SECONDS = 1.0
@@ -59,10 +62,11 @@ def is_gone(session: psycopg.Connection[dict[str, Any]], process: int) -> bool:
     return bool(row["gone"])
 
 
-def sweeper(*, steady: bool) -> Sweeper:
-    def ring(run_id: UUID, queue: str) -> None:
-        raise AssertionError(f"{run_id} was rung in {queue}")
+def ring_nobody(run_id: UUID, queue: str) -> None:
+    raise AssertionError(f"{run_id} was rung in {queue}")
 
+
+def sweeper(*, steady: bool, ring: Callable[[UUID, str], None] | None = ring_nobody) -> Sweeper:
     def escalated(wait_id: int) -> None:
         raise AssertionError(f"wait {wait_id} was escalated")
 
@@ -96,6 +100,29 @@ def test_given_a_judge_that_was_late_itself_then_it_declares_nobody_dead(
         for _ in range(3):
             judge.sweep(session)
     assert is_gone(session, process) is steady
+
+
+def test_given_a_sweeper_that_cannot_ring_then_the_next_one_that_can_does(
+    session: psycopg.Connection[dict[str, Any]], process: int, workspace: Workspace
+) -> None:
+    run = new_id()
+    session.execute(
+        "SELECT * FROM heartbit_submit(%s, %s, 'orchestrator', 'Do it.', 'fleet', 0, '', NULL, '',"
+        " false, NULL)",
+        (run, workspace.pk),
+    )
+    session.execute(
+        "UPDATE agents_run SET status = 'running', worker_id = %s WHERE id = %s", (process, run)
+    )
+    session.execute(
+        "UPDATE agents_workerheartbeat SET beat_at = beat_at - interval '1 minute' WHERE id = %s",
+        (process,),
+    )
+    judge = sweeper(steady=True, ring=None)
+    for _ in range(3):
+        judge.sweep(session)
+    row = session.execute("SELECT status, rung_at FROM agents_run WHERE id = %s", (run,)).fetchone()
+    assert row == {"status": "queued", "rung_at": None}
 
 
 async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_later() -> None:

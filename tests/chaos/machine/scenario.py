@@ -15,6 +15,7 @@ from agents.actions.create_default_team import create_default_team
 from heartbit_site.base.models import Workspace
 from tests.chaos import report
 from tests.chaos.checker import Verdict
+from tests.chaos.machine import workers
 from tests.chaos.machine.machine import RunMachine
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     class Counted(RunMachine):
         def teardown(self) -> None:
             ends.append(self.ended)
+            workers.forget_all()
 
     Counted.workspace = workspace
     verdict = Verdict()

@@ -13,6 +13,7 @@ from agents.choices import Home
 from agents.events import decode_row, encode
 from agents.loop.state import RunState
 from agents.models import WorkerHeartbeat
+from agents.runtime.control import LOCK_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +55,15 @@ def refused(error: DatabaseError) -> str:
 
 
 def new_worker() -> int:
-    """A heartbeat row."""
+    """A heartbeat row and its lock: the model alone says who is dead, and no real sweeper."""
     row = WorkerHeartbeat.objects.create(name="model:1", home=Home.LOCAL, lease_seconds=3600)
+    rows("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, row.pk))
     return int(row.pk)
+
+
+def forget_all() -> None:
+    """Let go of all locks: whoever was a worker is none any more."""
+    rows("SELECT pg_advisory_unlock_all()", ())
 
 
 def claim(run_id: UUID) -> Grip | None:

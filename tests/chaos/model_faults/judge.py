@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 ENDINGS = ("run.succeeded", "run.failed", "run.cancelled", "run.quarantined")
 #: A pause ends this much later at most: a tenth of it, a sweep, and the way of the request.
 LATER, SWEEP_SECONDS, WAY_SECONDS = 0.1, 0.5, 1.5
-#: A fleet run whose wait a local process's sweeper ended is rung by the fleet's, this much later.
-UNANSWERED_SECONDS = 3.0
 #: A date has whole seconds, so it may name up to one more.
 DATE_SECONDS = 1.0
 _HOLES = {"MODEL": "{model}", "HOST": r"[\w.]+:\d+", "REASON": ".+", "KEY": ".+"}
@@ -92,7 +90,8 @@ def _pauses(mode: Mode, case: Case, seen: Observed) -> Iterator[str]:
         return
     date = DATE_SECONDS if "date" in mode.fault else 0.0
     latest = (mode.wait + date) * (1 + LATER) + SWEEP_SECONDS + WAY_SECONDS
-    latest += UNANSWERED_SECONDS + SWEEP_SECONDS if case.route == "fleet" else 0.0
+    # What a local process's sweeper has ended the fleet's next sweep rings.
+    latest += SWEEP_SECONDS if case.route == "fleet" else 0.0
     for before, after in itertools.pairwise(seen.requests):
         pause = after.at - before.at
         if not mode.wait <= pause <= latest:
