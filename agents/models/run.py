@@ -99,7 +99,7 @@ class Run(models.Model):
         db_index=False,
     )
     attempts = models.PositiveIntegerField(
-        default=0, help_text="Slices that died without progress."
+        default=0, help_text="Workers that died with it since its last progress."
     )
     claimed_seq = models.PositiveIntegerField(default=0)
     last_seq = models.PositiveIntegerField(default=0)

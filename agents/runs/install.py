@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "0596e9548c5dfac4715d7e74b48ed31be597d4afde80ff35ad1ada28ee054557"
+FINGERPRINT = "bebb55f8e4e5821b9fc1e4cd894ccfb569192b4ff9a22156fe8f654eeb164fb9"
 
 
 def statements() -> str:

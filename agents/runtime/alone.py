@@ -1,6 +1,6 @@
 """Try a suspect alone: one run in a process of its own, where it can harm no neighbour.
 
-A run is suspicious once its workers died twice without its getting any further. The child is a
+A run is suspicious once its workers died often without its getting any further. The child is a
 worker like any other, with one slot, its own heartbeat row and lock: when the run kills it, a
 sweeper finds that it died with this run alone in its hands.
 """

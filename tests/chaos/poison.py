@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 POISONER = "poisoner"
 TASK = "[[run: poison]] [[calls: abort_process {}]] [[text: never]]"
-MAX_DEATHS = 4  # the first one had made progress: the model's answer was journaled
+MAX_DEATHS = 3
 ALERT = "is quarantined"
 
 

@@ -68,7 +68,7 @@ async def test_deaths_count_until_there_is_progress(
     await lease.record(answer(1, ToolCall("c", "calculate", "{}")))
     assert (await fetch(run_id)).attempts == 0
     await orm.in_thread(partial(die, claimant.worker_id))
-    assert (await fetch(run_id)).attempts == 0, "it died after it had got further"
+    assert (await fetch(run_id)).attempts == 1, "the first death since it has got further"
 
 
 async def test_an_intent_is_no_progress(pool: Pool, claimant: Claimant, run_id: UUID) -> None:
@@ -95,14 +95,39 @@ async def test_a_worker_that_left_by_itself_blames_nobody(
     assert (run.status, run.attempts) == (RunStatus.QUEUED, 0)
 
 
+async def calls(pool: Pool, claimant: Claimant, run_id: UUID) -> None:
+    """Bring a run to where a call of a tool is open; nobody works on it."""
+    _, lease = await hold(pool, await orm.in_thread(partial(worker, claimant)), run_id)
+    await lease.record(answer(1, ToolCall("c", "calculate", "{}")))
+    await lease.release("drain")
+
+
 async def test_a_suspect_is_told_to_whoever_is_rung_and_taken_by_one_who_is_alone(
     pool: Pool, claimant: Claimant, run_id: UUID
 ) -> None:
+    await calls(pool, claimant, run_id)
     for _ in range(2):
         await death(pool, claimant, run_id)
     shared = replace(claimant, alone=False)
     assert await claim(pool, shared, run_id, task_id="") == Suspect(run_id)
     assert isinstance(await claim(pool, claimant, run_id, task_id=""), Claimed)
+
+
+@pytest.mark.parametrize(("deaths", "suspected"), [(3, False), (4, True)])
+async def test_a_run_that_waits_for_its_model_is_suspected_later(
+    workspace: Workspace,
+    pool: Pool,
+    claimant: Claimant,
+    run_id: UUID,
+    *,
+    deaths: int,
+    suspected: bool,
+) -> None:
+    neighbour = await orm.in_thread(partial(accept, workspace))
+    for _ in range(deaths):
+        await death(pool, claimant, run_id, neighbour)
+    found = await claim(pool, replace(claimant, alone=False), run_id, task_id="")
+    assert isinstance(found, Suspect if suspected else Claimed)
 
 
 async def test_only_a_run_that_dies_alone_is_quarantined(

@@ -9,9 +9,18 @@ BEGIN
         SELECT v.snapshot ->> 'format' FROM agents_agentversion v WHERE v.id = r.version_id) = '1');
 END $$;
 
--- Slices that died without progress until a run is tried alone, where it can harm no neighbour.
+-- Slices that died without progress until a run is tried alone, where it can harm no neighbour,
+-- whatever it did meanwhile.
 CREATE OR REPLACE FUNCTION heartbit_suspicious()
-RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT 2 $$;
+RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT 4 $$;
+
+-- Whether a run is to be tried alone: two of its slices died over an open call of a tool, which seldom
+-- spares its process where it is to blame, or more of them in its model's time, which seldom is.
+CREATE OR REPLACE FUNCTION heartbit_is_suspect(r agents_run)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT r.attempts >= heartbit_suspicious() OR r.attempts >= 2 AND EXISTS (
+        SELECT FROM agents_toolcall c WHERE c.run_id = r.id AND c.finished_at IS NULL)
+$$;
 
 -- Take the named run if it is queued and due (waiting for its row lock), or one whose turn it is
 -- (`fairness.sql`); else the next eligible run of these queues. No row: nothing to do.
@@ -57,7 +66,7 @@ BEGIN
               AND t.available_at <= clock_timestamp() AND heartbit_is_for(t, p_knows)
               AND NOT heartbit_is_stopped(t);
     END IF;
-    IF NOT p_alone AND r.attempts >= heartbit_suspicious() THEN
+    IF NOT p_alone AND heartbit_is_suspect(r) THEN
         run_id := r.id; suspect := true;
         RETURN NEXT;
         RETURN;
@@ -71,7 +80,7 @@ BEGIN
     v_limited := CASE WHEN r.id = p_run THEN v_room ELSE heartbit_room(r.workspace_id) END IS NOT NULL;
     UPDATE agents_run t
     SET status = 'running', worker_id = p_worker, lease_token = t.lease_token + 1,
-        last_seq = t.last_seq + 1, claimed_seq = t.last_seq + 1,
+        last_seq = t.last_seq + 1,
         started_at = coalesce(t.started_at, clock_timestamp()),
         model = CASE WHEN t.model <> '' THEN t.model ELSE coalesce(
             nullif(p_explicit_model, ''),

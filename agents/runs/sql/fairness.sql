@@ -124,7 +124,7 @@ CREATE OR REPLACE FUNCTION heartbit_may_start(
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN r.available_at <= p_now AND r.version_id <> ALL (p_stopped)
-        AND (p_alone IS NULL OR r.attempts < heartbit_suspicious()) AND heartbit_is_for(r, p_knows);
+        AND (p_alone IS NULL OR NOT heartbit_is_suspect(r)) AND heartbit_is_for(r, p_knows);
 END $$;
 
 -- Since when the first of a workspace's runs that may be claimed has waited; null: there is none. Of

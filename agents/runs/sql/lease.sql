@@ -29,7 +29,6 @@ BEGIN
     UPDATE agents_run t
     SET last_seq = t.last_seq + n,
         attempts = CASE WHEN heartbit_is_progress(p_events) THEN 0 ELSE t.attempts END,
-        claimed_seq = CASE WHEN heartbit_is_progress(p_events) THEN 0 ELSE t.claimed_seq END,
         input_tokens = t.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
         output_tokens = t.output_tokens + heartbit_tokens(p_events, 'output_tokens')
     WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running'

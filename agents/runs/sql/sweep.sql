@@ -1,8 +1,8 @@
 -- What the sweepers find: dead workers, waits whose time is up, lost doorbells.
 
--- Requeue what a dead worker held. A run whose slices died p_max_attempts times without progress is
--- quarantined, but only when it was alone: otherwise a neighbour may have done it. Returns the
--- fleet's runs to ring, and those put into quarantine.
+-- Requeue what a dead worker held. A run whose workers died p_max_attempts times since its last
+-- progress is quarantined, but only when it was alone: otherwise a neighbour may have done it. Returns
+-- the fleet's runs to ring, and those put into quarantine.
 CREATE OR REPLACE FUNCTION heartbit_recover(p_worker bigint, p_max_attempts int)
 RETURNS TABLE (ring uuid, quarantined uuid) LANGUAGE plpgsql AS $$
 DECLARE
@@ -32,7 +32,7 @@ BEGIN
         SELECT * INTO r FROM agents_run
         WHERE id = c.id AND worker_id = p_worker AND status = 'running' FOR NO KEY UPDATE;
         CONTINUE WHEN NOT FOUND;
-        v_attempts := CASE WHEN r.claimed_seq = 0 THEN 0 WHEN v_left THEN r.attempts ELSE r.attempts + 1 END;
+        v_attempts := r.attempts + CASE WHEN v_left THEN 0 ELSE 1 END;
         IF v_attempts >= p_max_attempts AND v_alone AND NOT v_left THEN
             v_ring := heartbit_end(r, 'quarantined', NULL, jsonb_build_object(
                 'kind', 'internal', 'message', format(
