@@ -14,10 +14,12 @@ from django.utils import timezone
 from agents.choices import RunStatus
 from agents.metrics import AgentOverview, agents_with_metrics
 from agents.models import Run
+from agents.pauses import stopped_tools
 from agents.versions import find_editable
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
     from uuid import UUID
 
@@ -36,11 +38,13 @@ class AgentTools:
         changed: Their definition is another one now: refused to the model until the agent is
             published again.
         unknown: No app of this installation has them (any more).
+        stopped: Of those loaded: somebody stopped them, so no call of them is run.
     """
 
     loaded: tuple[str, ...]
     changed: tuple[str, ...]
     unknown: tuple[str, ...]
+    stopped: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,8 @@ def statuses(workspace: Workspace, *, name: str = "") -> list[AgentStatus]:
     """The agents that people edit, by name; only the one of that name, if one is given."""
     found = agents_with_metrics(workspace, names=[name] if name else None)
     live = _live(workspace, name)
-    return [_status(overview, live.get(overview.agent.pk, {})) for overview in found]
+    stopped = stopped_tools(workspace)
+    return [_status(overview, live.get(overview.agent.pk, {}), stopped) for overview in found]
 
 
 def status_of(workspace: Workspace, name: str) -> AgentStatus:
@@ -98,8 +103,8 @@ def status_of(workspace: Workspace, name: str) -> AgentStatus:
     return statuses(workspace, name=find_editable(workspace, name).name)[0]
 
 
-def tools_of(agent: Agent) -> AgentTools:
-    """Its published tools, compared with what is installed here."""
+def tools_of(agent: Agent, stopped: Collection[str]) -> AgentTools:
+    """Its published tools, compared with what is installed here, and with what is stopped."""
     loaded, changed, unknown = [], [], []
     snapshot = agent.current_version.snapshot if agent.current_version is not None else {}
     for tool in snapshot.get("tools", ()):
@@ -110,14 +115,15 @@ def tools_of(agent: Agent) -> AgentTools:
             changed.append(tool["name"])
         else:
             loaded.append(tool["name"])
-    return AgentTools(tuple(loaded), tuple(changed), tuple(unknown))
+    held = tuple(name for name in loaded if name in stopped)
+    return AgentTools(tuple(loaded), tuple(changed), tuple(unknown), held)
 
 
-def _status(overview: AgentOverview, live: dict[str, Any]) -> AgentStatus:
+def _status(overview: AgentOverview, live: dict[str, Any], stopped: Collection[str]) -> AgentStatus:
     agent = overview.agent
     return AgentStatus(
         overview=overview,
-        tools=tools_of(agent),
+        tools=tools_of(agent, stopped),
         queue=AgentQueue(
             name=agent.queue,
             queued=live.get("queued", 0),

@@ -21,6 +21,10 @@ class RunNotFoundError(NotFoundError):
     """There is no run with that id in the workspace."""
 
 
+class UnknownToolError(NotFoundError):
+    """The installation has no tool of that name."""
+
+
 class ArtifactNotFoundError(NotFoundError):
     """The run has no artifact of that name."""
 

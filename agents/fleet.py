@@ -85,13 +85,15 @@ class PauseNow:
     """Something that is held back.
 
     Attributes:
-        kind: queue, workspace or all.
-        name: The queue's, or the workspace's slug; empty: everything.
+        kind: queue, workspace, tool or all.
+        name: The queue's, the tool's, or the workspace's slug; empty: everything.
+        workspace: For a tool that is stopped in one alone, its slug; else empty.
         reason: What whoever did it gave; it may be empty.
     """
 
     kind: str
     name: str
+    workspace: str
     reason: str
     by: str
     at: datetime
@@ -197,15 +199,18 @@ def _worker(row: dict[str, Any], runs: Iterable[WorkingNow]) -> WorkerNow:
 
 
 def _pauses() -> tuple[PauseNow, ...]:
-    return tuple(
-        PauseNow(
-            kind=row.kind,
-            name=row.workspace.slug if row.workspace is not None else row.queue,
-            reason=row.reason,
-            by=row.by,
-            at=row.at,
-        )
-        for row in Pause.objects.select_related("workspace")
+    return tuple(_pause(row) for row in Pause.objects.select_related("workspace"))
+
+
+def _pause(row: Pause) -> PauseNow:
+    slug = row.workspace.slug if row.workspace is not None else ""
+    return PauseNow(
+        kind=row.kind,
+        name=row.queue or row.tool or slug,
+        workspace=slug if row.tool else "",
+        reason=row.reason,
+        by=row.by,
+        at=row.at,
     )
 
 
@@ -240,6 +245,14 @@ def _standing_still(pauses: Iterable[PauseNow]) -> Iterable[str]:
             yield (
                 f"The workspace {pause.name} was stopped by {pause.by}{why}: "
                 f"`heartbit fleet continue {pause.name}` ends that."
+            )
+        elif pause.kind == PauseKind.TOOL:
+            place, there = "", ""
+            if pause.workspace:
+                place, there = f" in {pause.workspace}", f" --workspace {pause.workspace}"
+            yield (
+                f"The tool {pause.name} was stopped{place} by {pause.by}{why}: "
+                f"`heartbit fleet start-tool {pause.name}{there}` ends that."
             )
 
 

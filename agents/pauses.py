@@ -1,4 +1,4 @@
-"""What is held back now, and what can be: a queue, a workspace, or everything."""
+"""What is held back now, and what can be: a queue, a workspace, a tool, or everything."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from agents import delegation
 from agents.choices import RunStatus
-from agents.errors import HaltedError
+from agents.errors import HaltedError, UnknownToolError
 from agents.models.pause import Pause, PauseKind
 from agents.quotas import why_waiting
+from tools.registry import closest, registry
 
 if TYPE_CHECKING:
     from agents.models import Run
@@ -23,22 +25,28 @@ class Held:
 
     Attributes:
         queue: For a queue, its name.
-        workspace: For a workspace, which.
+        workspace: For a workspace, which; for a tool, where; None: everywhere.
+        tool: For a tool, its name.
     """
 
     kind: PauseKind
     queue: str = ""
     workspace: Workspace | None = None
+    tool: str = ""
 
     @property
     def target(self) -> str:
         """As the audit names it."""
+        if self.tool:
+            return f"{self.kind.value}:{self.tool}"
         place = self.workspace.pk if self.workspace is not None else self.queue
         return f"{self.kind.value}:{place}".removesuffix(":")
 
     @property
     def label(self) -> str:
         """As people name it."""
+        if self.tool:
+            return self.tool
         return self.workspace.name if self.workspace is not None else self.queue or "everything"
 
     @property
@@ -61,13 +69,34 @@ def of_workspace(workspace: Workspace) -> Held:
     return Held(PauseKind.WORKSPACE, workspace=workspace)
 
 
+def of_tool(name: str, workspace: Workspace | None = None) -> Held:
+    """Calls of a tool, in one workspace or in all.
+
+    Raises:
+        UnknownToolError: There is none of that name, and none of it is stopped there.
+    """
+    if name != delegation.NAME and name not in registry:
+        stopped = Pause.objects.filter(kind=PauseKind.TOOL, tool=name, workspace=workspace)
+        if not stopped.exists():
+            near = closest(name, (*registry, delegation.NAME))
+            hint = f": did you mean {near[0]}?" if near else "; GET /tools lists them."
+            raise UnknownToolError(f"There is no tool named {name[:64]!r}{hint}")
+    return Held(PauseKind.TOOL, workspace=workspace, tool=name)
+
+
+def stopped_tools(workspace: Workspace) -> dict[str, str]:
+    """Who stopped which tools, there or everywhere, by the tools' names."""
+    there = Q(workspace=None) | Q(workspace=workspace)
+    return {row.tool: _who(row) for row in Pause.objects.filter(there, kind=PauseKind.TOOL)}
+
+
 def refuse_if_halted(workspace: Workspace) -> None:
     """Let nobody start a run where everything is stopped.
 
     Raises:
         HaltedError: The workspace is stopped, or everything is.
     """
-    halted = Pause.objects.filter(Q(kind=PauseKind.ALL) | Q(workspace=workspace)).first()
+    halted = Pause.objects.filter(_halts(workspace.pk)).first()
     if halted is None:
         return
     everything = halted.kind == PauseKind.ALL
@@ -83,8 +112,8 @@ def why_held(run: Run) -> str:
     """What is in the way of a queued run, as one sentence; empty: nothing is."""
     if run.status != RunStatus.QUEUED:
         return ""
-    above = Q(kind=PauseKind.ALL) | Q(workspace=run.workspace_id)
-    held = Pause.objects.filter(above | Q(kind=PauseKind.QUEUE, queue=run.queue)).first()
+    of_queue = Q(kind=PauseKind.QUEUE, queue=run.queue)
+    held = Pause.objects.filter(_halts(run.workspace_id) | of_queue).first()
     if held is None:
         return why_waiting(run) if run.version.agent.enabled else STOPPED.format(run.agent)
     what = {
@@ -93,6 +122,10 @@ def why_held(run: Run) -> str:
         PauseKind.QUEUE: f"The queue {held.queue} was paused",
     }[PauseKind(held.kind)]
     return f"{what} by {_who(held)}: the run goes on when an operator ends that on the page Fleet."
+
+
+def _halts(workspace_id: int) -> Q:
+    return Q(kind=PauseKind.ALL) | Q(kind=PauseKind.WORKSPACE, workspace=workspace_id)
 
 
 def _who(pause: Pause) -> str:

@@ -12,11 +12,12 @@ Intervals are counted in seconds that pass, from where the schedule begins, what
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
@@ -156,17 +157,22 @@ def rhythm_of(schedule: Schedule) -> Rhythm:
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The time zone of that name.
+    """The time zone of that name; older names of it, such as US/Eastern, count too.
 
     Raises:
         ScheduleError: There is none.
     """
-    try:
-        return ZoneInfo(name)
-    except (KeyError, OSError, ValueError):  # unknown; a directory; a path out of the data
+    # Looked up in the list first: ``ZoneInfo`` opens any file of its data by this name.
+    if name not in _names():
         raise ScheduleError(
             f"There is no time zone {name[:60]!r}: write it like Europe/Berlin, or UTC."
-        ) from None
+        )
+    return ZoneInfo(name)
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    return frozenset(available_timezones())
 
 
 def spoken(moment: datetime, zone: ZoneInfo) -> str:

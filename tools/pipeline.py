@@ -177,22 +177,44 @@ def prepare(
     return Prepared(spec, values, keywords, max_output_bytes, seconds)
 
 
-async def execute(prepared: Prepared, *, executor: Executor, intent: Intent) -> Done | Waiting:
+async def execute(
+    prepared: Prepared,
+    *,
+    executor: Executor,
+    intent: Intent,
+    stop: asyncio.Future[str] | None = None,
+) -> Done | Waiting:
     """Run a prepared call: async functions on this loop, others in a thread of the executor.
 
     A thread cannot be stopped: after a timeout it works on, and its result is dropped. The time
     in the executor's queue counts; a call that timed out there has certainly not run.
+
+    Args:
+        prepared: The call.
+        executor: Runs functions that are not async.
+        intent: See ``invoke``.
+        stop: Resolves to why no call of the tool may run any more: none begins then, and an async
+            function is ended.
 
     Raises:
         asyncio.CancelledError: The caller was cancelled, and so was the tool.
     """
     if prepared.spec.effect in (Effect.AT_MOST_ONCE, Effect.IDEMPOTENT):
         await intent()
+    if stop is not None and stop.done():
+        return answer(stop.result(), "refused", prepared.max_output_bytes)
     if prepared.spec.is_async:
-        return await _limited(prepared, asyncio.ensure_future(_on_loop(prepared)))
+        return await _limited(prepared, asyncio.ensure_future(_on_loop(prepared)), stop=stop)
     call = contextvars.copy_context().run
-    future = executor.submit(call, execute_here, prepared)
+    future = executor.submit(call, _in_thread, prepared, stop)
     return await _limited(prepared, asyncio.wrap_future(future), thread=future)
+
+
+def _in_thread(prepared: Prepared, stop: asyncio.Future[str] | None) -> Done | Waiting:
+    """The call, unless it was stopped while every thread was busy."""
+    if stop is not None and stop.done():
+        return answer(stop.result(), "refused", prepared.max_output_bytes)
+    return execute_here(prepared)
 
 
 def execute_here(
@@ -240,13 +262,20 @@ async def _limited(
     running: asyncio.Future[Done | Waiting],
     *,
     thread: ThreadFuture[Done | Waiting] | None = None,
+    stop: asyncio.Future[str] | None = None,
 ) -> Done | Waiting:
     """Await a running call for as long as it may take."""
+    ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
     try:
-        await asyncio.wait({running}, timeout=prepared.timeout_seconds)
+        await asyncio.wait(
+            ends, timeout=prepared.timeout_seconds, return_when=asyncio.FIRST_COMPLETED
+        )
     except asyncio.CancelledError:
         await _stop(running)
         raise
+    if not running.done() and stop is not None and stop.done():
+        await _stop(running)
+        return _ended(prepared, stop.result())
     if not running.done():
         never_ran = thread is not None and thread.cancel()
         await _stop(running)
@@ -288,6 +317,13 @@ def _as_text(value: object) -> str:
 def _failed(max_bytes: int, isolation: Isolation) -> Done:
     logger.info("A tool raised an exception.", exc_info=isolation.error)
     return answer(isolation.message, "error", max_bytes)
+
+
+def _ended(prepared: Prepared, why: str) -> Done:
+    text = f"{why} The call was ended half-way."
+    if prepared.spec.effect is not Effect.PURE:
+        text += " It may still have had its effect."
+    return answer(text, "error", prepared.max_output_bytes)
 
 
 def _late(prepared: Prepared, *, never_ran: bool) -> Done:

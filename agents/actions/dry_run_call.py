@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from agents import snapshot
 from agents.dry_runs.rehearse import rehearse
 from agents.errors import InvalidEditError, NoDryRunError, NoLongerOpenError
+from agents.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
 from agents.runtime.toolbox import context_factory, offer_of
 from heartbit_site.base import audit
@@ -44,7 +45,8 @@ def dry_run_call(
 
     Raises:
         NoLongerOpenError: It does not wait (any more), or it is not what was shown.
-        NoDryRunError: Its tool is not transactional or not here, or they may not decide the call.
+        NoDryRunError: Its tool is stopped, not transactional or not here, or they may not decide
+            the call.
         InvalidEditError: The arguments do not fit the tool.
         DryRunStoppedError: It took too long, or others hold what it needs.
     """
@@ -113,6 +115,9 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[Prepared, str]:
             f"The tool {tool} is {spec.effect.value}, not transactional: what it does could not "
             "be undone, so it cannot be tried."
         )
+    who = stopped_tools(run.workspace).get(tool)
+    if who is not None:
+        raise NoDryRunError(f"The tool {tool} was stopped by {who}: it cannot be tried.")
     found = pipeline.prepare(
         offer.specs,
         name=tool,

@@ -1,8 +1,9 @@
-"""Hold back a queue, a workspace or everything.
+"""Hold back a queue, a workspace, a tool or everything.
 
 Nothing of it is claimed any more. A paused queue's runs that are at work go on; of a stopped
 workspace, and of everything, they are handed back when their turn is complete, and new ones are
-refused. Nothing is lost: it all goes on with ``resume_work``.
+refused. Nothing is lost: it all goes on with ``resume_work``. A stopped tool is called no more: the
+model is told so, and the run goes on.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def pause_work(held: Held, *, by: Actor, reason: str = "") -> bool:
             kind=held.kind,
             queue=held.queue,
             workspace=held.workspace,
+            tool=held.tool,
             defaults={"by": by.name[:200], "reason": reason[:_REASON]},
         )
         if new:

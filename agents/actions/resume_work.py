@@ -28,19 +28,13 @@ def resume_work(held: Held, *, by: Actor) -> bool:
         Whether anything changed: it may not have been held back.
     """
     with transaction.atomic():
-        pauses = Pause.objects.filter(kind=held.kind, queue=held.queue, workspace=held.workspace)
+        pauses = Pause.objects.filter(
+            kind=held.kind, queue=held.queue, workspace=held.workspace, tool=held.tool
+        )
         lifted, _ = pauses.delete()
         if not lifted:
             return False
-        workspace_id = held.workspace.pk if held.workspace is not None else None
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
-                [held.queue or None, workspace_id, RING],
-            )
-            runs: list[tuple[UUID, str]] = cursor.fetchall()
-        for run_id, queue in runs:
-            ring_queue(run_id, queue)
+        _tell(held)
         record(
             by,
             f"{held.action}.{'resume' if held.queue else 'start'}",
@@ -49,3 +43,18 @@ def resume_work(held: Held, *, by: Actor) -> bool:
             label=held.label,
         )
     return True
+
+
+def _tell(held: Held) -> None:
+    with connection.cursor() as cursor:
+        if held.tool:  # no run was held back by it
+            cursor.execute("SELECT heartbit_tell_of_pauses()")
+            return
+        workspace_id = held.workspace.pk if held.workspace is not None else None
+        cursor.execute(
+            "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
+            [held.queue or None, workspace_id, RING],
+        )
+        runs: list[tuple[UUID, str]] = cursor.fetchall()
+    for run_id, queue in runs:
+        ring_queue(run_id, queue)

@@ -130,6 +130,7 @@ def _lines(found: AgentStatus) -> list[str]:
     wrong = [
         *(f"{name}: its definition has changed" for name in tools.changed),
         *(f"{name}: unknown here" for name in tools.unknown),
+        *(f"{name}: stopped" for name in tools.stopped),
     ]
     return [
         f"{queue.running} running, {queue.queued} queued{waits}, {queue.waiting} waiting",

@@ -2,8 +2,6 @@ import django.core.validators
 import django.db.models.deletion
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """Quotas of tiers, runs a minute of an agent, and an order of claims that is fair."""
@@ -80,5 +78,4 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(condition=models.Q(('home', 'fleet'), ('status', 'running')), fields=['workspace'], name='run_at_work'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

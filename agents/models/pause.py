@@ -1,4 +1,4 @@
-"""What operators hold back: a queue, a workspace, or everything."""
+"""What is held back: a queue, a workspace, a tool, or everything."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class PauseKind(models.TextChoices):
 
     QUEUE = "queue", "A queue"
     WORKSPACE = "workspace", "A workspace"
+    TOOL = "tool", "A tool"
     ALL = "all", "Everything"
 
 
@@ -22,10 +23,12 @@ class Pause(models.Model):
 
     Nothing is claimed from a paused queue, and what is at work goes on. Of a stopped workspace, and
     of everything, what is at work is handed back too, and new runs are refused (``sql/fleet.sql``).
+    A stopped tool is called by no run, and the runs go on (``runtime/stopped_tools.py``).
 
     Attributes:
         queue: The queue's name; empty for the other kinds.
-        workspace: Which one; null for the other kinds.
+        workspace: Which one; for a tool, where it is stopped, null: everywhere; else null.
+        tool: The tool's name; empty for the other kinds.
         reason: For whoever wonders why nothing moves.
         by: Who, as people read it.
     """
@@ -35,6 +38,7 @@ class Pause(models.Model):
     workspace = models.ForeignKey(
         Workspace, null=True, blank=True, on_delete=models.CASCADE, related_name="pauses"
     )
+    tool = models.CharField(max_length=64, blank=True, default="", db_default="")
     reason = models.CharField(max_length=500, blank=True, default="", db_default="")
     by = models.CharField(max_length=200)
     at = models.DateTimeField(db_default=Now())
@@ -43,15 +47,18 @@ class Pause(models.Model):
         ordering = ["at"]
         constraints = [
             models.UniqueConstraint(
-                fields=["kind", "queue", "workspace"], name="pause_once", nulls_distinct=False
+                fields=["kind", "queue", "workspace", "tool"],
+                name="pause_once",
+                nulls_distinct=False,
             ),
             models.CheckConstraint(
                 name="pause_names_what_it_is_of",
-                condition=Q(kind="queue", workspace__isnull=True) & ~Q(queue="")
-                | Q(kind="workspace", workspace__isnull=False, queue="")
-                | Q(kind="all", workspace__isnull=True, queue=""),
+                condition=Q(kind="queue", workspace__isnull=True, tool="") & ~Q(queue="")
+                | Q(kind="workspace", workspace__isnull=False, queue="", tool="")
+                | Q(kind="tool", queue="") & ~Q(tool="")
+                | Q(kind="all", workspace__isnull=True, queue="", tool=""),
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.queue or self.workspace or ''}".strip()
+        return f"{self.kind} {self.tool or self.queue or self.workspace or ''}".strip()

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "bebb55f8e4e5821b9fc1e4cd894ccfb569192b4ff9a22156fe8f654eeb164fb9"
+FINGERPRINT = "bb57ebc3cd090ecdc6d3362f254fb67b0ab711a8058ecc7a775eb47671a6ebca"
 
 
 def statements() -> str:

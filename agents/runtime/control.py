@@ -129,6 +129,7 @@ class Control:
             # Waits if the server has not noticed yet that our former session is gone.
             await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
             await session.execute(f"LISTEN {CHANNEL}")
+            self._hurry.set()  # the next beat reads what was told while nobody listened
             unless_ready.pop_all()
         self._locked.set()
         return session

@@ -26,6 +26,8 @@ from agents.runs.pool import Pool, open_pool
 from agents.runtime.control import Control
 from agents.runtime.held import Held
 from agents.runtime.slices import Slices
+from agents.runtime.stopped_tools import QUERY as STOPPED_TOOLS
+from agents.runtime.stopped_tools import StoppedTools
 from agents.runtime.thread import spoken
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ class Process:
         self.configuration = configuration
         self._outside = outside
         self._pool: Pool = open_pool(configuration.database_url)
-        self._slices = Slices(self._pool, outside)
+        self._stopped_tools = StoppedTools()
+        self._slices = Slices(self._pool, outside, self._stopped_tools)
         self._held: dict[tuple[UUID, int], Held] = {}
         self._orphans: set[tuple[UUID, int]] = set()
         self._roots: set[UUID] = set()
@@ -117,6 +120,7 @@ class Process:
     async def start(self) -> None:
         """Open the pool and register; claims are possible from here on."""
         await self._pool.open(wait=True)
+        await self._look_for_stopped_tools()
         await self.control.start()
 
     async def stop(self) -> None:
@@ -234,6 +238,7 @@ class Process:
         in the name of a process that lives. It is handed back when two looks in a row find it. A
         cancel whose notice was missed is found here as well.
         """
+        await self._look_for_stopped_tools()
         rows = await self._rows(_HELD, (self.control.worker_id,))
         mine = {run.key: run for run in self._held.values()}
         orphans: set[tuple[UUID, int]] = set()
@@ -255,6 +260,9 @@ class Process:
         if self._roots:
             for row in await self._rows(_QUEUED, (list(self._roots),)):
                 self._outside.doorbell.ring(Child(row["id"], ""))
+
+    async def _look_for_stopped_tools(self) -> None:
+        self._stopped_tools.learn(await self._rows(STOPPED_TOOLS, ()))
 
     async def _ring(self, runs: Sequence[UUID]) -> None:
         """Ring those of the runs that are still queued."""

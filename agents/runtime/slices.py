@@ -24,6 +24,7 @@ from agents.runtime.budgets import Budgets
 from agents.runtime.definitions import Definitions, as_dictated
 from agents.runtime.grants import granted
 from agents.runtime.rights import lost
+from agents.runtime.stopped_tools import StoppedHere, StoppedTools
 from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
 from agents.runtime.unread import with_unread
 from heartbit_site.base.errors import HeartbitError
@@ -44,8 +45,9 @@ CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth an
 class Slices:
     """How a process works on what it holds."""
 
-    def __init__(self, pool: Pool, outside: Outside) -> None:
+    def __init__(self, pool: Pool, outside: Outside, stopped: StoppedTools) -> None:
         self._pool = pool
+        self._stopped_tools = stopped
         self._outside = outside
         self._definitions = Definitions(pool)
         self._accounts = Accounts(pool)
@@ -166,6 +168,7 @@ class Slices:
             approve=claimed.approve,
             granted=granted(self._pool, definition.agent_id, claimed),
             lost=lost(self._pool, claimed),
+            stopped=StoppedHere(self._stopped_tools, claimed.workspace_id),
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,

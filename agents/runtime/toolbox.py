@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
     from agents.loop.definition import AgentDefinition
+    from agents.runtime.stopped_tools import StoppedHere
 
 logger = logging.getLogger(__name__)
 
@@ -126,6 +127,7 @@ class RunToolbox:
         executor: Executor,
         granted: Granted,
         lost: Lost,
+        stopped: StoppedHere,
     ) -> None:
         """Take what the run is offered, and how people's words are looked up.
 
@@ -137,6 +139,7 @@ class RunToolbox:
             executor: For tools that are plain functions.
             granted: Looks for a standing permission.
             lost: Looks whether a decision's makers have lost the right to it.
+            stopped: The tools that nobody may call now, whatever was allowed before.
         """
         self._specs = offer.specs
         self._hashes = offer.hashes
@@ -147,6 +150,7 @@ class RunToolbox:
         self._executor = executor
         self._granted = granted
         self._lost = lost
+        self._stopped = stopped
         self._offered = tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
             for spec in offer.specs.values()
@@ -229,6 +233,10 @@ class RunToolbox:
         *,
         answered: bool = False,
     ) -> Prepared | Held | Done:
+        spec = resolve(self._specs, call.name)
+        refusal = None if spec is None else self._stopped.why(spec.name)
+        if refusal is not None:
+            return Done(refusal, "refused")
         return pipeline.prepare(
             self._specs,
             name=call.name,
@@ -250,12 +258,18 @@ class RunToolbox:
 
     async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
         """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
-        return await pipeline.execute(ready.prepared, executor=self._executor, intent=intent)
+        with self._stopped.under_way(ready.prepared.spec.name) as stop:
+            return await pipeline.execute(
+                ready.prepared, executor=self._executor, intent=intent, stop=stop
+            )
 
     def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:
         """A transactional call as a plain function: run it inside the journal's transaction."""
 
         def body() -> ToolFinished:
+            refusal = self._stopped.why(ready.prepared.spec.name)
+            if refusal is not None:
+                return ToolFinished(call_id, "refused", refusal, Effect.TRANSACTIONAL)
             began = time.monotonic()
             done = execute_transactional(ready.prepared, around=transaction.atomic)
             took = round((time.monotonic() - began) * 1000)

@@ -48,8 +48,14 @@ def _queue(row: QueueNow) -> dict[str, Any]:
 
 def held(what: Held, *, now: bool, changed: bool) -> dict[str, Any]:
     """What became of something that can be held back."""
-    name = what.workspace.slug if what.workspace is not None else what.queue
-    return {"kind": what.kind.value, "name": name, "held": now, "changed": changed}
+    slug = what.workspace.slug if what.workspace is not None else ""
+    return {
+        "kind": what.kind.value,
+        "name": what.queue or what.tool or slug,
+        "workspace": slug if what.tool else "",
+        "held": now,
+        "changed": changed,
+    }
 
 
 def agent_status(found: AgentStatus) -> dict[str, Any]:
@@ -69,6 +75,7 @@ def agent_status(found: AgentStatus) -> dict[str, Any]:
             "loaded": list(found.tools.loaded),
             "changed": list(found.tools.changed),
             "unknown": list(found.tools.unknown),
+            "stopped": list(found.tools.stopped),
         },
         "queue": {
             "name": queue.name,

@@ -9,6 +9,10 @@ from pydantic import Field
 
 from heartbit_site.api.outputs import AgentMetricsOut  # noqa: TC001  pydantic evaluates it
 
+HeldKind = Literal["queue", "workspace", "tool", "all"]
+NAME = "The queue's, the tool's, or the workspace's slug; empty: everything."
+PLACE = "Of a tool that is stopped in one workspace alone, its slug; else empty."
+
 
 class FleetRunOut(Schema):
     """A run that a worker holds."""
@@ -51,10 +55,11 @@ class QueueOut(Schema):
 
 
 class PauseOut(Schema):
-    """Something that an operator holds back."""
+    """Something that is held back."""
 
-    kind: Literal["queue", "workspace", "all"]
-    name: str = Field(description="The queue's, or the workspace's slug; empty: everything.")
+    kind: HeldKind
+    name: str = Field(description=NAME)
+    workspace: str = Field(description=PLACE)
     reason: str
     by: str
     at: str
@@ -63,8 +68,9 @@ class PauseOut(Schema):
 class HeldOut(Schema):
     """What was held back, or goes on."""
 
-    kind: Literal["queue", "workspace", "all"]
-    name: str
+    kind: HeldKind
+    name: str = Field(description=NAME)
+    workspace: str = Field(description=PLACE)
     held: bool = Field(description="Whether it is held back now.")
     changed: bool = Field(description="Whether the request changed that.")
 
@@ -101,6 +107,7 @@ class AgentToolsOut(Schema):
     loaded: list[str]
     changed: list[str] = Field(description="Defined otherwise now: refused until published again.")
     unknown: list[str] = Field(description="No app of the installation has them.")
+    stopped: list[str] = Field(description="Of those loaded: no call of them is run now.")
 
 
 class AgentQueueOut(Schema):

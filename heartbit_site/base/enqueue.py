@@ -52,7 +52,7 @@ _EMBEDDED: dict[str, Any] = {"callbacks": None, "errbacks": None, "chain": None}
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """A message with one argument: the task's name, whom it is about, and where it goes."""
+    """A message: the task's name, whom it is about (empty: no argument), and where it goes."""
 
     task: str
     about: str
@@ -136,8 +136,9 @@ def _broker() -> Iterator[Producer]:
 
 def _publish(producer: Producer, nudge: Nudge, part: _Part | None = None) -> None:
     task_id = str(uuid.uuid4())
+    arguments = (nudge.about,) if nudge.about else ()
     producer.publish(
-        ((nudge.about,), {}, _EMBEDDED | {"chord": part.body if part else None}),
+        (arguments, {}, _EMBEDDED | {"chord": part.body if part else None}),
         exchange="",  # straight to the queue of that name
         routing_key=nudge.queue,
         serializer="json",
@@ -148,7 +149,7 @@ def _publish(producer: Producer, nudge: Nudge, part: _Part | None = None) -> Non
             "task": nudge.task,
             "id": task_id,
             "root_id": task_id,
-            "argsrepr": repr((nudge.about,)),
+            "argsrepr": repr(arguments),
             "group": part.group if part else None,
             "group_index": part.index if part else None,
         },

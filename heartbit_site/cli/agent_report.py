@@ -67,6 +67,7 @@ def _print(found: Mapping[str, Any]) -> None:
         ("tools loaded", ", ".join(tools["loaded"]) or "none"),
         ("changed", ", ".join(tools["changed"])),
         ("unknown", ", ".join(tools["unknown"])),
+        ("stopped", ", ".join(tools["stopped"])),
         ("queue", f"{queue['name']}: {queue['queued']} queued{waiting}"),
         ("", f"{queue['running']} running, {queue['waiting']} waiting"),
         (

@@ -68,31 +68,42 @@ def act(
     return OK
 
 
-def hold(operation: Operation, what: Holdable, name: str, *, reason: str, as_json: bool) -> int:
-    """Hold back a queue, a workspace or everything."""
-    done = operation.hold(what, name, reason)
+def hold(
+    operation: Operation,
+    what: Holdable,
+    name: str,
+    *,
+    reason: str,
+    place: str = "",
+    as_json: bool,
+) -> int:
+    """Hold back a queue, a workspace, a tool (in the workspace ``place``) or everything."""
+    done = operation.hold(what, name, reason, place=place)
     if as_json:
         write_json(done)
         return OK
     verb = "paused" if what == "queue" else "stopped"
-    write(f"{_subject(what, name)} {'is' if done['changed'] else 'was already'} {verb}.")
+    subject = _subject(what, name, place)
+    write(f"{subject} {'is' if done['changed'] else 'was already'} {verb}.")
     return OK
 
 
-def free(operation: Operation, what: Holdable, name: str, *, as_json: bool) -> int:
+def free(operation: Operation, what: Holdable, name: str, *, place: str = "", as_json: bool) -> int:
     """Let it go on."""
-    done = operation.free(what, name)
+    done = operation.free(what, name, place=place)
     if as_json:
         write_json(done)
         return OK
     verb = "paused" if what == "queue" else "stopped"
-    subject = _subject(what, name)
-    write(f"{subject} goes on." if done["changed"] else f"{subject} was not {verb}.")
+    subject = _subject(what, name, place)
+    again = "may be called again" if what == "tool" else "goes on"
+    write(f"{subject} {again}." if done["changed"] else f"{subject} was not {verb}.")
     return OK
 
 
-def _subject(what: Holdable, name: str) -> str:
-    return "Everything" if what == "all" else f"The {what} {one_line(name)}"
+def _subject(what: Holdable, name: str, place: str) -> str:
+    where = f" in {one_line(place)}" if place else ""
+    return "Everything" if what == "all" else f"The {what} {one_line(name)}{where}"
 
 
 def _worker(row: Mapping[str, Any]) -> tuple[str, ...]:

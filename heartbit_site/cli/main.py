@@ -24,10 +24,12 @@ from heartbit_site.cli.commands.audit import audit
 from heartbit_site.cli.commands.cancel import cancel
 from heartbit_site.cli.commands.completion import completion, prepare
 from heartbit_site.cli.commands.config import config
+from heartbit_site.cli.commands.deliveries import deliveries
 from heartbit_site.cli.commands.doctor import doctor
 from heartbit_site.cli.commands.down import down
 from heartbit_site.cli.commands.fleet import fleet
 from heartbit_site.cli.commands.keys import keys
+from heartbit_site.cli.commands.messages import messages
 from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.commands.resume import resume
 from heartbit_site.cli.commands.run import run
@@ -39,10 +41,12 @@ from heartbit_site.cli.commands.status import status
 from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
+from heartbit_site.cli.commands.usage import usage
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
     *(runs, agents, schedules, tools, config, keys, audit),
+    *(usage, deliveries, messages),
     *(serve, fleet, up, down, doctor, completion),
 )
 NAMES: Final = tuple(

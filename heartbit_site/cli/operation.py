@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Asked = Literal["stop", "restart"]
 Switch = Literal["start", "stop", "restart"]
-Holdable = Literal["queue", "workspace", "all"]
+Holdable = Literal["queue", "workspace", "tool", "all"]
 Settling = Literal["retry", "resume", "discard"]
 
 
@@ -26,11 +26,14 @@ class Operation(Protocol):
         """Ask a worker to leave."""
         ...
 
-    def hold(self, what: Holdable, name: str, reason: str) -> dict[str, Any]:
-        """Hold back a queue, a workspace or everything; whether that changed anything."""
+    def hold(self, what: Holdable, name: str, reason: str, *, place: str = "") -> dict[str, Any]:
+        """Hold something back; whether that changed anything.
+
+        ``place``: the workspace in which a tool is stopped; empty: everywhere.
+        """
         ...
 
-    def free(self, what: Holdable, name: str) -> dict[str, Any]:
+    def free(self, what: Holdable, name: str, *, place: str = "") -> dict[str, Any]:
         """Let it go on; whether that changed anything."""
         ...
 

@@ -44,15 +44,15 @@ class Here:
         """Ask a worker to leave."""
         ask_worker(worker_id, wanted, by=actor())
 
-    def hold(self, what: Holdable, name: str, reason: str) -> dict[str, Any]:
-        """Hold back a queue, a workspace or everything; whether that changed anything."""
-        held = _held(what, name)
+    def hold(self, what: Holdable, name: str, reason: str, *, place: str = "") -> dict[str, Any]:
+        """Hold something back; whether that changed anything."""
+        held = _held(what, name, place)
         changed = pause_work(held, by=actor(), reason=reason)
         return fleet_forms.held(held, now=True, changed=changed)
 
-    def free(self, what: Holdable, name: str) -> dict[str, Any]:
+    def free(self, what: Holdable, name: str, *, place: str = "") -> dict[str, Any]:
         """Let it go on; whether that changed anything."""
-        held = _held(what, name)
+        held = _held(what, name, place)
         return fleet_forms.held(held, now=False, changed=resume_work(held, by=actor()))
 
     def agents(self) -> list[dict[str, Any]]:
@@ -87,12 +87,18 @@ class Here:
         return {"run": str(found.pk), "status": found.status, "home": found.home}
 
 
-def _held(what: Holdable, name: str) -> pauses.Held:
+def _held(what: Holdable, name: str, place: str) -> pauses.Held:
     if what == "queue":
         return pauses.queue(name)
     if what == "all":
         return pauses.EVERYTHING
-    workspace = Workspace.objects.filter(slug=name).first()
+    if what == "tool":
+        return pauses.of_tool(name, _workspace(place) if place else None)
+    return pauses.of_workspace(_workspace(name))
+
+
+def _workspace(slug: str) -> Workspace:
+    workspace = Workspace.objects.filter(slug=slug).first()
     if workspace is None:
-        raise NoWorkspaceError(f"There is no workspace {name}.")
-    return pauses.of_workspace(workspace)
+        raise NoWorkspaceError(f"There is no workspace {slug}.")
+    return workspace

@@ -29,14 +29,15 @@ class There:
         """Ask a worker to leave."""
         self._post(f"/fleet/workers/{worker_id}/{wanted}")
 
-    def hold(self, what: Holdable, name: str, reason: str) -> dict[str, Any]:
-        """Hold back a queue, a workspace or everything; whether that changed anything."""
+    def hold(self, what: Holdable, name: str, reason: str, *, place: str = "") -> dict[str, Any]:
+        """Hold something back; whether that changed anything."""
         verb = "pause" if what == "queue" else "halt"
-        return self._post(f"{_place(what, name)}/{verb}", {"reason": reason})
+        return self._post(f"{_path(what, name, place)}/{verb}", {"reason": reason})
 
-    def free(self, what: Holdable, name: str) -> dict[str, Any]:
+    def free(self, what: Holdable, name: str, *, place: str = "") -> dict[str, Any]:
         """Let it go on; whether that changed anything."""
-        return self._post(f"{_place(what, name)}/{'resume' if what == 'queue' else 'continue'}")
+        verb = "resume" if what == "queue" else "continue"
+        return self._post(f"{_path(what, name, place)}/{verb}")
 
     def agents(self) -> list[dict[str, Any]]:
         """What every published agent is doing."""
@@ -64,5 +65,8 @@ class There:
         return found
 
 
-def _place(what: Holdable, name: str) -> str:
-    return "/fleet" if what == "all" else f"/fleet/{what}s/{quote(name, safe='')}"
+def _path(what: Holdable, name: str, place: str) -> str:
+    if what == "all":
+        return "/fleet"
+    above = f"/fleet/workspaces/{quote(place, safe='')}" if place else "/fleet"
+    return f"{above}/{what}s/{quote(name, safe='')}"

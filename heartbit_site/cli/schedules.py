@@ -25,6 +25,10 @@ class Schedules(Protocol):
         """What became of its slots, the latest first."""
         ...
 
+    def webhooks(self) -> list[dict[str, Any]]:
+        """The webhooks, each with its number (``webhook``) and name."""
+        ...
+
     def add(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make one."""
         ...

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agents.models import Run
+from agents.models import Run, WebhookEndpoint
 from heartbit_site.api import schedule_forms as forms
 from heartbit_site.api.errors import sentence
 from heartbit_site.api.schedule_edits import change_schedule, make_schedule
@@ -45,6 +45,11 @@ class Here:
         """What became of its slots, the latest first."""
         found = find_schedule(default_workspace(), name)
         return forms.firings(list(Firing.objects.filter(schedule=found).order_by("-slot")[:count]))
+
+    def webhooks(self) -> list[dict[str, Any]]:
+        """The webhooks."""
+        rows = WebhookEndpoint.objects.filter(workspace=default_workspace()).order_by("-pk")
+        return [{"webhook": row.pk, "name": row.name} for row in rows]
 
     def add(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make one."""

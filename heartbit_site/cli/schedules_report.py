@@ -14,6 +14,7 @@ from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import one_line, write, write_json
 from heartbit_site.cli.table import print_table
+from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ STYLES: Final = {
 }
 SHOWN: Final = 10  # firings
 NAME_WIDTH: Final = 40
+LONGEST_NUMBER: Final = 19  # digits of a row's id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class Order:
     overlap: str
     jitter: str
     emails: Sequence[str]
+    webhooks: Sequence[str] = ()
+    artifacts: Sequence[str] = ()
     message: bool
     tool: str
     arguments: str
@@ -79,8 +83,14 @@ class Order:
         }
         if self.jitter:
             found["jitter_seconds"] = span(self.jitter, "--jitter")
+        deliver: list[dict[str, Any]] = []
         if self.emails:
-            found["deliver"] = [{"kind": "email", "to": list(self.emails)}]
+            deliver.append({"kind": "email", "to": list(self.emails)})
+        # A webhook's name becomes its number once it is known where it is to be looked for.
+        deliver += [{"kind": "webhook", "endpoint": name} for name in self.webhooks]
+        deliver += [{"kind": "artifact", "name": name} for name in self.artifacts]
+        if deliver:
+            found["deliver"] = deliver
         if self.message:
             found["task_type"] = "message"
         if self.tool:
@@ -143,12 +153,41 @@ def show(schedules: Schedules, name: str, *, as_json: bool) -> int:
 
 def add(schedules: Schedules, order: Order, *, as_json: bool) -> int:
     """Make one."""
-    made = schedules.add(order.given())
+    given = order.given()
+    for target in given.get("deliver", ()):
+        if target["kind"] == "webhook":
+            target["endpoint"] = _number(schedules, target["endpoint"])
+    made = schedules.add(given)
     if as_json:
         write_json(made)
     else:
         write(f"{one_line(made['name'])}: {made['words']}. {_coming(made)}")
     return OK
+
+
+def _number(schedules: Schedules, webhook: str) -> int:
+    """Of a webhook, by its name; a number is one already.
+
+    Raises:
+        CommandError: There is none of that name, or there are several.
+    """
+    if webhook.isascii() and webhook.isdecimal() and len(webhook) < LONGEST_NUMBER:
+        return int(webhook)
+    found = schedules.webhooks()
+    fitting = [row["webhook"] for row in found if row["name"] == webhook]
+    if len(fitting) == 1:
+        return int(fitting[0])
+    if fitting:
+        numbers = _listed([str(number) for number in fitting])
+        raise CommandError(
+            f"Several webhooks are called {one_line(webhook, NAME_WIDTH)}: give the number, one of "
+            f"{numbers}.",
+            USAGE,
+        )
+    names = ", ".join(one_line(row["name"], NAME_WIDTH) for row in found[:SHOWN]) or "none yet"
+    raise CommandError(
+        f"There is no webhook {one_line(webhook, NAME_WIDTH)!r}: there are {names}.", USAGE
+    )
 
 
 def switch(schedules: Schedules, name: str, *, enabled: bool, as_json: bool) -> int:
@@ -238,23 +277,12 @@ def _facts(one: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("what", {"message": "a message on its conversation"}.get(one["task_type"], "")),
         ("task" if one["task_type"] != "tool_call" else "tool call", what),
         ("approval", "every tool call waits for a person" if one["approve"] else ""),
-        ("results to", "; ".join(_target(target) for target in one["deliver"])),
+        ("results to", "; ".join(target_text(target) for target in one["deliver"])),
         ("missed", one["missed"]),
         ("overlap", one["overlap"]),
         ("jitter", f"up to {one['jitter_seconds']} s" if one["jitter_seconds"] else ""),
         ("made by", f"{made} in run {one['made_in_run']}" if one["made_in_run"] else made),
     ]
-
-
-def _target(target: Mapping[str, Any]) -> str:
-    match target:
-        case {"kind": "email", "to": list() as addresses}:
-            return ", ".join(map(str, addresses))
-        case {"kind": "webhook", "endpoint": endpoint}:
-            return f"webhook {endpoint}"
-        case {"kind": "artifact", "name": name}:
-            return f"artifact {name}"
-    return str(target.get("kind", ""))
 
 
 def _firing(one: Mapping[str, Any], zone: str) -> tuple[str, ...]:

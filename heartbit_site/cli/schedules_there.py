@@ -37,6 +37,11 @@ class There:
         found: list[dict[str, Any]] = page["firings"]
         return found
 
+    def webhooks(self) -> list[dict[str, Any]]:
+        """The webhooks; the key needs ``workspace:manage`` for them."""
+        found: list[dict[str, Any]] = whole(self._server, "/webhooks", "webhooks")["webhooks"]
+        return found
+
     def add(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make one."""
         made: dict[str, Any] = post(self._server, "/schedules", given)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from django.db import InterfaceError, OperationalError, transaction
 
 from scheduling.choices import Cause, FiringStatus, Overlap
+from scheduling.complaints import Complaints
 from scheduling.errors import ScheduleError
 from scheduling.firings import at_work, note, start_firing
 from scheduling.models import Firing, Schedule
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
 _BUSY = "The run before it was still at work."
+_complaints = Complaints()  # the clock looks each second, and a defect stays
 _PASSED = "It was missed, and the schedule skips what it missed."
 
 
@@ -48,8 +50,13 @@ def _fired(schedule_id: int) -> int:
         return _fire(schedule_id)
     except (OperationalError, InterfaceError):
         raise  # the database is away, for all of them
-    except Exception:
-        logger.exception("the schedule %d could not be fired; trying again", schedule_id)
+    except Exception as error:
+        if _complaints.is_news(schedule_id, f"{type(error).__name__}: {error}"):
+            logger.exception(
+                "the schedule %d could not be fired; trying again each second, and saying so again "
+                "in an hour",
+                schedule_id,
+            )
         return 0
 
 

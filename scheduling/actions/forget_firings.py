@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
+from agents.models import Run
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing
 
@@ -16,6 +18,8 @@ def forget_firings() -> int:
     """Delete the log of slots that were dealt with 90 days ago; return how many.
 
     Their schedules have moved on, so none comes again by itself; their runs stay by their policy.
+    Those whose run is still at work are kept: by them the schedule knows that it is.
     """
-    old = Firing.objects.filter(created_at__lt=Now() - KEEP)
-    return old.exclude(status=FiringStatus.HELD).delete()[0]
+    old = Firing.objects.filter(created_at__lt=Now() - KEEP).exclude(status=FiringStatus.HELD)
+    at_work = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
+    return old.exclude(Exists(at_work)).delete()[0]

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from agents.models import Agent, Run
+from agents.models import Agent, Run, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli import schedules_report, times
@@ -82,6 +82,37 @@ def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
     assert re.search(
         rf"{clerk}  Mon .* 09:0\d(:\d\d)?, in .*  -  +active  At 09:00 on Monday", line
     )
+
+
+def test_results_go_to_webhooks_by_name_or_number_and_to_artifacts(
+    heartbit: Command, afar: Afar, clerk: str
+) -> None:
+    workspace = default_workspace()
+    hooks = [
+        WebhookEndpoint.objects.create(
+            workspace=workspace, name=f"{clerk} {name}", url="https://x.example", enabled=False
+        )
+        for name in ("tickets", "twice", "twice")
+    ]
+    tickets, first, second = hooks
+    asked = ("--agent", clerk, "--task", "x", "--every", "1d", "--deliver-artifact", "sales")
+    for command, place in ((heartbit, "here"), (afar, "there")):
+        for number, webhook in enumerate((tickets.name, str(tickets.pk))):
+            name = f"{clerk} {place} {number}"
+            added = command("schedules", "add", name, *asked, "--deliver-webhook", webhook)
+            assert (added.code, added.err) == (0, "")
+            assert Schedule.objects.get(workspace=workspace, name=name).deliver == [
+                {"kind": "webhook", "endpoint": tickets.pk},
+                {"kind": "artifact", "name": "sales"},
+            ]
+        for webhook, said in (
+            (first.name, f"one of {second.pk} and {first.pk}"),
+            ("no such", f"there are {second.name}, {first.name}, {tickets.name}"),
+        ):
+            wrong = command("schedules", "add", "x", *asked, "--deliver-webhook", webhook)
+            assert wrong.code == 2
+            assert said in wrong.err
+    WebhookEndpoint.objects.filter(pk__in=[hook.pk for hook in hooks]).delete()
 
 
 def test_it_is_run_paused_resumed_backfilled_and_removed(
@@ -284,6 +315,9 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
 
         def firings(self, name: str, count: int) -> list[dict[str, Any]]:
             return [firing]
+
+        def webhooks(self) -> list[dict[str, Any]]:
+            return []
 
         def add(self, given: Any) -> dict[str, Any]:
             return one

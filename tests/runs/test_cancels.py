@@ -19,6 +19,7 @@ from agents.loop.standing import Standing
 from agents.loop.state import RunState
 from agents.models import AgentVersion
 from agents.models import ToolCall as ToolCallRow
+from agents.runtime.stopped_tools import StoppedHere, StoppedTools
 from agents.runtime.toolbox import Offer, RunToolbox, context_factory
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
@@ -85,6 +86,7 @@ async def served(
             executor=orm.shared(),
             granted=granted,
             lost=lost,
+            stopped=StoppedHere(StoppedTools(), workspace.pk),
         )
         ports = Ports(
             model=ScriptedModel([]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +24,9 @@ from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap, TaskType
+from scheduling.complaints import MOST, Complaints
 from scheduling.errors import ScheduleConflictError, ScheduleError
+from scheduling.firings import at_work, start_firing
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from tests.scheduling.conftest import ANN, let_pass
@@ -287,3 +289,45 @@ def test_old_slots_are_forgotten_but_for_those_that_are_held(planned: Plan) -> N
         )
     assert forget_firings() == 1
     assert sorted(statuses(plan)) == ["held", "skipped"]
+
+
+@transacted
+def test_a_slot_whose_run_is_at_work_is_not_forgotten(planned: Plan) -> None:
+    plan = planned(overlap=Overlap.SKIP)
+    now = database_now()
+    made = [start_firing(plan, now - timedelta(days=91, hours=n), Cause.MANUAL) for n in (0, 1)]
+    Firing.objects.filter(schedule=plan).update(created_at=now - timedelta(days=91))
+    gone, live = (firing.run_id for firing in made)
+    Run.objects.filter(pk__in=[gone]).update(status="cancelled", finished_at=now)
+    assert forget_firings() == 1
+    assert list(Firing.objects.filter(schedule=plan).values_list("run_id", flat=True)) == [live]
+    assert at_work(plan)
+
+
+@transacted
+def test_a_defect_of_a_schedule_is_logged_once_and_not_at_every_look(
+    planned: Plan, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = planned()
+    let_pass(broken, HOUR)
+    end = datetime(9999, 12, 31, 23, tzinfo=UTC)  # and its jitter leads beyond the last year
+    Schedule.objects.filter(pk=broken.pk).update(begins_at=end, jitter_seconds=2**31 - 1)
+    assert [fire_due(only=broken.pk) for _ in range(3)] == [0, 0, 0]
+    said = [record.message for record in caplog.records if "could not be" in record.message]
+    assert len(said) == 1, said
+    assert said[0].startswith(f"the schedule {broken.pk} could not be fired")
+
+
+def test_a_complaint_is_news_again_after_an_hour_and_for_another() -> None:
+    now = 0.0
+    complaints = Complaints(lambda: now)
+    assert [complaints.is_news(1, "x"), complaints.is_news(1, "x")] == [True, False]
+    assert complaints.is_news(2, "x")
+    assert complaints.is_news(1, "y")
+    now = 3599
+    assert not complaints.is_news(1, "x")
+    now = 3601
+    assert [complaints.is_news(1, "x"), complaints.is_news(1, "x")] == [True, False]
+    for number in range(2000):
+        complaints.is_news(number, "z")
+    assert len(complaints._said) == MOST

@@ -12,7 +12,7 @@ import pytest
 from scheduling.choices import Kind, Missed
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
-from scheduling.rhythm import Cron, Interval, Once, rhythm_of
+from scheduling.rhythm import Cron, Interval, Once, rhythm_of, time_zone
 from scheduling.slots import MOST, due, fires_at, next_slots, slots_between
 from tests.scheduling.conftest import utc
 
@@ -220,3 +220,27 @@ def test_once_is_once() -> None:
     found = due(row, at_nine(3) + MINUTE)
     assert (found.fire, found.next_slot) == ((at_nine(3),), None)
     assert isinstance(rhythm_of(row), Once)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "Europe",
+        "tzdata.zi",
+        "zone.tab",
+        "posix/Europe/Berlin",
+        "right/UTC",
+        "../etc/x",
+        "/etc/x",
+    ],
+)
+def test_a_file_of_the_data_that_is_no_time_zone_is_none(name: str) -> None:
+    with pytest.raises(ScheduleError, match="There is no time zone"):
+        time_zone(name)
+
+
+@pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "US/Eastern", "Asia/Calcutta"])
+def test_a_time_zone_may_have_an_older_name(name: str) -> None:
+    assert time_zone(name).key == name

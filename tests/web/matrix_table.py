@@ -152,6 +152,12 @@ ROUTES = (
     Route("POST", "/fleet/continue", "fleet:manage", foreign=200),  # it ends what was before
     Route("POST", "/fleet/workspaces/{slug}/halt", "fleet:manage", {}, foreign=200),
     Route("POST", "/fleet/workspaces/{slug}/continue", "fleet:manage", foreign=200),
+    Route("POST", "/fleet/tools/{tool}/halt", "fleet:manage", {}, foreign=200),
+    Route("POST", "/fleet/tools/{tool}/continue", "fleet:manage", foreign=200),
+    Route("POST", "/fleet/workspaces/{slug}/tools/{tool}/halt", "fleet:manage", {}, foreign=200),
+    Route("POST", "/fleet/workspaces/{slug}/tools/{tool}/continue", "fleet:manage", foreign=200),
+    Route("POST", "/workspace/tools/{tool}/halt", "workspace:manage", {}, foreign=200),
+    Route("POST", "/workspace/tools/{tool}/continue", "workspace:manage", foreign=200),
     Route("POST", "/workspace/halt", "workspace:manage", {}, foreign=200),  # of whoever asks
     Route("POST", "/workspace/continue", "workspace:manage", foreign=200),
     Route("GET", "/me", ANY, foreign=200),
@@ -190,7 +196,7 @@ MADE_THERE = {
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
-NOBODYS = {"number", "worker_id", "queue", "slug", "artifact"}
+NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "worker_id": lambda _: str(2**62),
     "queue": lambda _: "nobody-serves-this",
     "slug": lambda workspace: workspace.slug,
+    "tool": lambda _: "http_request",
     "username": lambda workspace: member(workspace, Role.VIEWER).username,
     "prefix": _prefix,
     "webhook_id": _webhook,

@@ -18,6 +18,7 @@ from agents.llm.messages import ToolCall as Asked
 from agents.loop.definition import AgentDefinition, BoundTool
 from agents.loop.ports import Approved, Ready
 from agents.models import Decision, ToolCall
+from agents.runtime.stopped_tools import StoppedHere, StoppedTools
 from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
 from tests.sizes import sized
@@ -121,6 +122,7 @@ def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
         executor=ThreadPoolExecutor(1),
         granted=nobody,
         lost=none_lost,
+        stopped=StoppedHere(StoppedTools(), 1),
     )
 
 

@@ -14,11 +14,16 @@ from playwright.sync_api import expect
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider
 from agents.actions.dry_run_call import dry_run_call
+from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
+from agents.actions.resume_work import resume_work
 from agents.dry_runs import threads
 from agents.dry_runs.concealed import is_secret
 from agents.errors import DryRunStoppedError, InvalidEditError, NoDryRunError, NoLongerOpenError
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding, ToolCall
+from agents.models.pause import PauseKind
+from agents.pauses import Held
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
@@ -276,6 +281,16 @@ class TestWhatItRefuses:
         group.user_set.add(clerk)
         found = dry_run_call(call, digest=call.digest, by=Decider("c", "web", clerk.pk))
         assert found.status == "ok"
+
+    def test_given_a_stopped_tool_when_tried_then_it_is_not_run(self, workspace: Workspace) -> None:
+        call = waiting(workspace, "DELETE FROM book_log")
+        held = Held(PauseKind.TOOL, workspace=workspace, tool=call.tool)
+        pause_work(held, by=SYSTEM, reason="a leak")
+        with pytest.raises(NoDryRunError, match=r"was stopped by Heartbit \(a leak\): it cannot"):
+            tried(call)
+        assert not AuditEntry.objects.filter(workspace=workspace, action="approval.dry_run")
+        resume_work(held, by=SYSTEM)
+        assert tried(call).status == "ok"
 
     def test_given_several_people_are_needed_when_edited_then_it_is_tried_only_as_it_is(
         self, workspace: Workspace

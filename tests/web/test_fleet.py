@@ -51,6 +51,17 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     stopped.get_by_role("button", name="Let it go on").click()
     expect(stopped).to_have_count(0)
 
+    page.get_by_role("button", name="Stop a tool").click()
+    page.get_by_role("combobox", name="Tool", exact=True).select_option("http_request")
+    page.get_by_label("Reason").fill("a leak")
+    page.get_by_role("button", name="Stop the tool").click()
+    tool = page.get_by_role("alert").filter(has_text="http_request")
+    expect(tool).to_contain_text(f"The tool http_request in {workspace.slug} is stopped")
+    expect(tool).to_contain_text("a leak")
+    expect(page.get_by_text("heartbit fleet start-tool")).to_have_count(0)
+    tool.get_by_role("button", name="Start it again").click()
+    expect(tool).to_have_count(0)
+
     page.get_by_role("button", name="Stop everything").click()
     sure = page.get_by_role("dialog").get_by_role("button", name="Stop everything")
     expect(sure).to_be_disabled()

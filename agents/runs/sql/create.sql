@@ -56,7 +56,8 @@ BEGIN
     WHERE t.workspace_id = p_workspace AND t.origin = p_origin AND t.name = p_agent
           AND t.enabled AND t.current_version_id IS NOT NULL
           AND NOT EXISTS (SELECT 1 FROM agents_pause p
-                          WHERE p.kind = 'all' OR p.workspace_id = p_workspace);
+                          WHERE p.kind = 'all'
+                                OR p.kind = 'workspace' AND p.workspace_id = p_workspace);
     IF NOT FOUND THEN RETURN; END IF;
     v_counted := heartbit_admit(a, p_key);
     IF v_counted IS NULL THEN RETURN; END IF;

@@ -258,7 +258,7 @@ DECLARE
 BEGIN
     -- Read once, not for each run that is looked at: there are few, usually none.
     SELECT coalesce(bool_or(p.kind = 'all'), false), coalesce(array_agg(p.queue), '{}'),
-           coalesce(array_agg(p.workspace_id) FILTER (WHERE p.workspace_id IS NOT NULL), '{}')
+           coalesce(array_agg(p.workspace_id) FILTER (WHERE p.kind = 'workspace'), '{}')
     INTO v_all, v_paused, v_not FROM agents_pause p;
     IF v_all THEN RETURN NULL; END IF;
     SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM unnest(p_queues) q WHERE q <> ALL (v_paused);

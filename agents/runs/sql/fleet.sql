@@ -18,7 +18,8 @@ $$;
 -- The workspaces that are stopped; a null among them: all of them are. Ask once a statement.
 CREATE OR REPLACE FUNCTION heartbit_halted()
 RETURNS bigint[] LANGUAGE sql STABLE AS $$
-    SELECT coalesce(array_agg(p.workspace_id), '{}') FROM agents_pause p WHERE p.kind <> 'queue'
+    SELECT coalesce(array_agg(p.workspace_id), '{}') FROM agents_pause p
+    WHERE p.kind IN ('all', 'workspace')
 $$;
 
 -- Whether a workspace is among those of heartbit_halted.
@@ -36,7 +37,7 @@ BEGIN
         EXISTS (SELECT 1 FROM agents_agentversion v JOIN agents_agent a ON a.id = v.agent_id
                 WHERE v.id = r.version_id AND NOT a.enabled)
         OR EXISTS (SELECT 1 FROM agents_pause p
-                   WHERE p.kind = 'all' OR p.workspace_id = r.workspace_id
+                   WHERE p.kind = 'all' OR p.kind = 'workspace' AND p.workspace_id = r.workspace_id
                          -- What is at work goes on.
                          OR p.queue = r.queue AND r.home = 'fleet' AND r.status <> 'running'));
 END $$;
@@ -52,7 +53,7 @@ RETURNS TABLE (run_id uuid, lease_token bigint, reason text) LANGUAGE sql STABLE
     FROM agents_run r JOIN agents_agentversion v ON v.id = r.version_id
     JOIN agents_agent a ON a.id = v.agent_id
     LEFT JOIN LATERAL (SELECT p.kind FROM agents_pause p
-                       WHERE p.kind = 'all' OR p.workspace_id = r.workspace_id
+                       WHERE p.kind = 'all' OR p.kind = 'workspace' AND p.workspace_id = r.workspace_id
                        ORDER BY p.kind LIMIT 1) h ON true
     WHERE r.worker_id = p_worker AND r.status = 'running' AND (
         h.kind IS NOT NULL OR NOT a.enabled
@@ -62,7 +63,8 @@ RETURNS TABLE (run_id uuid, lease_token bigint, reason text) LANGUAGE sql STABLE
                ORDER BY e.seq DESC LIMIT 1))
 $$;
 
--- Tell the workers that something is held back, or is not any more: each reads what it holds anew.
+-- Tell the workers that something is held back, or is not any more: each reads anew what it holds, and
+-- which tools are stopped.
 CREATE OR REPLACE FUNCTION heartbit_tell_of_pauses()
 RETURNS void LANGUAGE sql AS $$ SELECT pg_notify('heartbit', 'agent:0') $$;
 

@@ -1,4 +1,4 @@
-"""What is held back: queues, workspaces, everything. The kill switch, and its end."""
+"""What is held back: queues, workspaces, tools, everything. The kill switch, and its end."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ router = Router(tags=["operation"])
 
 QueueName = Annotated[Name, Path(min_length=1, description="As `GET /fleet` names it.")]
 Slug = Annotated[Name, Path(min_length=1, description="The workspace's short name.")]
+ToolName = Annotated[Name, Path(min_length=1, description="As `GET /tools` lists it.")]
 
 
 @router.post(
@@ -88,6 +89,76 @@ async def go_on_any(request: HttpRequest, slug: Slug) -> Any:
 
 
 @router.post(
+    "/fleet/tools/{tool}/halt",
+    auth=OPERATE,
+    response=answers(HeldOut, 404, body=True),
+    summary="Stop a tool",
+)
+async def halt_tool(request: HttpRequest, tool: ToolName, body: PauseIn) -> Any:
+    """No call of it is run in any workspace: models are told so, and their runs go on."""
+    return await orm.in_thread(lambda: _hold(request, pauses.of_tool(tool), body.reason))
+
+
+@router.post(
+    "/fleet/tools/{tool}/continue",
+    auth=OPERATE,
+    response=answers(HeldOut, 404),
+    summary="End a tool's stop",
+)
+async def go_on_tool(request: HttpRequest, tool: ToolName) -> Any:
+    """It may be called again, but where a workspace has stopped it for itself."""
+    return await orm.in_thread(lambda: _free(request, pauses.of_tool(tool)))
+
+
+@router.post(
+    "/fleet/workspaces/{slug}/tools/{tool}/halt",
+    auth=OPERATE,
+    response=answers(HeldOut, 404, body=True),
+    summary="Stop a tool in any workspace",
+)
+async def halt_tool_of_any(request: HttpRequest, slug: Slug, tool: ToolName, body: PauseIn) -> Any:
+    """No call of it is run there: models are told so, and their runs go on."""
+    return await orm.in_thread(
+        lambda: _hold(request, pauses.of_tool(tool, _workspace(slug)), body.reason)
+    )
+
+
+@router.post(
+    "/fleet/workspaces/{slug}/tools/{tool}/continue",
+    auth=OPERATE,
+    response=answers(HeldOut, 404),
+    summary="End a tool's stop in any workspace",
+)
+async def go_on_tool_of_any(request: HttpRequest, slug: Slug, tool: ToolName) -> Any:
+    """It may be called there again, unless it is stopped everywhere."""
+    return await orm.in_thread(lambda: _free(request, pauses.of_tool(tool, _workspace(slug))))
+
+
+@router.post(
+    "/workspace/tools/{tool}/halt",
+    auth=MANAGE,
+    response=answers(HeldOut, 404, body=True),
+    summary="Stop a tool in the workspace",
+)
+async def halt_tool_here(request: HttpRequest, tool: ToolName, body: PauseIn) -> Any:
+    """No call of it is run in the workspace: models are told so, and their runs go on."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(lambda: _hold(request, pauses.of_tool(tool, workspace), body.reason))
+
+
+@router.post(
+    "/workspace/tools/{tool}/continue",
+    auth=MANAGE,
+    response=answers(HeldOut, 404),
+    summary="End a tool's stop in the workspace",
+)
+async def go_on_tool_here(request: HttpRequest, tool: ToolName) -> Any:
+    """It may be called again, unless an operator has stopped it everywhere."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(lambda: _free(request, pauses.of_tool(tool, workspace)))
+
+
+@router.post(
     "/workspace/halt",
     auth=MANAGE,
     response=answers(HeldOut, body=True),
@@ -107,10 +178,14 @@ async def go_on_workspace(request: HttpRequest) -> Any:
 
 
 def _named(slug: str) -> pauses.Held:
+    return pauses.of_workspace(_workspace(slug))
+
+
+def _workspace(slug: str) -> Workspace:
     workspace = Workspace.objects.filter(slug=slug).first()
     if workspace is None:
         raise NoWorkspaceError(f"There is no workspace {slug}.")
-    return pauses.of_workspace(workspace)
+    return workspace
 
 
 def _hold(request: HttpRequest, held: pauses.Held, reason: str) -> dict[str, Any]:

@@ -16,6 +16,10 @@ PATIENCE = typer.Option(
 )
 QUEUE = typer.Argument(metavar="QUEUE", help="As `heartbit fleet` shows it.")
 WORKSPACE = typer.Argument(None, metavar="[WORKSPACE]", help="Its short name; none: everything.")
+TOOL = typer.Argument(metavar="TOOL", help="As `heartbit tools` lists it.")
+PLACE = typer.Option(
+    "", "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
+)
 REASON = typer.Option("", "--reason", metavar="TEXT", help="For whoever wonders.")
 
 fleet = typer.Typer(
@@ -127,3 +131,34 @@ def go_on(
     what, name = ("workspace", workspace) if workspace else ("all", "")
     report = load("fleet_report")
     raise typer.Exit(report.free(operation(url), what, name, as_json=as_json))
+
+
+@fleet.command(name="stop-tool")
+def stop_tool(
+    tool: str = TOOL,
+    *,
+    place: str = PLACE,
+    reason: str = REASON,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Stop a tool, everywhere or in one workspace: no call of it is run.
+
+    Models are told so, and runs go on without it; `heartbit fleet start-tool` ends that.
+    """
+    found = operation(url)
+    report = load("fleet_report")
+    raise typer.Exit(report.hold(found, "tool", tool, reason=reason, place=place, as_json=as_json))
+
+
+@fleet.command(name="start-tool")
+def start_tool(
+    tool: str = TOOL,
+    *,
+    place: str = PLACE,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """End a tool's stop: that of everywhere, or that of one workspace."""
+    found = operation(url)
+    raise typer.Exit(load("fleet_report").free(found, "tool", tool, place=place, as_json=as_json))

@@ -47,6 +47,20 @@ EMAIL = typer.Option(
     help="Mail each result there; may be repeated.",
     show_default=False,
 )
+WEBHOOK = typer.Option(
+    [],
+    "--deliver-webhook",
+    metavar="WEBHOOK",
+    help="Tell this webhook (its name or number) each result; may be repeated.",
+    show_default=False,
+)
+ARTIFACT = typer.Option(
+    [],
+    "--deliver-artifact",
+    metavar="NAME",
+    help="Keep each result as this artifact of its run; may be repeated.",
+    show_default=False,
+)
 MESSAGE = typer.Option(
     options.OFF, "--message", help="On one conversation: the agent knows what it said before."
 )
@@ -97,6 +111,8 @@ def add(
     overlap: Overlap = OVERLAP,
     jitter: str = JITTER,
     email: list[str] = EMAIL,
+    webhook: list[str] = WEBHOOK,
+    artifact: list[str] = ARTIFACT,
     message: bool = MESSAGE,
     tool: str = TOOL,
     arguments: str = ARGUMENTS,
@@ -119,6 +135,8 @@ def add(
         overlap=overlap.value,
         jitter=jitter,
         emails=email,
+        webhooks=webhook,
+        artifacts=artifact,
         message=message,
         tool=tool,
         arguments=arguments,

@@ -17,6 +17,7 @@ from agents.loop.engine import Slice
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import PendingApproval, PendingOutcome, PendingTimer, Ports, Settled
 from agents.loop.standing import Standing
+from agents.runtime.stopped_tools import StoppedHere, StoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
 from tools.result import Done
@@ -183,6 +184,7 @@ class _Toolbox(RunToolbox):
             executor=cast("Any", None),
             granted=_nobody,
             lost=_everybody_may,
+            stopped=StoppedHere(StoppedTools(), 0),
         )
         self._notes = notes
 

@@ -5,10 +5,11 @@ import { el } from "../dom.js";
 /**
  * Ask for confirmation.
  * @param {{title: string, text: string, button: string, danger?: boolean, reason?: boolean,
- *          word?: string}} what `reason` offers a field for one; `word` has to be typed first.
+ *          word?: string, fields?: Element[]}} what `reason` offers a field for one; `word` has to be
+ *   typed first; `fields` are the caller's own.
  * @returns {Promise<string|null>} The reason, or "" without one; null: no.
  */
-export function ask({ title, text, button, danger = false, reason = false, word = "" }) {
+export function ask({ title, text, button, danger = false, reason = false, word = "", fields = [] }) {
   return new Promise((answer) => {
     const why = reason
       ? el("input", { name: "reason", maxlength: 200, autocomplete: "off", placeholder: "Seen by whoever wonders why nothing moves" })
@@ -19,6 +20,7 @@ export function ask({ title, text, button, danger = false, reason = false, word 
       el("form.inside.stack", { method: "dialog", onsubmit: () => { dialog.returnValue = "yes"; } },
         el("h2", { id: "ask-title" }, title),
         el("p", {}, text),
+        ...fields,
         why && el("label", {}, "Reason", why),
         typed && el("label", {}, el("span", {}, "Type ", el("code", {}, word), " to confirm"), typed),
         el("div.actions", {}, yes,

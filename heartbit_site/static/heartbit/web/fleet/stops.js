@@ -1,17 +1,18 @@
 // The kill switch, and what is stopped now.
 
-import { WORKSPACE } from "../api.js";
-import { el, icon } from "../dom.js";
+import { all, WORKSPACE } from "../api.js";
+import { el, icon, note } from "../dom.js";
 import { ago } from "../words.js";
 import { ask } from "./ask.js";
 
 const STOPPED = "No run starts, and what is at work is handed back as soon as its turn is complete. Nothing is lost: it all goes on where it was when the stop is ended.";
 
-/** Buttons that stop this workspace, or everything. */
+/** Buttons that stop a tool, this workspace, or everything. */
 export function stops(now, act) {
   const all = now.some((one) => one.kind === "all");
   const here = now.some((one) => one.kind === "workspace" && one.name === WORKSPACE);
   return [
+    el("button.button", { type: "button", onclick: () => stopTool(act) }, icon("build_circle"), "Stop a tool"),
     here || all ? null : el("button.button.danger", { type: "button", onclick: () => stopHere(act) }, icon("stop_circle"), "Stop this workspace"),
     all ? null : el("button.button.danger", { type: "button", onclick: () => stopAll(act) }, icon("emergency_home"), "Stop everything"),
   ];
@@ -33,14 +34,45 @@ async function stopAll(act) {
   if (reason !== null) await act("/fleet/halt", { reason }, "Everything is stopped.");
 }
 
+async function stopTool(act) {
+  let names;
+  try {
+    names = (await all("/tools", "tools")).map(({ name }) => name);
+  } catch (refusal) {
+    note(refusal.message, "danger");
+    return;
+  }
+  const tool = el("select", { name: "tool" }, names.map((name) => el("option", { value: name }, name)));
+  const where = el("select", { name: "where" },
+    el("option", { value: WORKSPACE }, `The workspace ${WORKSPACE}`), el("option", { value: "" }, "Everywhere"));
+  const reason = await ask({
+    title: "Stop a tool?",
+    text: "No call of it is run, whoever approved it. Models are told so, and their runs go on without it.",
+    button: "Stop the tool", danger: true, reason: true,
+    fields: [el("label", {}, "Tool", tool), el("label", {}, "Where", where)],
+  });
+  if (reason === null) return;
+  await act(`${toolPath(tool.value, where.value)}/halt`, { reason }, `The tool ${tool.value} is stopped.`);
+}
+
+function toolPath(name, workspace) {
+  return `/fleet${workspace ? `/workspaces/${workspace}` : ""}/tools/${encodeURIComponent(name)}`;
+}
+
 /** What is stopped now, each with the button that ends it. */
 export function pauses(now, act) {
   return now.filter((one) => one.kind !== "queue").map((one) => {
-    const all = one.kind === "all";
-    const path = all ? "/fleet/continue" : `/fleet/workspaces/${one.name}/continue`;
+    const { path, what, end } = SAID[one.kind](one);
     return el("div.problem.stopped", { role: "alert" }, icon("stop_circle"),
-      el("p", {}, el("b", {}, all ? "Everything is stopped" : `The workspace ${one.name} is stopped`),
-        ` by ${one.by}, ${ago(one.at)}`, one.reason ? `: ${one.reason}` : ""),
-      el("button.button", { type: "button", onclick: () => act(path, undefined, "It goes on.") }, icon("play_arrow"), all ? "Let everything go on" : "Let it go on"));
+      el("p", {}, el("b", {}, `${what} is stopped`), ` by ${one.by}, ${ago(one.at)}`, one.reason ? `: ${one.reason}` : ""),
+      el("button.button", { type: "button", onclick: () => act(`${path}/continue`, undefined, `${what} goes on.`) }, icon("play_arrow"), end));
   });
 }
+
+const SAID = {
+  all: () => ({ path: "/fleet", what: "Everything", end: "Let everything go on" }),
+  workspace: ({ name }) => ({ path: `/fleet/workspaces/${name}`, what: `The workspace ${name}`, end: "Let it go on" }),
+  tool: ({ name, workspace }) => ({
+    path: toolPath(name, workspace), what: `The tool ${name}${workspace ? ` in ${workspace}` : ""}`, end: "Start it again",
+  }),
+};

@@ -1,0 +1,81 @@
+"""The tools that are stopped now, in a process's memory: no call asks the database.
+
+Whoever stops a tool rings the control channel, and every process reads the few rows anew
+(``Process``); a beat does so too, for the notice that was missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+#: Of the whole installation, and of each workspace.
+QUERY = "SELECT tool, workspace_id, by, reason FROM agents_pause WHERE kind = 'tool'"
+
+
+def refusal(tool: str, who: str) -> str:
+    """What a model is told of a call that is not run."""
+    return f"The tool {tool} was stopped by {who}: go on without it, or say what cannot be done."
+
+
+class StoppedTools:
+    """What one process knows of them. Written on its loop, read from any thread."""
+
+    def __init__(self) -> None:
+        self._refusals: Mapping[tuple[str, int | None], str] = {}
+        self._under_way: dict[asyncio.Future[str], tuple[str, int]] = {}
+
+    def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Take what ``QUERY`` found; calls under way of what is stopped now are told."""
+        self._refusals = {
+            (row["tool"], row["workspace_id"]): refusal(
+                row["tool"], f"{row['by']} ({row['reason']})" if row["reason"] else row["by"]
+            )
+            for row in rows
+        }
+        for told, (tool, workspace_id) in self._under_way.items():
+            self._tell(told, tool, workspace_id)
+
+    def why(self, tool: str, workspace_id: int) -> str | None:
+        """The refusal of a stopped tool's call; None: it may be called."""
+        refusals = self._refusals  # one look: it may be replaced meanwhile
+        return refusals.get((tool, None)) or refusals.get((tool, workspace_id))
+
+    @contextmanager
+    def under_way(self, tool: str, workspace_id: int) -> Iterator[asyncio.Future[str]]:
+        """A call's time: what is yielded resolves to the refusal, should the tool be stopped."""
+        told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._under_way[told] = (tool, workspace_id)
+        self._tell(told, tool, workspace_id)
+        try:
+            yield told
+        finally:
+            del self._under_way[told]
+
+    def _tell(self, told: asyncio.Future[str], tool: str, workspace_id: int) -> None:
+        why = self.why(tool, workspace_id)
+        if why is not None and not told.done():
+            told.set_result(why)
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedHere:
+    """The same for the runs of one workspace."""
+
+    tools: StoppedTools
+    workspace_id: int
+
+    def why(self, tool: str) -> str | None:
+        """See ``StoppedTools``."""
+        return self.tools.why(tool, self.workspace_id)
+
+    def under_way(self, tool: str) -> AbstractContextManager[asyncio.Future[str]]:
+        """See ``StoppedTools``."""
+        return self.tools.under_way(tool, self.workspace_id)

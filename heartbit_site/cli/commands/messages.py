@@ -1,0 +1,24 @@
+"""`heartbit messages`."""
+
+from __future__ import annotations
+
+import typer
+
+from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.load import load
+from heartbit_site.cli.readings import readings_at
+
+AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
+LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many to list.")
+
+
+def messages(
+    agent: str = AGENT,
+    *,
+    last: int = LAST,
+    url: str | None = remote_options.URL,
+    as_json: bool = options.JSON,
+) -> None:
+    """Show what an agent was written, the newest first."""
+    report = load("readings_report")
+    raise typer.Exit(report.inbox(readings_at(url), agent, last, as_json=as_json))

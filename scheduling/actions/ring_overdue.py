@@ -1,0 +1,25 @@
+"""Ring for deliveries that nobody rang for: Beat is not the only one who looks at the time."""
+
+from __future__ import annotations
+
+from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
+from heartbit_site.base import queues
+from heartbit_site.base.enqueue import Nudge, send
+
+#: Several of Beat's rings: while it is there, nothing is ever so late.
+OVERDUE_SECONDS = 30.0
+
+
+def ring_overdue() -> tuple[str, ...]:
+    """Tell the workers of the queue ``system`` to send what is overdue; the tasks that were rung.
+
+    Any number may ring at once: who sends a delivery takes it first.
+    """
+    found = (
+        (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
+        (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
+    )
+    overdue = tuple(task for task, is_overdue in found if is_overdue)
+    for task in overdue:
+        send(Nudge(task, "", queues.SYSTEM))
+    return overdue

@@ -1,0 +1,103 @@
+"""Deliveries go out without Beat: the clocks of the workers ring for what is overdue."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.actions.save_webhook import save_webhook
+from agents.choices import DeliveryStatus
+from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
+from agents.models import Agent, Delivery, Run, WebhookDelivery, WebhookEndpoint
+from agents.webhooks import new_message_id
+from heartbit_site.base.audit import SYSTEM
+from scheduling.querysets import database_now
+from tests.delivery.conftest import alone
+from tests.delivery.orders import ended, ordered, row_of
+from tests.fleet import wait_until
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+
+__all__ = ["alone"]
+
+KEPT = {"kind": "artifact", "name": "sales"}
+MINUTE = timedelta(minutes=1)
+
+
+def pass_a_minute(run: UUID) -> None:
+    """Let the run have ended a minute ago, with nobody looking since."""
+    before = database_now() - MINUTE
+    Delivery.objects.filter(run_id=run).update(next_at=before)
+    Run.objects.filter(pk=run, finished_at__isnull=False).update(finished_at=before)
+
+
+@pytest.mark.usefixtures("worker")
+def test_given_no_beat_then_results_go_out_and_webhooks_are_looked_for(
+    workspace: Workspace,
+) -> None:
+    endpoint = WebhookEndpoint(
+        workspace=workspace, name="hook", url="https://127.0.0.1/", events=["run.failed"]
+    )
+    save_webhook(endpoint, by=SYSTEM)
+    # The test works on its run itself.
+    Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
+    run = ended(workspace, [KEPT])
+    webhook = WebhookEndpoint.objects.filter(pk=endpoint.pk)
+    webhook.update(since=database_now() - MINUTE, looked_at=None)
+    pass_a_minute(run.pk)
+    wait_until(lambda: row_of(run).status == DeliveryStatus.DELIVERED, what="delivered")
+    wait_until(lambda: webhook.get().looked_at is not None, what="looked for")
+    webhook.update(enabled=False)
+
+
+@pytest.mark.django_db
+class TestOverdue:
+    def test_only_what_has_ended_and_waits_for_nobody_else_is_overdue(
+        self, alone: Workspace
+    ) -> None:
+        live = ordered(alone, [KEPT]).id
+        pass_a_minute(live)
+        assert not results_are_overdue(30), "its run goes on"
+        run = ended(alone, [KEPT])
+        assert not results_are_overdue(30), "it has just ended"
+        pass_a_minute(run.pk)
+        assert results_are_overdue(30)
+        assert not results_are_overdue(90)
+        Delivery.objects.filter(run_id=run.pk).update(status=DeliveryStatus.DELIVERED)
+        assert not results_are_overdue(30)
+
+    def test_what_is_with_a_webhook_waits_for_it(self, alone: Workspace) -> None:
+        run = ended(alone, [KEPT])
+        pass_a_minute(run.pk)
+        endpoint = WebhookEndpoint(workspace=alone, name="x", url="https://x.example", events=[])
+        endpoint.save()
+        told = WebhookDelivery.objects.create(
+            endpoint=endpoint,
+            run_id=run.pk,
+            event="x",
+            occurrence="x",
+            payload={},
+            message_id=new_message_id(),
+        )
+        Delivery.objects.filter(run_id=run.pk).update(message_id=told.message_id)
+        assert not results_are_overdue(30)
+        WebhookDelivery.objects.filter(pk=told.pk).update(status=DeliveryStatus.DELIVERED)
+        assert results_are_overdue(30), "somebody has to note that it arrived"
+
+    def test_a_webhook_is_overdue_by_the_last_look_if_it_is_enabled(self, alone: Workspace) -> None:
+        before = database_now() - MINUTE
+        made = WebhookEndpoint.objects.create(
+            workspace=alone, name="x", url="https://x.example", events=[], since=before
+        )
+        assert webhooks_are_overdue(30)
+        assert not webhooks_are_overdue(90)
+        found = WebhookEndpoint.objects.filter(pk=made.pk)
+        found.update(looked_at=database_now())
+        assert not webhooks_are_overdue(30)
+        found.update(looked_at=before, enabled=False)
+        assert not webhooks_are_overdue(30)
