@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
 from django.db import connections
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from heartbit_site.cli.choices import Order, Word
     from heartbit_site.cli.kinds import Kind
     from heartbit_site.cli.question import WaitingCall
+
+CLAIM_SECONDS: Final = 2.0  # within them a process that waited for the word has its run
+LOOK_SECONDS: Final = 0.05
 
 
 def overview(kind: Kind = APPROVAL, *, as_json: bool) -> int:
@@ -75,17 +79,25 @@ def _why_not(run: Run, call_id: str | None, kind: Kind) -> str:
 
 def _warn(calls: Sequence[WaitingCall]) -> None:
     """Say so when nobody is there to go on with a run whose call was decided; once a tree."""
+    until = time.monotonic() + CLAIM_SECONDS
     for call in {call.root_id: call for call in calls if closed(call) is not None}.values():
         run = Run.objects.get(pk=call.run_id)
         if run.finished_at is not None:
             continue
         if run.home == Home.FLEET:
             warn_without_worker(run)
-        elif executor_of(call.root_id) is None and _is_unfinished(call.root_id):
+        elif not _goes_on(call.root_id, until):
             name = short_id(call.root_id)
             note(f"Its process has ended: `heartbit resume {name}` goes on with it.")
 
 
-def _is_unfinished(root_id: UUID) -> bool:
-    """Asked after its process was looked for, which ends in good order once the tree has."""
-    return Run.objects.filter(pk=root_id, finished_at__isnull=True).exists()
+def _goes_on(root_id: UUID, until: float) -> bool:
+    """Whether a process has the tree, or it is over: who waited for the word needs a moment."""
+    while executor_of(root_id) is None:
+        # In this order: a process ends in good order once its tree has.
+        if not Run.objects.filter(pk=root_id, finished_at__isnull=True).exists():
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(LOOK_SECONDS)
+    return True

@@ -17,6 +17,7 @@ from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.plain import lines
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.render import Canvas, render
+from heartbit_site.cli.waiting import short_id
 from heartbit_site.first_start import default_workspace
 from tests.api.conftest import web  # noqa: F401  the fixture
 from tests.api.server import WebServer, key_for
@@ -73,6 +74,15 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert (late[0], "already done by " in late[1]) == (1, True)
     assert run_report.show_run(str(call.run_id), as_json=False) == 0
     assert "done by " in capsys.readouterr().out
+
+
+def test_given_no_process_that_waits_then_whoever_settles_is_told_how_to_go_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = asked()
+    name = str(call.run_id)
+    assert approvals.of_run(name, None, Word(skip=True), OUTCOME, as_json=False) == 0
+    assert f"has ended: `heartbit resume {short_id(call.run_id)}`" in capsys.readouterr().err
 
 
 def test_given_a_terminal_when_a_call_is_in_doubt_then_the_person_is_asked_inline(
