@@ -145,3 +145,25 @@ class DeliveryKind(models.TextChoices):
     EMAIL = "email", "E-mail"
     WEBHOOK = "webhook", "Webhook"
     ARTIFACT = "artifact", "Artifact"
+
+
+class ChannelKind(models.TextChoices):
+    """What comes in by a channel."""
+
+    EMAIL = "email", "E-mail"
+    WEBHOOK = "webhook", "Webhook"
+
+
+class MailSecurity(models.TextChoices):
+    """How the way to a mailbox is kept private."""
+
+    TLS = "tls", "TLS"
+    STARTTLS = "starttls", "STARTTLS"
+    NONE = "none", "None"
+
+
+class InboundStatus(models.TextChoices):
+    """What became of a message from outside."""
+
+    ACCEPTED = "accepted", "Accepted"
+    REFUSED = "refused", "Refused"

@@ -89,6 +89,14 @@ class RecipientError(HeartbitError):
     """Nobody can be written to at the address."""
 
 
+class UnreadableMailError(HeartbitError):
+    """The bytes are no mail, or one with more parts than any mail has."""
+
+
+class MailboxError(HeartbitError):
+    """A mailbox cannot be read now, or not as it is described."""
+
+
 class LoopGuardError(ConflictError):
     """Messages go round between agents, or come too fast."""
 
@@ -115,3 +123,31 @@ class QuotaSpentError(HeartbitError):
 
 class TooManyRunsError(QuotaSpentError):
     """An agent has been given as many runs as it takes in a minute."""
+
+
+class ChannelNotFoundError(NotFoundError):
+    """The workspace has no such channel."""
+
+
+class ChannelConflictError(ConflictError):
+    """The workspace has a channel of that name, or as many as it may."""
+
+
+class ChannelClosedError(ConflictError):
+    """The channel is disabled."""
+
+
+class ForgedMessageError(HeartbitError):
+    """A message is not signed by whoever has a channel's secret, or not now."""
+
+
+class InvalidMappingError(HeartbitError):
+    """What was given as a channel's mapping is none."""
+
+
+class MissingFieldError(HeartbitError):
+    """A message lacks a field that its channel's mapping asks for."""
+
+
+class TooManyMessagesError(QuotaSpentError):
+    """A channel has taken as many messages as it may within an hour."""

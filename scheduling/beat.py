@@ -9,6 +9,7 @@ CHECK_ACCOUNTS_SECONDS = 600.0
 DELIVER_WEBHOOKS_SECONDS = 5.0
 DELIVER_RESULTS_SECONDS = 5.0
 TELL_OF_QUOTAS_SECONDS = 10.0
+POLL_MAILBOXES_SECONDS = 30.0
 
 BEAT_SCHEDULE = {
     "heartbit-housekeeping": {
@@ -36,5 +37,10 @@ BEAT_SCHEDULE = {
         "task": queues.TELL_OF_QUOTAS,
         "schedule": TELL_OF_QUOTAS_SECONDS,
         "options": {"queue": queues.SYSTEM, "expires": TELL_OF_QUOTAS_SECONDS},
+    },
+    "heartbit-poll-mailboxes": {
+        "task": queues.POLL_MAILBOXES,
+        "schedule": POLL_MAILBOXES_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": POLL_MAILBOXES_SECONDS},
     },
 }

@@ -10,6 +10,7 @@ from celery.worker import state
 from agents.actions.check_account import check_enabled_accounts
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.deliver_webhooks import deliver_webhooks as deliver
+from agents.actions.poll_mailboxes import poll_mailboxes as poll
 from agents.actions.tell_of_quotas import tell_of_quotas as tell
 from heartbit_site.base import queues
 from scheduling.actions.fire_due import fire_due
@@ -41,6 +42,12 @@ def deliver_webhooks() -> int:
 def deliver_results() -> int:
     """Send the results of runs that have ended to whom they were ordered for; how many arrived."""
     return deliver_due_results()
+
+
+@shared_task(name=queues.POLL_MAILBOXES)
+def poll_mailboxes() -> int:
+    """Give what has come into the channels' mailboxes to their agents; how many mails."""
+    return poll()
 
 
 @shared_task(name=queues.TELL_OF_QUOTAS)

@@ -76,10 +76,10 @@ def letter_of(target: EmailTarget, report: Report, message_id: str) -> Letter:
     subject = target.subject or one_line(f"{report.agent}: {report.title}", MOST_OF_SUBJECT)
     return Letter(
         subject=subject,
-        body=report.text(),
+        body=report.text_outside() if target.outside else report.text(),
         to=target.to,
         headers=_headers(target, report, message_id),
-        alternatives=[(html_of(report), "text/html")],
+        alternatives=[(html_of(report, outside=target.outside), "text/html")],
         attachments=[_part(file) for file in report.files],
     )
 
@@ -128,8 +128,9 @@ def _headers(target: EmailTarget, report: Report, message_id: str) -> dict[str, 
         "Message-ID": message_id,
         "Date": formatdate(),  # one for all copies
         "Auto-Submitted": "auto-generated",  # RFC 3834: no machine answers it
-        "X-Heartbit-Run": str(report.run_id),
     }
+    if not target.outside:
+        headers["X-Heartbit-Run"] = str(report.run_id)
     if target.in_reply_to:
         headers["In-Reply-To"] = target.in_reply_to
     thread = target.references or [target.in_reply_to]

@@ -89,6 +89,10 @@ class Report:
             )
         return said
 
+    def text_outside(self) -> str:
+        """The answer alone, for people who are not of the workspace."""
+        return f"{self.answer}\n"
+
     def text(self) -> str:
         """All of it as plain text; the answer stays Markdown."""
         answer = self.answer

@@ -1,7 +1,5 @@
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """Tools can be stopped."""
@@ -36,5 +34,4 @@ class Migration(migrations.Migration):
             model_name='pause',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'queue'), ('tool', ''), ('workspace__isnull', True), models.Q(('queue', ''), _negated=True)), models.Q(('kind', 'workspace'), ('queue', ''), ('tool', ''), ('workspace__isnull', False)), models.Q(('kind', 'tool'), ('queue', ''), models.Q(('tool', ''), _negated=True)), models.Q(('kind', 'all'), ('queue', ''), ('tool', ''), ('workspace__isnull', True)), _connector='OR'), name='pause_names_what_it_is_of'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

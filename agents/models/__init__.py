@@ -5,6 +5,7 @@ from __future__ import annotations
 from agents.models.agent import Agent, ToolBinding
 from agents.models.approval import Decision, Grant, Vote
 from agents.models.budget import Budget
+from agents.models.channel import Channel, InboundMessage
 from agents.models.checkpoint import Checkpoint
 from agents.models.conversation import Conversation
 from agents.models.delivery import Delivery
@@ -22,11 +23,13 @@ __all__ = [
     "AgentVersion",
     "BlackboardEntry",
     "Budget",
+    "Channel",
     "Checkpoint",
     "Conversation",
     "Decision",
     "Delivery",
     "Grant",
+    "InboundMessage",
     "InboxEntry",
     "Message",
     "MessageKind",

@@ -101,7 +101,6 @@ class Run(models.Model):
     attempts = models.PositiveIntegerField(
         default=0, help_text="Workers that died with it since its last progress."
     )
-    claimed_seq = models.PositiveIntegerField(default=0)
     last_seq = models.PositiveIntegerField(default=0)
     open_waits = models.PositiveIntegerField(default=0)
     available_at = models.DateTimeField(db_default=Now())

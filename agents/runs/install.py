@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "bb57ebc3cd090ecdc6d3362f254fb67b0ab711a8058ecc7a775eb47671a6ebca"
+FINGERPRINT = "7d3e3142e13cfbcd3310d4a0ccaa56c6a8b2a62577c631c8425df3d1a81c7277"
 
 
 def statements() -> str:

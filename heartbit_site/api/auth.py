@@ -25,6 +25,7 @@ from heartbit_site.base.models.api_key import OPERATORS_SCOPE
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+    from heartbit_site.base.errors import HeartbitError
     from heartbit_site.base.models import Workspace
 
 SCHEME = "bearer"
@@ -156,6 +157,25 @@ def _user(request: HttpRequest) -> Any:
 
 def _address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def refuse_unknown(request: HttpRequest, error: HeartbitError) -> HeartbitError:
+    """Count somebody whom a route refuses by itself, as those are who guess keys; the refusal.
+
+    Raises:
+        TooManyRequestsError: They ask too often.
+    """
+    buckets().take(whose(_address(request)))
+    return error
+
+
+def known_by(name: str) -> None:
+    """Count a request of somebody whom a route knows by itself.
+
+    Raises:
+        TooManyRequestsError: They ask too often.
+    """
+    buckets().take(name)
 
 
 def _unknown(address: str, why: str) -> UnauthorizedError:

@@ -20,7 +20,7 @@ from django.http import Http404, JsonResponse
 from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
 
-from agents.errors import QuotaSpentError
+from agents.errors import ForgedMessageError, QuotaSpentError
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class TooManyRequestsError(HeartbitError):
 STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (MalformedBodyError, 400),
     (UnauthorizedError, 401),
+    (ForgedMessageError, 401),
     (ForbiddenError, 403),
     (NotFoundError, 404),
     (ConflictError, 409),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
+from agents.delivery.targets import MOST_TARGETS
 from agents.llm.references import check_reference
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import clean_text
@@ -51,6 +52,17 @@ Reference = Annotated[
 ]
 Priority = Annotated[int, Field(ge=-1000, le=1000, description="Higher goes first.")]
 Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]
+Targets = Annotated[
+    list[dict[str, JsonValue]],
+    Field(
+        max_length=MOST_TARGETS,
+        description=(
+            "Where each result goes: "
+            '{"kind": "email", "to": ["ann@example.org"]}, {"kind": "webhook", "endpoint": 3} or '
+            '{"kind": "artifact", "name": "report"}.'
+        ),
+    ),
+]
 
 
 def row_id(text: str) -> int:

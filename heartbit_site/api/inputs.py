@@ -14,6 +14,7 @@ from heartbit_site.api.fields import (  # noqa: TC001  pydantic evaluates the an
     Name,
     Priority,
     Reference,
+    Targets,
     Text,
     Word,
 )
@@ -39,6 +40,7 @@ class RunIn(Body):
         None, description="Answer on this thread; its agent does it, so name no other."
     )
     approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    deliver: Targets = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _thread(self) -> RunIn:

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
-from agents.delivery.targets import MOST_TARGETS
 from heartbit_site.api.agent_inputs import without_defaults
-from heartbit_site.api.fields import Moment, Name, Text, Word
+from heartbit_site.api.fields import Moment, Name, Targets, Text, Word
 from heartbit_site.api.inputs import Body
 from heartbit_site.config import schedule_rules
 from heartbit_site.config.schedule_section import KINDS
@@ -21,7 +20,6 @@ Time = Annotated[Moment, AfterValidator(schedule_rules.moment)]
 Seconds = Annotated[int, Field(ge=SHORTEST_INTERVAL, le=2**31 - 1)]
 ScheduleName = Annotated[Word, Field(min_length=1, max_length=100)]
 Task = Annotated[Text, Field(max_length=TASK_CHARACTERS)]
-Target = dict[str, JsonValue]
 
 _ONE = "give one of cron, every_seconds and at"
 
@@ -77,14 +75,7 @@ class ScheduleIn(RhythmIn):
         0, description="Each slot fires up to so many seconds late."
     )
     approve: bool = Field(default=False, description="Every tool call waits for a person.")
-    deliver: Annotated[list[Target], Field(max_length=MOST_TARGETS)] = Field(
-        default_factory=list,
-        description=(
-            "Where each result goes: "
-            '{"kind": "email", "to": ["ann@example.org"]}, {"kind": "webhook", "endpoint": 3} or '
-            '{"kind": "artifact", "name": "report"}.'
-        ),
-    )
+    deliver: Targets = Field(default_factory=list)
     enabled: bool = Field(default=True, description="A paused one lets its slots pass.")
 
 

@@ -10,6 +10,7 @@ CHECK_ACCOUNTS = "scheduling.check_accounts"
 DELIVER_WEBHOOKS = "scheduling.deliver_webhooks"
 DELIVER_RESULTS = "scheduling.deliver_results"
 FIRE_SCHEDULE = "scheduling.fire_schedule"
+POLL_MAILBOXES = "scheduling.poll_mailboxes"
 TELL_OF_QUOTAS = "scheduling.tell_of_quotas"
 
 AGENTS = "agents"  # where runs go unless their agent names another queue

@@ -109,6 +109,14 @@ UNFOLD: dict[str, Any] = {
                 ],
             },
             {
+                "title": "Channels",
+                "separator": True,
+                "items": [
+                    _page("Channels", "move_to_inbox", "agents.channel"),
+                    _page("Came in", "mark_email_read", "agents.inboundmessage"),
+                ],
+            },
+            {
                 "title": "Celery Beat",
                 "separator": True,
                 "collapsible": True,

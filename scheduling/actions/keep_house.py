@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.actions.deliver_results import forget_results
 from agents.actions.deliver_webhooks import forget_deliveries
+from agents.actions.forget_inbound import forget_inbound
 from agents.actions.forget_messages import forget_messages
 from scheduling.actions.archive_runs import archive_workspaces
 from scheduling.actions.forget_firings import forget_firings
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_FORGET = (prune_workers, forget_deliveries, forget_messages, forget_results, forget_firings)
+_FORGET = (
+    *(prune_workers, forget_deliveries, forget_messages, forget_results, forget_firings),
+    forget_inbound,
+)
 
 
 def keep_house(*, goes_on: Callable[[], bool]) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
+from agents.inbound.mailboxes import mailboxes_are_overdue
 from heartbit_site.base import queues
 from heartbit_site.base.enqueue import Nudge, send
 
 #: Several of Beat's rings: while it is there, nothing is ever so late.
 OVERDUE_SECONDS = 30.0
+#: Mailboxes are looked at less often, one after the other.
+UNREAD_SECONDS = 120.0
 
 
 def ring_overdue() -> tuple[str, ...]:
@@ -18,6 +21,7 @@ def ring_overdue() -> tuple[str, ...]:
     found = (
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
+        (queues.POLL_MAILBOXES, mailboxes_are_overdue(UNREAD_SECONDS)),
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
     for task in overdue:

@@ -21,6 +21,8 @@ TITLES = {
     "R7": "a frozen worker wakes up and writes",
     "R8": "a worker dies between claim and first heartbeat",
     "R9": "a run aborts its process each time",
+    "R10": "clocks jump by hours and days",
+    "R11": "three beats die by turns",
     "R14": "a cancel meets everything else",
     "R15": "model providers misbehave",
     "R18": "workers are replaced one after the other",

@@ -41,7 +41,13 @@ SCENARIOS = {
             *("tests/web/test_socket_keys.py", "tests/api/test_auth.py"),
         ),
     ),
-    "S9": Scenario("webhooks are signed, and told once", ("tests/web/test_webhooks.py",)),
+    "S9": Scenario(
+        "webhooks are signed, out and in, and each is told and taken once",
+        (
+            *("tests/web/test_webhooks.py", "tests/inbound/test_webhooks_in.py"),
+            "tests/inbound/test_forgeries.py",
+        ),
+    ),
     "S10": Scenario(
         "secrets are readable in their own row only",
         ("tests/base/test_secrets.py", "tests/web/test_canaries.py"),

@@ -184,6 +184,19 @@ ROUTES = (
     Route("POST", "/webhooks/{webhook_id}/ping", "workspace:manage", right=201),
     Route("GET", "/webhooks/{webhook_id}/deliveries", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/deliveries/{delivery_id}/again", "workspace:manage"),
+    Route("GET", "/channels", "workspace:manage", foreign=200),
+    Route(
+        "POST",
+        "/channels",
+        "workspace:manage",
+        {"name": "{newcomer}", "kind": "webhook", "agent": "parked"},
+        right=201,
+    ),
+    Route("PATCH", "/channels/{channel_id}", "workspace:manage", {"approve": True}),
+    Route("DELETE", "/channels/{channel_id}", "workspace:manage", right=204),
+    Route("POST", "/channels/{channel_id}/secret", "workspace:manage"),
+    Route("GET", "/channels/{channel_id}/messages", "workspace:manage"),
+    Route("POST", "/in/{address}", None, {}, right=401),  # who has its secret, signs
     Route("GET", "/audit", "audit:read", foreign=200),
     Route("GET", "/audit/verify", "audit:read", foreign=200),
     Route("GET", "/health", None, foreign=200),
@@ -191,12 +204,12 @@ ROUTES = (
 #: What makes something new: elsewhere it is made elsewhere.
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
-    *("/members", "/keys", "/webhooks"),
+    *("/members", "/keys", "/webhooks", "/channels"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
-NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact"}
+NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact", "address"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import httpx
 
 from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
@@ -18,6 +19,7 @@ from agents.llm.messages import AssistantMessage, Usage
 from agents.messaging.addresses import sender_of_person
 from agents.models import (
     Agent,
+    Channel,
     Conversation,
     Delivery,
     Message,
@@ -88,6 +90,13 @@ def _webhook(workspace: Workspace) -> str:
     return str(made.pk)
 
 
+def _channel(workspace: Workspace) -> Channel:
+    name = f"canary of {workspace.slug} {new_id().hex[-10:]}"
+    made = Channel(workspace=workspace, name=name, kind="webhook", agent="parked")
+    save_channel(made, by=SYSTEM)
+    return made
+
+
 def _schedule(workspace: Workspace) -> str:
     """Paused, with what became of one slot, and a run that waits for a worker for ever.
 
@@ -156,6 +165,8 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "webhook_id": _webhook,
     "delivery_id": _delivery,
     "schedule": _schedule,
+    "channel_id": lambda workspace: str(_channel(workspace).pk),
+    "address": lambda workspace: _channel(workspace).address,
     "delivery": _result,
     "newcomer": lambda _: person().username,
 }

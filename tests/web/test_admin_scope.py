@@ -14,12 +14,14 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from agents.actions.accept_message import accept_message
 from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.actions.send_webhook_again import ping_webhook
+from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
 from heartbit_site.base import audit
@@ -42,6 +44,7 @@ from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.admin import rows
 from tests.admin.forms import filled
+from tests.inbound.posts import channel_of
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -112,6 +115,8 @@ def filled_workspace() -> Workspace:
     )
     save_schedule(schedule, by=audit.SYSTEM)
     run_schedule_now(schedule, by=audit.SYSTEM)
+    channel, _ = channel_of(made, name=f"tickets of {slug}")
+    accept_message(channel, Inbound(external_id=f"msg_{slug}", text="Hello", title=f"of {slug}"))
     staff(made, Role.ADMIN)
     audit.record(audit.SYSTEM, "test.made", workspace=made, label=slug)
     return made

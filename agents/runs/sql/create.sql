@@ -18,14 +18,14 @@ BEGIN
     INSERT INTO agents_run
         (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
          model_override, input_tokens, output_tokens, priority, queue, home, lease_token, attempts,
-         claimed_seq, last_seq, open_waits, rung_at, cancel_requested, idempotency_key,
+         last_seq, open_waits, rung_at, cancel_requested, idempotency_key,
          approve, payload, conversation_id, started_by, started_user_id, created_at, available_at)
     VALUES (p_id, p_workspace, 'agent', p_version, p_agent, p_parent, p_root, 'queued', p_task,
             coalesce(nullif(p_override, ''), nullif((
                 SELECT snapshot ->> 'model' FROM agents_agentversion WHERE id = p_version), ''),
                 p_fallback),
             p_override, 0, 0, p_priority, p_queue, p_home, 0, 0,
-            0, 1, 0, CASE WHEN p_home = 'fleet' AND NOT p_held THEN clock_timestamp() END, false, p_key,
+            1, 0, CASE WHEN p_home = 'fleet' AND NOT p_held THEN clock_timestamp() END, false, p_key,
             p_approve, p_payload, p_conversation, left(p_by, 200), p_user, clock_timestamp(),
             CASE WHEN p_held THEN heartbit_held() ELSE clock_timestamp() END)
     ON CONFLICT (workspace_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING

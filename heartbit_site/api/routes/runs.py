@@ -16,10 +16,12 @@ from ninja.responses import Status as Answer
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import TERMINAL, Home
+from agents.delivery.targets import check_targets
 from agents.forks import forks_of
 from agents.live.follow import wait_for_end
 from agents.live.valkey import ValkeySource, connect
@@ -86,6 +88,7 @@ async def start(request: HttpRequest, body: RunIn, idempotency_key: IdempotencyK
 def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tuple[bool, UUID]:
     """Whether the run is new, and its id."""
     payload = parse(body.payload) if body.payload is not None else None
+    targets = check_targets(workspace, body.deliver)
     with transaction.atomic():
         used = run_with(workspace, key)
         if used is not None:
@@ -99,8 +102,10 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tu
                 idempotency_key=key,
                 approve=body.approve,
             )
+            if posted.outcome != "steered":  # else the run has its own
+                order_deliveries(posted.run_id, workspace, targets)
             return posted.outcome != "steered", posted.run_id
-        return True, start_run(
+        run_id = start_run(
             workspace,
             body.task,
             agent=body.agent or ORCHESTRATOR,
@@ -111,6 +116,8 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tu
             payload=payload,
             by=by,
         )
+        order_deliveries(run_id, workspace, targets)
+    return True, run_id
 
 
 @router.get("/runs", auth=READ_RUNS, response=answers(RunPageOut, 404), summary="List runs")

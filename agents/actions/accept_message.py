@@ -1,0 +1,113 @@
+"""Take a message from outside: a run answers it, and the answer goes back to where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.actions.order_deliveries import order_deliveries
+from agents.actions.post_message import post_message, start_conversation
+from agents.choices import InboundStatus, SecondMessage
+from agents.delivery.targets import read_targets
+from agents.errors import ChannelClosedError, TooManyMessagesError
+from agents.inbound.threads import conversation_of
+from agents.models import Channel, InboundMessage
+from heartbit_site.base.audit import Actor
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.inbound.message import Inbound
+
+HOUR = timedelta(hours=1)
+_MOST_OF_TITLE = 200
+_MOST_OF_SENDER = 254
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of a message.
+
+    Attributes:
+        run_id: What answers it; None: it was refused when it came first.
+        conversation_id: Where; None: that is gone, or there never was one.
+        repeated: It was taken before, and nothing was done now.
+    """
+
+    run_id: UUID | None
+    conversation_id: UUID | None
+    repeated: bool
+
+
+@transaction.atomic
+def accept_message(channel: Channel, message: Inbound) -> Accepted:
+    """Give a message to the channel's agent, once, in the order of arrival.
+
+    A refusal leaves nothing behind: the same message may be sent again when its cause is gone.
+
+    Raises:
+        ChannelClosedError: The channel is disabled.
+        TooManyMessagesError: It has taken as many as it may within an hour.
+        EmptyTaskError: The message is blank.
+        AgentNotFoundError: The channel's agent is gone or stopped.
+        HaltedError: The workspace, or everything, is stopped.
+        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+    """
+    # Held until the end: two messages of one thread come one after the other.
+    locked = Channel.objects.select_for_update(no_key=True, of=("self",))
+    channel = locked.select_related("workspace").get(pk=channel.pk)
+    before = InboundMessage.objects.filter(channel=channel, external_id=message.external_id).first()
+    if before is not None:
+        return Accepted(before.run_id, before.conversation_id, repeated=True)
+    _refuse_if_closed(channel)
+    _refuse_if_full(channel)
+    conversation = conversation_of(channel, message) or start_conversation(
+        channel.workspace, agent=channel.agent, title=message.title[:_MOST_OF_TITLE]
+    )
+    posted = post_message(
+        conversation,
+        message.text,
+        by=Actor(f"channel {channel.name}", "api"),
+        second_message=SecondMessage.QUEUE,
+        approve=channel.approve,
+    )
+    targets = read_targets(channel.deliver)
+    reply = (message.reply,) if message.reply is not None else ()
+    order_deliveries(posted.run_id, channel.workspace, (*targets, *reply))
+    InboundMessage.objects.create(
+        channel=channel,
+        external_id=message.external_id,
+        sender=message.sender[:_MOST_OF_SENDER],
+        title=message.title[:_MOST_OF_TITLE],
+        status=InboundStatus.ACCEPTED,
+        run_id=posted.run_id,
+        conversation=conversation,
+        thread=message.thread,
+    )
+    return Accepted(posted.run_id, conversation.pk, repeated=False)
+
+
+def _refuse_if_closed(channel: Channel) -> None:
+    if not channel.enabled:
+        raise ChannelClosedError(f"The channel {channel.name} is disabled: it takes no messages.")
+
+
+def _refuse_if_full(channel: Channel) -> None:
+    now = timezone.now()
+    recent = InboundMessage.objects.filter(
+        channel=channel, status=InboundStatus.ACCEPTED, received_at__gt=now - HOUR
+    )
+    # The one that has to be an hour old before there is room again.
+    oldest = recent.order_by("-id").values_list("received_at", flat=True)
+    full = oldest[channel.hourly_limit - 1 : channel.hourly_limit].first()
+    if full is not None:
+        wait = max(1, round((full + HOUR - now).total_seconds()))
+        raise TooManyMessagesError(
+            f"The channel {channel.name} takes {channel.hourly_limit} messages an hour: send it "
+            f"again in {wait} seconds.",
+            wait,
+        )

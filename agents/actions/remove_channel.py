@@ -1,0 +1,26 @@
+"""Remove a channel, and the log of what came in by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base.audit import Actor, record
+
+if TYPE_CHECKING:
+    from agents.models import Channel
+
+
+@transaction.atomic
+def remove_channel(channel: Channel, *, by: Actor) -> None:
+    """Delete it; its conversations and runs stay.
+
+    Args:
+        channel: A saved one.
+        by: Who does it, for the audit.
+    """
+    target, workspace, label = f"channel:{channel.pk}", channel.workspace, channel.name
+    details = {"kind": channel.kind, "agent": channel.agent}
+    channel.delete()
+    record(by, "channel.remove", workspace=workspace, target=target, label=label, details=details)

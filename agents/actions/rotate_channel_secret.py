@@ -1,0 +1,36 @@
+"""Give a channel a new secret."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.models import Channel
+from agents.webhooks import OVERLAP, new_secret
+from heartbit_site.base import secrets
+from heartbit_site.base.audit import Actor, record
+
+
+@transaction.atomic
+def rotate_channel_secret(channel: Channel, *, by: Actor) -> str:
+    """Take messages that are signed with a new secret, and for 24 hours with the present one too.
+
+    Args:
+        channel: A saved one; it is brought up to date.
+        by: Who does it, for the audit.
+
+    Returns:
+        The new secret in plain text: show it now, it cannot be read again.
+
+    Raises:
+        SecretError: The present one cannot be read.
+    """
+    held = Channel.objects.select_for_update(no_key=True).get(pk=channel.pk)
+    secret = new_secret()
+    channel.former_secret = secrets.seal(held, "former_secret", secrets.reveal(held, "secret"))
+    channel.former_until = timezone.now() + OVERLAP
+    channel.secret = secrets.seal(held, "secret", secret)
+    channel.save(update_fields=["secret", "former_secret", "former_until"])
+    target, workspace = f"channel:{channel.pk}", channel.workspace
+    record(by, "channel.rotate", workspace=workspace, target=target, label=channel.name)
+    return secret

@@ -1,0 +1,125 @@
+"""Save a channel; a new one gets its secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from agents.channels import check_channel
+from agents.errors import ChannelConflictError
+from agents.models import Channel
+from agents.webhooks import new_secret
+from heartbit_site.base import secrets
+from heartbit_site.base.audit import Actor, changed, record
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST = 100  # of a workspace
+_MAILBOX = ("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder")
+_WHERETO = ("imap_host", "imap_port", "imap_security")
+_CHANGED = (
+    *("name", "agent", "enabled", "approve", "hourly_limit", "deliver", "mapping", "senders"),
+    *("reply", *_MAILBOX),
+)
+
+
+def save_channel(channel: Channel, *, password: str | None = None, by: Actor) -> str | None:
+    """Write the channel's row.
+
+    Args:
+        channel: New or changed.
+        password: Of its mailbox; None: as it is.
+        by: Who does it, for the audit.
+
+    Returns:
+        A new one's secret in plain text: show it now, it cannot be read again. Else None.
+
+    Raises:
+        ConfigurationError: Something of it cannot be as it is; the sentence says what.
+        InvalidMappingError: The mapping is none.
+        InvalidTargetsError: Where answers go is nowhere.
+        ChannelConflictError: The workspace has a channel of that name, or 100.
+    """
+    if not channel.imap_host:
+        password = ""  # no mailbox is read any more: forget it
+    with transaction.atomic():
+        # One after the other, so that names and the limit hold.
+        workspace = Workspace.objects.select_for_update(no_key=True).get(pk=channel.workspace_id)
+        before = Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()
+        check_channel(channel, workspace, has_password=_has_password(before, password))
+        _refuse_a_second(channel, workspace)
+        secret = None
+        if before is None:
+            secret = _make(channel, by)
+        else:
+            _change(channel, before, password, by)
+        if password is not None:
+            sealed = secrets.seal(channel, "imap_password", password) if password else ""
+            channel.imap_password = sealed
+            channel.save(update_fields=["imap_password"])
+    return secret
+
+
+def _has_password(before: Channel | None, password: str | None) -> bool:
+    return bool(password) or (
+        password is None and before is not None and bool(before.imap_password)
+    )
+
+
+def _refuse_a_second(channel: Channel, workspace: Workspace) -> None:
+    others = Channel.objects.filter(workspace=workspace).exclude(pk=channel.pk)
+    if others.filter(name=channel.name).exists():
+        raise ChannelConflictError(f"The workspace has a channel named {channel.name} already.")
+    if channel._state.adding and others.count() >= MOST:
+        raise ChannelConflictError(
+            f"The workspace has {MOST} channels, which is the most: remove one first."
+        )
+
+
+def _make(channel: Channel, by: Actor) -> str:
+    secret = new_secret()
+    channel.save()
+    channel.secret = secrets.seal(channel, "secret", secret)
+    channel.save(update_fields=["secret"])
+    channel.refresh_from_db(fields=["created_at"])
+    _record(channel, "channel.create", by, {"kind": channel.kind, "agent": channel.agent})
+    return secret
+
+
+def _change(channel: Channel, before: Channel, password: str | None, by: Actor) -> None:
+    changes = {
+        name: changed(getattr(before, name), getattr(channel, name))
+        for name in _CHANGED
+        if getattr(before, name) != getattr(channel, name)
+    }
+    if before.imap_password and password is None and changes.keys() & set(_WHERETO):
+        # Else whoever may save channels could send the password, which nobody can read, anywhere.
+        raise ConfigurationError(
+            "The mailbox is at another place now: enter its password as well, as the stored one "
+            "was given for the former."
+        )
+    if password:
+        changes["imap_password"] = ["...", "..."]
+    if not changes:
+        return
+    if any(name in changes for name in ("imap_host", "imap_user", "imap_folder")):
+        channel.uid_validity = None  # another mailbox: its mails are counted from now
+        channel.last_uid = 0
+    channel.trouble = ""
+    channel.save(update_fields=[*_CHANGED, "uid_validity", "last_uid", "trouble"])
+    _record(channel, "channel.change", by, changes)
+
+
+def _record(channel: Channel, action: str, by: Actor, details: Mapping[str, Any]) -> None:
+    record(
+        by,
+        action,
+        workspace=channel.workspace,
+        target=f"channel:{channel.pk}",
+        label=channel.name,
+        details=dict(details),
+    )

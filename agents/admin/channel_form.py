@@ -1,0 +1,96 @@
+"""The form of a channel's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminPasswordWidget
+
+from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
+from agents.channels import check_channel
+from agents.models import Channel
+from heartbit_site.base.admin.themed import line_widget, text_widget
+from heartbit_site.base.errors import HeartbitError
+
+_MAPPING = """{
+  "task": "Answer the ticket {ticket.subject}: {ticket.body}",
+  "conversation": "{ticket.id}",
+  "only": {"type": ["ticket.created", "ticket.answered"]}
+}"""
+
+
+class ChannelForm(forms.ModelForm[Channel]):
+    """What comes in, from whom, and who answers; the password can be written here and not read."""
+
+    deliver = JSONListText(
+        label="Deliver answers to",
+        required=False,
+        widget=json_widget(rows=3, placeholder='[{"kind": "email", "to": ["ada@example.org"]}]'),
+        help_text="Besides the sender. Empty: answers are in the conversation.",
+    )
+    mapping = JSONObjectText(
+        label="Mapping",
+        required=False,
+        widget=json_widget(rows=7, placeholder=_MAPPING),
+        help_text=(
+            "How a message becomes a task: texts with fields of its body in braces. Empty: the "
+            "agent gets all of it."
+        ),
+    )
+    from_whom = forms.CharField(
+        label="Who may write",
+        required=False,
+        widget=text_widget(rows=3, placeholder="ada@example.org\n@example.com"),
+        help_text='One a line: an address, "@example.org" for all of a domain, "*" for everybody.',
+    )
+    password = forms.CharField(
+        required=False,
+        max_length=500,
+        strip=False,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text="Encrypted when saved, and never shown again.",
+    )
+
+    class Meta:
+        model = Channel
+        fields = (
+            *("workspace", "name", "kind", "agent", "enabled", "approve", "hourly_limit"),
+            *("deliver", "mapping", "reply"),
+            *("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder"),
+        )
+        widgets = {
+            "agent": line_widget(placeholder="orchestrator"),
+            "imap_host": line_widget(placeholder="imap.example.org"),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["from_whom"] = "\n".join(self.instance.senders)
+        if "password" in self.fields and self.instance.imap_password:
+            self.fields["password"].help_text = "Empty: the present one is kept."
+
+    def _post_clean(self) -> None:
+        """Also asks whether the row can be as it is now."""
+        super()._post_clean()  # type: ignore[misc]
+        if self.errors:
+            return
+        channel, typed = self.instance, self.cleaned_data
+        channel.senders = [one for one in typed.get("from_whom", "").split() if one]
+        known = bool(typed.get("password") or channel.imap_password)
+        try:
+            check_channel(channel, channel.workspace, has_password=known)
+        except HeartbitError as error:
+            self.add_error(None, str(error))
+        where = {"imap_host", "imap_port", "imap_security"}
+        if channel.imap_password and not typed["password"] and where & set(self.changed_data):
+            self.add_error("password", "Enter it again: it is only sent where it was meant to.")
+
+
+def conditions() -> dict[str, str]:
+    """Which fields are shown when, in the words of the theme."""
+    mail = (
+        *("from_whom", "reply", "imap_host", "imap_port", "imap_security", "imap_user"),
+        *("password", "imap_folder"),
+    )
+    return dict.fromkeys(mail, "kind == 'email'") | {"mapping": "kind == 'webhook'"}

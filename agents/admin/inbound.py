@@ -1,0 +1,65 @@
+"""What came in by channels, to be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+
+from agents.admin import words
+from agents.choices import InboundStatus
+from agents.models import InboundMessage, Run
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+
+if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
+
+
+@admin.register(InboundMessage)
+class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
+    """Messages of the last 90 days: what answers them, or why nothing does."""
+
+    workspace_path = "channel__workspace"
+    audit_name = "channel"
+    needs: ClassVar[dict[str, str]] = {"view": "workspace:manage"}
+    list_display = ("what", "channel", "state", "reason", "came")
+    list_display_links = ("what",)
+    list_select_related = ("channel",)
+    list_filter = ("status", "channel")
+    search_fields = ("=external_id", "sender", "title", "=run_id")
+    search_help_text = "A Message-ID, sender, title, or the id of a run."
+    sortable_by = ()
+    show_full_result_count = False
+    fields = ("channel", "title", "sender", "external_id", "state", "reason", "run", "received_at")
+    readonly_fields = fields
+
+    @admin.display(description="message")
+    def what(self, message: InboundMessage) -> SafeString:
+        """What it is about, and whose it is."""
+        return format_html(
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
+            *(message.title or "-", message.sender),
+        )
+
+    @admin.display(description="state")
+    def state(self, message: InboundMessage) -> SafeString:
+        """Whether an agent was given it."""
+        taken = message.status == InboundStatus.ACCEPTED
+        return pill(message.get_status_display(), tone="success" if taken else "warning")
+
+    @admin.display(description="came")
+    def came(self, message: InboundMessage) -> str:
+        """When."""
+        return words.clock(message.received_at)
+
+    @admin.display(description="run")
+    def run(self, message: InboundMessage) -> SafeString | str:
+        """What answers it; a link as long as the run is there."""
+        if message.run_id is None:
+            return "-"
+        if not Run.objects.filter(pk=message.run_id).exists():
+            return f"{message.run_id}, which is gone"
+        url = reverse("admin:agents_run_change", args=[message.run_id])
+        return format_html('<a class="hb-link" href="{}">{}</a>', url, message.run_id)

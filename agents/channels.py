@@ -1,0 +1,97 @@
+"""What a channel has to be like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.actions.start_run import find_agent
+from agents.choices import ChannelKind, MailSecurity
+from agents.delivery.targets import MOST_TARGETS, check_targets
+from agents.errors import HaltedError
+from agents.inbound.mapping import check_mapping
+from agents.inbound.senders import check_senders
+from agents.models.channel import MOST_AN_HOUR
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.untrusted import clean_text
+
+if TYPE_CHECKING:
+    from agents.models import Channel
+    from heartbit_site.base.models import Workspace
+
+_LARGEST_PORT = 65_535
+_LONGEST = {
+    "name": 100,
+    "agent": 64,
+    "imap_host": 253,
+    "imap_user": 254,
+    "imap_folder": 200,
+}  # as the columns have it
+
+
+def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool) -> None:
+    """Bring the row into form, or refuse it.
+
+    Args:
+        channel: New or changed.
+        workspace: Its.
+        has_password: Whether there is one for its mailbox, kept or to be kept.
+
+    Raises:
+        ConfigurationError: Something of it cannot be as it is.
+        AgentNotFoundError: No published agent has that name, or it is stopped.
+        InvalidMappingError: The mapping is none.
+        InvalidTargetsError: Where answers go is nowhere.
+    """
+    for name, most in _LONGEST.items():
+        text = getattr(channel, name).strip()
+        if len(text) > most or clean_text(text) != text or not text.isprintable():
+            raise ConfigurationError(f"The channel's {name} has to be one line of {most} at most.")
+        setattr(channel, name, text)
+    if not channel.name:
+        raise ConfigurationError("A channel needs a name: say what comes in there.")
+    if channel.kind not in ChannelKind.values:
+        kinds = ", ".join(ChannelKind.values)
+        raise ConfigurationError(f"A channel has no kind {channel.kind!r}: choose from {kinds}.")
+    if not 1 <= channel.hourly_limit <= MOST_AN_HOUR:
+        raise ConfigurationError(f"A channel takes 1 to {MOST_AN_HOUR} messages an hour.")
+    _check_agent(channel, workspace)
+    targets = check_targets(workspace, channel.deliver)
+    if len(targets) >= MOST_TARGETS:  # the sender is one more
+        raise ConfigurationError(f"A channel's answers go to {MOST_TARGETS - 1} others at most.")
+    channel.deliver = [target.model_dump() for target in targets]
+    if channel.kind == ChannelKind.WEBHOOK:
+        channel.mapping = check_mapping(channel.mapping).model_dump(exclude_defaults=True)
+        _refuse_mail(channel)
+    else:
+        _check_mail(channel, has_password=has_password)
+
+
+def _check_agent(channel: Channel, workspace: Workspace) -> None:
+    try:
+        find_agent(workspace, channel.agent)
+    except HaltedError:  # it says nothing of the agent; what comes in meanwhile has to wait
+        return
+
+
+def _refuse_mail(channel: Channel) -> None:
+    if channel.senders or channel.imap_host:
+        raise ConfigurationError(
+            "Senders and a mailbox belong to a channel of the kind email: leave them out here."
+        )
+
+
+def _check_mail(channel: Channel, *, has_password: bool) -> None:
+    if channel.mapping:
+        raise ConfigurationError("A mapping belongs to a webhook: a mail is a task as it is.")
+    channel.senders = check_senders(channel.senders)
+    if not channel.imap_host:
+        return
+    if channel.imap_security not in MailSecurity.values:
+        raise ConfigurationError(
+            f"A mailbox is reached with {', '.join(MailSecurity.values)}, not otherwise."
+        )
+    if not 1 <= channel.imap_port <= _LARGEST_PORT:
+        raise ConfigurationError(f"A port is a number from 1 to {_LARGEST_PORT}.")
+    channel.imap_folder = channel.imap_folder or "INBOX"
+    if not channel.imap_user or not has_password:
+        raise ConfigurationError("A mailbox needs a user and a password.")

@@ -1,0 +1,64 @@
+"""A mail as a task, and why some mails are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.delivery.report import one_line
+from agents.delivery.targets import MOST_REFERENCES, EmailTarget
+from agents.inbound.message import Inbound
+from agents.inbound.senders import lets_in
+
+if TYPE_CHECKING:
+    from agents.inbound.mime import Mail
+    from agents.models import Channel
+
+_MOST_OF_SUBJECT = 180
+
+
+def why_not(channel: Channel, mail: Mail) -> str:
+    """Why nobody answers it, as one sentence; empty: somebody does."""
+    if mail.automatic:
+        return mail.automatic
+    if not mail.sender:
+        return "It names no sender, or several."
+    if mail.sender == channel.imap_user.lower():
+        return "It comes from the mailbox itself."
+    if not lets_in(channel, mail.sender):
+        return f"Its sender {mail.sender} may not write to the channel."
+    return ""
+
+
+def inbound_of(channel: Channel, mail: Mail) -> Inbound:
+    """What the channel's agent is given of it."""
+    name = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
+    lines = ["An e-mail has come in.", "", f"From: {name}", f"Subject: {mail.subject}"]
+    if mail.attachments:
+        lines.append(f"Attached, but not read: {', '.join(mail.attachments)}")
+    return Inbound(
+        external_id=mail.message_id,
+        text="\n".join([*lines, "", mail.text]),
+        sender=mail.sender,
+        title=mail.subject or f"Mail from {mail.sender}",
+        answers=tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *mail.references)))),
+        reply=_reply(channel, mail) if channel.reply else None,
+    )
+
+
+def _reply(channel: Channel, mail: Mail) -> EmailTarget:
+    """In the mail's thread, to whom the channel lets in: nobody else is sent what they asked."""
+    addressee = mail.reply_to if lets_in(channel, mail.reply_to) else mail.sender
+    subject = mail.subject if mail.subject.lower().startswith("re:") else f"Re: {mail.subject}"
+    # RFC 5322, 3.6.4: what it says it answers stands for references that it does not have.
+    before = mail.references or tuple(filter(None, [mail.in_reply_to]))
+    thread = [*before, mail.message_id]
+    if len(thread) > MOST_REFERENCES:
+        thread = [thread[0], *thread[1 - MOST_REFERENCES :]]
+    return EmailTarget(
+        to=[addressee],
+        subject=one_line(subject, _MOST_OF_SUBJECT),
+        attach=False,
+        outside=True,
+        in_reply_to=mail.message_id,
+        references=thread,
+    )

@@ -1,0 +1,152 @@
+"""How the body of a webhook becomes a task: texts with fields of the body in them.
+
+Usage::
+
+    mapping = check_mapping({"task": "Answer {ticket.body}", "conversation": "{ticket.id}",
+                             "only": {"type": ["ticket.created", "ticket.answered"]}})
+    found = read_body(mapping, body)  # None: it is none that the channel wants
+
+``{ticket.body}`` is the field ``body`` of the object ``ticket``, ``{items.0}`` the first of an
+array; ``{ticket.note?}`` may be missing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.errors import InvalidMappingError, MissingFieldError
+from agents.output.fences import in_fence
+from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+_PATH = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,15}"
+_FIELD = re.compile(rf"\{{({_PATH})(\??)\}}")
+_SHOWN_CHARACTERS = 60
+_MISSING: Final = object()
+
+_Scalar = str | int | float | bool | None
+_Text = Annotated[str, Field(max_length=20_000)]
+_Short = Annotated[str, Field(max_length=500)]
+
+
+class Mapping(BaseModel):
+    """What of a body is used for what.
+
+    Attributes:
+        task: What the agent is asked; empty: the whole body.
+        title: Of the conversation it begins.
+        conversation: Messages for which it is the same are one conversation; empty: each is new.
+        sender: Who it is from.
+        only: Fields, and the values that they must have; the other messages are left alone.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    task: _Text = ""
+    title: _Short = ""
+    conversation: _Short = ""
+    sender: _Short = ""
+    only: Annotated[
+        dict[Annotated[str, Field(pattern=rf"^{_PATH}\z")], _Scalar | list[_Scalar]],
+        Field(max_length=20),
+    ] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """The texts of one body."""
+
+    task: str
+    title: str
+    conversation: str
+    sender: str
+
+
+def check_mapping(value: object) -> Mapping:
+    """The mapping that a JSON value is.
+
+    Raises:
+        InvalidMappingError: It is none; one sentence says why.
+    """
+    try:
+        return Mapping.model_validate(clean_json(value))
+    except UntrustedJSONError as error:
+        raise InvalidMappingError(f"The mapping cannot be kept as JSON: {error}") from error
+    except ValidationError as error:
+        raise InvalidMappingError(_sentence(error)) from None
+
+
+def read_body(mapping: Mapping, body: JsonValue) -> Mapped | None:
+    """The body's texts; None: it is none of those that are wanted.
+
+    Raises:
+        MissingFieldError: A field that a text asks for is not there.
+    """
+    if not all(_is_one_of(_look_up(body, path), wanted) for path, wanted in mapping.only.items()):
+        return None
+    return Mapped(
+        task=_filled(mapping.task, body) if mapping.task else _whole(body),
+        title=_filled(mapping.title, body),
+        conversation=_filled(mapping.conversation, body),
+        sender=_filled(mapping.sender, body),
+    )
+
+
+def _whole(body: JsonValue) -> str:
+    return in_fence(json.dumps(body, ensure_ascii=False, indent=2), "json")
+
+
+def _filled(text: str, body: JsonValue) -> str:
+    # One pass: what a field holds is never read as a text with fields.
+    return _FIELD.sub(lambda found: _shown(body, found[1], optional=bool(found[2])), text)
+
+
+def _shown(body: JsonValue, path: str, *, optional: bool) -> str:
+    value = _look_up(body, path)
+    if value is _MISSING:
+        if optional:
+            return ""
+        raise MissingFieldError(
+            f"The body has no field {path!r}, which the channel's mapping asks for: send it, or "
+            f"write {{{path}?}} there."
+        )
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _look_up(body: JsonValue, path: str) -> object:
+    found: object = body
+    for step in path.split("."):
+        if isinstance(found, dict):
+            found = found.get(step, _MISSING)
+        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        else:
+            return _MISSING
+    return found
+
+
+def _is_one_of(value: object, wanted: _Scalar | list[_Scalar]) -> bool:
+    choices = wanted if isinstance(wanted, list) else [wanted]
+    # true is no 1 here, and a missing field no null.
+    return any(type(value) is type(choice) and value == choice for choice in choices)
+
+
+def _sentence(error: ValidationError) -> str:
+    problem = error.errors(include_url=False)[0]
+    if not problem["loc"]:
+        return "A mapping is an object with the texts task, title, conversation, sender, and only."
+    name = ".".join(map(str, problem["loc"][:2]))[:_SHOWN_CHARACTERS]
+    if problem["type"] == "extra_forbidden":
+        known = ", ".join(Mapping.model_fields)
+        return f"The mapping has no {name!r}: it takes {known}."
+    message = problem["msg"][:1].lower() + problem["msg"][1:]
+    return f"The mapping's {name!r} is not right: {message}."

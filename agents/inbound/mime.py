@@ -1,0 +1,127 @@
+r"""A mail as what it says: who wrote it, to which thread it belongs, and its words. Pure.
+
+Usage::
+
+    mail = read_mail(raw)  # UnreadableMailError: one sentence
+    if not mail.automatic:
+        start(mail.text, answer_to=mail.reply_to, thread=[*mail.references, mail.message_id])
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.errors import UnreadableMailError
+from agents.inbound.addresses import people
+from agents.inbound.automatic import why_automatic
+from agents.inbound.headers import content_of, decode_words, one_line, split_header
+from agents.inbound.parts import read_body
+from heartbit_site.base.untrusted import clean_text
+
+if TYPE_CHECKING:
+    from agents.inbound.headers import Headers
+    from agents.inbound.parts import Body
+
+MOST_CHARACTERS = 100_000
+MOST_OF_SUBJECT = 200
+MOST_REFERENCES = 50
+_MOST_OF_SUBJECT_AS_SENT = 8_000
+_MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,400}>")  # as agents.delivery.targets takes them
+_CUT = f"\n\n[The mail is longer; it was cut after {MOST_CHARACTERS} characters.]"
+_CUT_EARLY = "\n\n[The mail is longer; its end was not read.]"
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """One mail.
+
+    Attributes:
+        message_id: With its angle brackets. One without a usable one gets one of its bytes'
+            SHA-256, the same each time.
+        sender: The bare address of From; empty: there is none that is usable, or several.
+        sender_name: One line, at most 200 characters; may be empty.
+        reply_to: The bare address of Reply-To if it has exactly one that is usable, else the
+            sender's.
+        subject: One line, at most 200 characters; may be empty.
+        text: What people wrote, at most ``MOST_CHARACTERS``; HTML only if there is no plain text,
+            and then as plain text.
+        in_reply_to: The Message-ID that it answers; empty: none.
+        references: The Message-IDs of the thread before it, the oldest first; at most 50.
+        attachments: What its files are called, at most 20; they are not read.
+        automatic: Why nobody should answer it, as one sentence; empty: a person probably wrote it.
+    """
+
+    message_id: str
+    sender: str
+    sender_name: str
+    reply_to: str
+    subject: str
+    text: str
+    in_reply_to: str
+    references: tuple[str, ...]
+    attachments: tuple[str, ...]
+    automatic: str
+
+
+def read_mail(raw: bytes) -> Mail:
+    """The mail that these bytes are; whatever is broken in it counts as not said.
+
+    Raises:
+        UnreadableMailError: They are no mail, or one with more parts than any mail has.
+    """
+    headers, content = split_header(raw)
+    if not headers.fields:
+        raise UnreadableMailError("The mail cannot be read: it has no header.")
+    sender, sender_name = _sender(headers)
+    body = read_body(headers, content)
+    return Mail(
+        message_id=_first_id(headers, "message-id") or _own_id(raw),
+        sender=sender,
+        sender_name=sender_name,
+        reply_to=_reply_to(headers) or sender,
+        subject=one_line(
+            decode_words(headers.first("subject")[:_MOST_OF_SUBJECT_AS_SENT]), MOST_OF_SUBJECT
+        ),
+        text=_text(body),
+        in_reply_to=_first_id(headers, "in-reply-to"),
+        references=_references(headers),
+        attachments=body.attachments,
+        automatic=why_automatic(headers, content_of(headers).kind, sender),
+    )
+
+
+def _sender(headers: Headers) -> tuple[str, str]:
+    found = [person for value in headers.every("from") for person in people(value)]
+    return (found[0].address, found[0].name) if len(found) == 1 else ("", "")
+
+
+def _reply_to(headers: Headers) -> str:
+    found = [person.address for value in headers.every("reply-to") for person in people(value)]
+    usable = list(dict.fromkeys(address for address in found if address))
+    return usable[0] if len(usable) == 1 else ""
+
+
+def _first_id(headers: Headers, name: str) -> str:
+    found = _MESSAGE_ID.search(headers.first(name))
+    return found[0] if found else ""
+
+
+def _own_id(raw: bytes) -> str:
+    return f"<sha256-{hashlib.sha256(raw).hexdigest()}@heartbit.invalid>"
+
+
+def _references(headers: Headers) -> tuple[str, ...]:
+    thread = tuple(dict.fromkeys(_MESSAGE_ID.findall(headers.first("references"))))
+    if len(thread) <= MOST_REFERENCES:
+        return thread
+    return (thread[0], *thread[1 - MOST_REFERENCES :])
+
+
+def _text(body: Body) -> str:
+    text = clean_text(body.text).strip()
+    if len(text) > MOST_CHARACTERS:
+        return text[: MOST_CHARACTERS - len(_CUT)] + _CUT
+    return text + _CUT_EARLY if body.cut else text

@@ -1,0 +1,130 @@
+"""The parts of a mail: what people wrote, and the names of the files beside it. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from agents.errors import UnreadableMailError
+from agents.inbound.encodings import decode_charset, decode_transfer
+from agents.inbound.headers import content_of, one_line, split_header
+from agents.inbound.html_text import text_of_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.inbound.headers import Content, Headers
+
+MOST_ATTACHMENTS = 20
+MOST_DEPTH = 10
+MOST_PARTS = 1_000
+_MOST_OF_TEXT = 1_000_000  # bytes of one part
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a mail consists of.
+
+    Attributes:
+        text: Of all its parts that are text, one below the other.
+        cut: Whether a part was too long to be read to its end.
+        attachments: What its files are called, at most 20.
+    """
+
+    text: str
+    cut: bool
+    attachments: tuple[str, ...]
+
+
+def read_body(headers: Headers, content: bytes) -> Body:
+    """The text and the files of a mail.
+
+    Raises:
+        UnreadableMailError: It has more parts, or parts within parts, than any mail.
+    """
+    reader = _Reader()
+    texts = reader.texts(headers, content, 0)
+    return Body(
+        text="\n\n".join(text.words for text in texts if text.words),
+        cut=reader.cut,
+        attachments=tuple(reader.attachments[:MOST_ATTACHMENTS]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    words: str
+    plain: bool
+
+
+class _Reader:
+    """What is counted while the parts are gone through."""
+
+    def __init__(self) -> None:
+        self.cut = False
+        self.attachments: list[str] = []
+        self._parts = 0
+
+    def texts(
+        self, headers: Headers, content: bytes, depth: int, default: str = "text/plain"
+    ) -> list[_Text]:
+        """Of one part and all within it."""
+        said = content_of(headers, default)
+        if said.kind.startswith("multipart/") and said.boundary and not said.attached:
+            return self._many(said, content, depth + 1)
+        html = said.kind == "text/html"
+        if said.attached or not (html or said.kind.startswith(("text/plain", "multipart/"))):
+            self.attachments.append(said.name or f"unnamed ({one_line(said.kind, 100)})")
+            return []
+        words = self._words(headers, said, content)
+        return [_Text(text_of_html(words) if html else words.strip("\n"), not html)]
+
+    def _many(self, said: Content, content: bytes, depth: int) -> list[_Text]:
+        if depth > MOST_DEPTH:
+            raise UnreadableMailError(
+                f"The mail cannot be read: its parts are nested deeper than {MOST_DEPTH} levels."
+            )
+        default = "message/rfc822" if said.kind == "multipart/digest" else "text/plain"
+        found: list[list[_Text]] = []
+        for part in _split(content, said.boundary):
+            self._parts += 1
+            if self._parts > MOST_PARTS:
+                raise UnreadableMailError(
+                    f"The mail cannot be read: it has more than {MOST_PARTS} parts."
+                )
+            found.append(self.texts(*split_header(part), depth, default))
+        if said.kind == "multipart/alternative":
+            return _best(found)
+        return [text for texts in found for text in texts]
+
+    def _words(self, headers: Headers, said: Content, content: bytes) -> str:
+        data = decode_transfer(content, headers.first("content-transfer-encoding"))
+        self.cut = self.cut or len(data) > _MOST_OF_TEXT
+        text = decode_charset(data[:_MOST_OF_TEXT], said.charset)
+        return text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+
+
+def _best(found: list[list[_Text]]) -> list[_Text]:
+    """Of forms of one text, the plain one; else the first that says something."""
+    telling = [texts for texts in found if any(text.words.strip() for text in texts)]
+    plain = (texts for texts in telling if all(text.plain for text in texts))
+    return next(plain, telling[0] if telling else [])
+
+
+def _split(content: bytes, boundary: str) -> Iterator[bytes]:
+    """The parts between the lines that part them; what is before and behind belongs to none."""
+    content = b"\n" + content  # so that each of these lines follows an end of a line
+    mark = re.escape(boundary.encode("utf-8", "replace"))
+    lines = re.finditer(rb"\n--" + mark + rb"(--)?[ \t]*(?=\r?\n|\Z)", content)
+    start = -1
+    for line in islice(lines, MOST_PARTS + 2):
+        if start >= 0:
+            yield content[start : line.start()].removesuffix(b"\r")
+        if line[1]:
+            return
+        start = line.end()
+        start += 2 if content[start : start + 2] == b"\r\n" else 1
+    if start >= 0:
+        yield content[start:]

@@ -1,0 +1,224 @@
+"""An agent answers a support mailbox: real IMAP and SMTP servers, a real worker, one thread."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+from email.utils import make_msgid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.deliver_results import deliver_results
+from agents.actions.poll_mailboxes import poll_mailboxes
+from agents.actions.save_channel import save_channel
+from agents.choices import TERMINAL
+from agents.models import Agent, Channel, Delivery, InboundMessage, Run
+from heartbit_site.base.audit import SYSTEM
+from tests.delivery.conftest import mailbox, smtp
+from tests.fleet import wait_until
+from tests.inbound.imap_server import imap_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import Message
+    from uuid import UUID
+
+    from pytest_django.fixtures import Settings
+
+    from heartbit_site.base.models import Workspace
+    from tests.fleet import Worker
+    from tests.inbound.imap_server import ImapServer
+    from tests.mailbox import Mailbox
+
+__all__ = ["mailbox", "smtp"]
+
+ADA = "ada@example.org"
+USER, PASSWORD = "support@heartbit.example", "canary-5d1e"
+
+
+def mail(text: str, *, sender: str = ADA, subject: str = "It does not print", **more: str) -> bytes:
+    message = EmailMessage()
+    message["From"], message["To"] = f"Ada Lovelace <{sender}>", USER
+    message["Subject"], message["Message-ID"] = subject, make_msgid(domain="example.org")
+    for name, value in more.items():
+        message[name.replace("_", "-")] = value
+    message.set_content(text)
+    return message.as_bytes()
+
+
+@pytest.fixture
+def imap(settings: Settings) -> Iterator[ImapServer]:
+    with imap_server(user=USER, password=PASSWORD) as server:
+        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"
+        yield server
+
+
+@pytest.fixture
+def channel(workspace: Workspace, imap: ImapServer) -> Iterator[Channel]:
+    """It has looked into its mailbox once; other tests' rows are disabled."""
+    Channel.objects.update(enabled=False)
+    made = Channel(
+        workspace=workspace,
+        name="support",
+        kind="email",
+        agent="writer",
+        senders=["@example.org"],
+        imap_host="127.0.0.1",
+        imap_port=imap.port,
+        imap_security="none",
+        imap_user=USER,
+    )
+    save_channel(made, password=PASSWORD, by=SYSTEM)
+    assert look(made) == 0
+    yield made
+    Channel.objects.filter(pk=made.pk).update(enabled=False)
+
+
+def look(channel: Channel) -> int:
+    """Look into the mailbox now; how many mails were dealt with."""
+    Channel.objects.filter(pk=channel.pk).update(looked_at=None)
+    found = poll_mailboxes()
+    channel.refresh_from_db()
+    return found
+
+
+def log(channel: Channel) -> list[InboundMessage]:
+    return list(InboundMessage.objects.filter(channel=channel).order_by("pk"))
+
+
+def run_of(row: InboundMessage) -> UUID:
+    assert row.run_id is not None, row.reason
+    return row.run_id
+
+
+def answered(row: InboundMessage, box: Mailbox) -> Message:
+    """The mail that answers it."""
+    run = Run.objects.filter(pk=run_of(row), status__in=TERMINAL)
+    wait_until(run.exists, what="the run")
+    before = len(box.mails)
+    Delivery.objects.exclude(run_id=run_of(row)).filter(status="pending").delete()
+    assert deliver_results() == 1
+    [sent] = box.mails[before:]
+    return sent
+
+
+def words_of(sent: Message) -> Any:
+    part = next(part for part in sent.walk() if part.get_content_type() == "text/plain")
+    content = part.get_payload(decode=True)
+    assert isinstance(content, bytes)
+    return content.decode().replace("\r\n", "\n")
+
+
+def test_given_mails_then_the_agent_answers_each_in_its_thread(
+    channel: Channel,
+    imap: ImapServer,
+    worker: Worker,
+    mailbox: Mailbox,
+) -> None:
+    question = mail("Nothing comes out. [[text: Is it **on**?]]")
+    imap.deliver(question)
+    assert (look(channel), channel.trouble) == (1, "")
+    assert look(channel) == 0
+    [first] = log(channel)
+    sent = answered(first, mailbox)
+    assert (mailbox.taken_for, sent["Subject"]) == ([ADA], "Re: It does not print")
+    assert sent["In-Reply-To"] == sent["References"] == first.external_id
+    assert words_of(sent) == "Is it **on**?\n"
+    whole = sent.as_string()
+    assert (str(first.run_id) in whole, "/runs/" in whole, "X-Heartbit-Run" in whole) == (
+        *(False, False),
+        False,
+    )
+    task = Run.objects.get(pk=run_of(first)).task
+    assert task.startswith("An e-mail has come in.\n\nFrom: Ada Lovelace <ada@example.org>\n")
+    assert "Subject: It does not print\n" in task
+
+    imap.deliver(
+        mail("It was off. [[text: Good.]]", subject="Re: It", In_Reply_To=str(sent["Message-ID"]))
+    )
+    imap.deliver(mail("Another thing. [[text: Yes?]]", subject="Paper"))
+    assert look(channel) == 2
+    _, second, other = log(channel)
+    assert second.conversation_id == first.conversation_id != other.conversation_id
+    reply = answered(second, mailbox)
+    assert (words_of(reply), reply["In-Reply-To"]) == ("Good.\n", second.external_id)
+    assert str(sent["Message-ID"]) in reply["References"]
+
+
+@pytest.mark.usefixtures("mailbox")
+class TestNobodyWorks:
+    @pytest.fixture(autouse=True)
+    def _parked(self, workspace: Workspace) -> None:
+        Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
+
+    def test_given_machines_and_strangers_then_nobody_answers_and_the_log_says_why(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        imap.deliver(mail("I am away.", Auto_Submitted="auto-replied"))
+        imap.deliver(mail("Buy this.", sender="eve@example.com"))
+        imap.deliver(mail("A list.", List_Id="<all.example.org>"))
+        assert look(channel) == 3
+        assert [row.status for row in log(channel)] == ["refused"] * 3
+        assert "eve@example.com may not write" in log(channel)[1].reason
+        assert "Auto-Submitted" in log(channel)[0].reason
+        assert not Run.objects.filter(workspace=channel.workspace_id).exists()
+
+    def test_given_a_known_id_then_a_stranger_gets_into_no_conversation(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        question = mail("My secret is 17.")
+        imap.deliver(question)
+        assert look(channel) == 1
+        [first] = log(channel)
+        imap.deliver(mail("What is it?", sender="bob@example.org", References=first.external_id))
+        imap.deliver(mail("And it is blue.", References=first.external_id))
+        assert look(channel) == 2
+        _, strangers, own = log(channel)
+        assert strangers.conversation_id != first.conversation_id == own.conversation_id
+
+    def test_given_a_full_hour_then_mails_wait_in_the_mailbox(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        Channel.objects.filter(pk=channel.pk).update(hourly_limit=1)
+        for text in ("One.", "Two."):
+            imap.deliver(mail(text))
+        assert look(channel) == 1
+        assert "Mails wait in the mailbox: The channel support takes 1" in channel.trouble
+        Channel.objects.filter(pk=channel.pk).update(hourly_limit=9)
+        assert (look(channel), channel.trouble, len(log(channel))) == (1, "", 2)
+
+    def test_given_a_wrong_password_then_the_trouble_is_said_and_the_mail_waits(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        save_channel(channel, password="wrong", by=SYSTEM)
+        imap.deliver(mail("Hello."))
+        assert look(channel) == 0
+        assert channel.trouble
+        assert "wrong" not in channel.trouble.replace("wrong password", "")
+        save_channel(channel, password=PASSWORD, by=SYSTEM)
+        assert (look(channel), channel.trouble) == (1, "")
+
+    def test_given_a_reply_to_of_somebody_else_then_the_sender_is_answered(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        imap.deliver(mail("One.", Reply_To="eve@example.com"))
+        imap.deliver(mail("Two.", Reply_To="office@example.org"))
+        assert look(channel) == 2
+        to = [Delivery.objects.get(run_id=run_of(row)).target["to"] for row in log(channel)]
+        assert to == [[ADA], ["office@example.org"]]
+
+    def test_given_a_run_that_fails_then_nobody_outside_is_told(
+        self,
+        channel: Channel,
+        imap: ImapServer,
+        mailbox: Mailbox,
+    ) -> None:
+        imap.deliver(mail("Hello."))
+        assert look(channel) == 1
+        [row] = log(channel)
+        cancel_run(channel.workspace, run_of(row), reason="no", by=SYSTEM)
+        Delivery.objects.exclude(run_id=run_of(row)).filter(status="pending").delete()
+        assert deliver_results() == 0
+        assert mailbox.mails == []
+        assert "nobody outside is told" in Delivery.objects.get(run_id=run_of(row)).error

@@ -1,0 +1,262 @@
+"""Webhooks in: only signed ones, each once, and its task made of their fields."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.utils import timezone
+
+from agents.actions.accept_message import HOUR
+from agents.actions.forget_inbound import KEPT, forget_inbound
+from agents.actions.pause_work import pause_work
+from agents.actions.resume_work import resume_work
+from agents.actions.rotate_channel_secret import rotate_channel_secret
+from agents.models import Agent, Channel, Delivery, InboundMessage, Run
+from agents.pauses import of_workspace
+from heartbit_site.base.audit import SYSTEM
+from tests.api.conftest import caller, web  # noqa: F401  the fixtures
+from tests.inbound.posts import channel_of, post, sent, signed
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import Caller
+    from tests.fleet import Worker
+
+TICKET = {
+    "task": "Answer {ticket.subject}: {ticket.body}",
+    "title": "{ticket.subject}",
+    "conversation": "{ticket.id}",
+    "sender": "{ticket.from?}",
+    "only": {"type": ["ticket.created", "ticket.answered"]},
+}
+
+
+def ticket(number: int = 7, body: str = "[[text: Try again.]]", sender: str = "") -> dict[str, Any]:
+    content = {"id": number, "subject": "Printer", "body": body, "from": sender}
+    return {"type": "ticket.created", "ticket": content}
+
+
+def text_of(ended: dict[str, Any]) -> Any:
+    return ended["result"]["text"]
+
+
+@pytest.fixture
+def parked(workspace: Workspace) -> Workspace:
+    """Nobody works there."""
+    Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
+    return workspace
+
+
+def test_given_signed_messages_then_a_run_answers_each_in_one_conversation(
+    caller: Caller,  # noqa: F811
+    workspace: Workspace,
+    worker: Worker,
+) -> None:
+    channel, secret = channel_of(workspace, mapping=TICKET)
+    first = post(caller, channel, secret, ticket(sender="ada@example.org"))
+    assert (first.status_code, first.json()["repeated"]) == (202, False)
+    ended = caller.ended(first.json()["run"])
+    assert (ended["status"], text_of(ended)) == ("succeeded", "Try again.")
+    second = post(caller, channel, secret, ticket(body="It burns. [[text: Run.]]")).json()
+    assert second["conversation"] == first.json()["conversation"]
+    assert text_of(caller.ended(second["run"])) == "Run."
+    other = post(caller, channel, secret, ticket(8)).json()
+    assert other["conversation"] != second["conversation"]
+    run = Run.objects.get(pk=second["run"])
+    assert run.task == "Answer Printer: It burns. [[text: Run.]]"
+    assert run.started_by == "channel tickets"
+    thread = caller.get(f"/conversations/{second['conversation']}").json()
+    assert thread["title"] == "Printer"
+    log = caller.get(f"/channels/{channel.pk}/messages").json()["messages"]
+    assert [one["run"] for one in log] == [other["run"], second["run"], first.json()["run"]]
+    assert (log[-1]["sender"], log[-1]["status"]) == ("ada@example.org", "accepted")
+
+
+def test_given_a_message_again_then_nothing_is_done_twice(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked)
+    first = post(caller, channel, secret, {"a": 1}, message_id="msg_1").json()
+    again = post(caller, channel, secret, {"a": 2}, message_id="msg_1").json()
+    assert again == {**first, "repeated": True}
+    assert Run.objects.filter(workspace=parked).count() == 1
+    task = Run.objects.get(pk=first["run"]).task
+    assert task.startswith('A message has come in by "tickets":\n\n```json\n{\n  "a": 1\n}')
+
+
+def test_given_what_is_not_wanted_or_lacks_a_field_then_no_run_starts(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked, mapping=TICKET)
+    unwanted = post(caller, channel, secret, {"type": "ticket.closed"})
+    assert (unwanted.status_code, unwanted.json()["run"]) == (202, None)
+    lacking = {"type": "ticket.created", "ticket": {"subject": "Printer"}}
+    refused = post(caller, channel, secret, lacking, message_id="msg_2")
+    assert (refused.status_code, refused.json()["code"]) == (422, "missing_field")
+    assert "'ticket.body'" in refused.json()["detail"]
+    broken = post(caller, channel, secret, b"{")
+    assert (broken.status_code, broken.json()["code"]) == (400, "malformed_body")
+    assert not InboundMessage.objects.filter(channel=channel).exists()
+    # What was refused may come again when it is right.
+    right = post(caller, channel, secret, ticket(), message_id="msg_2")
+    assert (right.status_code, right.json()["repeated"]) == (202, False)
+
+
+def test_given_no_good_signature_then_a_message_is_as_little_known_as_its_channel(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked)
+    _, foreign = channel_of(parked, name="other")
+    body = b'{"a": 1}'
+    good = signed(secret, body)
+    wrong = {
+        "another's secret": signed(foreign, body),
+        "another body": signed(secret, b'{"a": 2}'),
+        "an old one": signed(secret, body, age=301),
+        "one of the future": signed(secret, body, age=-301),
+        "another id": {**good, "webhook-id": "msg_other"},
+        "another time": {**good, "webhook-timestamp": str(int(good["webhook-timestamp"]) - 1)},
+        "no id": {name: value for name, value in good.items() if name != "webhook-id"},
+        "no number": {**good, "webhook-timestamp": "now"},
+        "no signature": {**good, "webhook-signature": ""},
+        "another version": {**good, "webhook-signature": "v2" + good["webhook-signature"][2:]},
+    }
+    refusals = {
+        what: sent(caller, channel.address, body, headers) for what, headers in wrong.items()
+    }
+    refusals["no channel"] = sent(caller, "x" * 32, body, good)
+    assert {what: one.status_code for what, one in refusals.items()} == dict.fromkeys(refusals, 401)
+    assert len({one.text for one in refusals.values()}) == 1
+    assert not InboundMessage.objects.filter(channel=channel).exists()
+    assert sent(caller, channel.address, body, good).status_code == 202
+
+
+def test_given_a_new_secret_then_the_former_is_good_for_a_day(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, former = channel_of(parked)
+    secret = rotate_channel_secret(channel, by=SYSTEM)
+    assert post(caller, channel, former, {}).status_code == 202
+    assert post(caller, channel, secret, {}).status_code == 202
+    Channel.objects.filter(pk=channel.pk).update(former_until=timezone.now())
+    assert post(caller, channel, former, {}).status_code == 401
+    assert post(caller, channel, secret, {}).status_code == 202
+
+
+def test_given_too_many_within_an_hour_then_the_next_waits(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked, hourly_limit=2)
+    for _ in range(2):
+        assert post(caller, channel, secret, {}).status_code == 202
+    refused = post(caller, channel, secret, {}, message_id="msg_3")
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_messages")
+    assert 3500 < int(refused.headers["Retry-After"]) <= 3600
+    first = InboundMessage.objects.filter(channel=channel).earliest("pk")
+    InboundMessage.objects.filter(pk=first.pk).update(
+        received_at=timezone.now() - HOUR - timedelta(seconds=1)
+    )
+    assert post(caller, channel, secret, {}, message_id="msg_3").status_code == 202
+
+
+def test_given_what_is_closed_then_messages_are_refused_and_may_come_again(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked)
+    Channel.objects.filter(pk=channel.pk).update(enabled=False)
+    closed = post(caller, channel, secret, {}, message_id="msg_4")
+    assert (closed.status_code, closed.json()["code"]) == (409, "channel_closed")
+    Channel.objects.filter(pk=channel.pk).update(enabled=True)
+    held = of_workspace(parked)
+    pause_work(held, by=SYSTEM)
+    halted = post(caller, channel, secret, {}, message_id="msg_4")
+    assert (halted.status_code, halted.json()["code"]) == (409, "halted")
+    resume_work(held, by=SYSTEM)
+    assert post(caller, channel, secret, {}, message_id="msg_4").json()["repeated"] is False
+
+
+def test_given_targets_then_each_answer_is_ordered_for_them(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    to_ada = {"kind": "email", "to": ["ada@example.org"]}
+    channel, secret = channel_of(parked, deliver=[to_ada], approve=True)
+    run = post(caller, channel, secret, {}).json()["run"]
+    assert Delivery.objects.get(run_id=run).target["to"] == ["ada@example.org"]
+    assert Run.objects.get(pk=run).approve
+
+
+def test_channels_are_made_changed_and_removed_over_the_api(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    form = {"name": "tickets", "kind": "webhook", "agent": "writer", "mapping": TICKET}
+    made = caller.post("/channels", form)
+    assert made.status_code == 201, made.text
+    assert made.json()["secret"].startswith("whsec_")
+    number, address = made.json()["channel"], made.json()["url"].rpartition("/")[2]
+    assert caller.post("/channels", form).json()["code"] == "channel_conflict"
+    wrong: dict[str, dict[str, Any]] = {
+        "there is no agent": {**form, "name": "x", "agent": "nobody"},
+        "takes task, title": {**form, "name": "x", "mapping": {"tasks": ""}},
+        "Say who may write": {**form, "name": "x", "kind": "email", "mapping": {}},
+        "is no sender": {**form, "name": "x", "kind": "email", "mapping": {}, "senders": ["ada"]},
+        "belongs to a webhook": {**form, "name": "x", "kind": "email", "senders": ["*"]},
+    }
+    for part, fields in wrong.items():
+        refused = caller.post("/channels", fields)
+        assert refused.status_code in (404, 422), refused.text
+        assert part.lower() in refused.json()["detail"].lower(), refused.text
+    changed = caller.http.patch(f"/channels/{number}", json={"enabled": False}).json()
+    assert (changed["enabled"], changed["mapping"]["task"]) == (False, TICKET["task"])
+    assert "secret" not in json.dumps(caller.get("/channels").json()).replace("former_secret", "")
+    rotated = caller.post(f"/channels/{number}/secret").json()
+    assert rotated["secret"] != made.json()["secret"]
+    assert caller.http.delete(f"/channels/{number}").status_code == 204
+    body = b"{}"
+    assert sent(caller, address, body, signed(rotated["secret"], body)).status_code == 401
+
+
+def test_given_a_mailbox_then_its_password_goes_nowhere_else(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    mailbox = {"host": "imap.example.org", "user": "support", "password": "canary-9c1"}
+    form = {"name": "support", "kind": "email", "agent": "writer", "senders": ["@example.org"]}
+    lacking = caller.post("/channels", {**form, "mailbox": {"host": "x.org", "user": "u"}})
+    assert "needs a user and a password" in lacking.json()["detail"]
+    made = caller.post("/channels", {**form, "mailbox": mailbox})
+    assert made.status_code == 201, made.text
+    assert "canary" not in made.text
+    path = f"/channels/{made.json()['channel']}"
+    elsewhere = {"host": "evil.example.com", "user": "support"}
+    moved = caller.http.patch(path, json={"mailbox": elsewhere})
+    assert (moved.status_code, "at another place" in moved.text) == (422, True)
+    folder = caller.http.patch(path, json={"mailbox": {**elsewhere, "host": mailbox["host"]}})
+    assert folder.status_code == 200, folder.text
+    row = Channel.objects.get(pk=made.json()["channel"])
+    assert "canary" not in row.imap_password
+    none = caller.http.patch(path, json={"mailbox": None}).json()
+    assert none["mailbox"] is None
+
+
+def test_what_came_in_is_forgotten_after_90_days(parked: Workspace) -> None:
+    channel, _ = channel_of(parked)
+    for age, name in ((KEPT, "old"), (KEPT - HOUR, "young")):
+        InboundMessage.objects.create(
+            channel=channel,
+            external_id=name,
+            status="refused",
+            received_at=timezone.now() - age,
+        )
+    assert forget_inbound() >= 1
+    assert [row.external_id for row in channel.messages.all()] == ["young"]
