@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 from agents.actions.start_run import find_agent
 from agents.choices import ChannelKind, MailSecurity
 from agents.delivery.targets import MOST_TARGETS, check_targets
-from agents.errors import HaltedError
+from agents.errors import ChannelConflictError, HaltedError
 from agents.inbound.mapping import check_mapping
 from agents.inbound.senders import check_senders
+from agents.models import Channel
 from agents.models.channel import MOST_AN_HOUR
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
-    from agents.models import Channel
     from heartbit_site.base.models import Workspace
 
+MOST = 100  # of a workspace
 _LARGEST_PORT = 65_535
 _LONGEST = {
     "name": 100,
@@ -64,6 +65,21 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
         _refuse_mail(channel)
     else:
         _check_mail(channel, has_password=has_password)
+
+
+def refuse_a_second(channel: Channel, workspace: Workspace) -> None:
+    """Let a workspace have one channel of a name, and not too many.
+
+    Raises:
+        ChannelConflictError: It has such a one, or 100.
+    """
+    others = Channel.objects.filter(workspace=workspace).exclude(pk=channel.pk)
+    if others.filter(name=channel.name).exists():
+        raise ChannelConflictError(f"The workspace has a channel named {channel.name} already.")
+    if channel._state.adding and others.count() >= MOST:
+        raise ChannelConflictError(
+            f"The workspace has {MOST} channels, which is the most: remove one first."
+        )
 
 
 def _check_agent(channel: Channel, workspace: Workspace) -> None:

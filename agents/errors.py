@@ -149,5 +149,9 @@ class MissingFieldError(HeartbitError):
     """A message lacks a field that its channel's mapping asks for."""
 
 
+class MessageTooLongError(HeartbitError):
+    """A message makes a task that is too long."""
+
+
 class TooManyMessagesError(QuotaSpentError):
     """A channel has taken as many messages as it may within an hour."""

@@ -96,7 +96,7 @@ def schedule(
         planned.kind, planned.at = Kind.ONCE, _moment(in_seconds, at, time_zone)
     conversation = run.root.conversation
     if conversation is not None and conversation.agent == context.agent:
-        planned.task_type, planned.conversation = TaskType.MESSAGE, conversation
+        planned.task_type, planned.conversation_id = TaskType.MESSAGE, conversation.pk
     save_schedule(planned, by=_actor(context))
     return f"Planned {planned.name!r}: {rhythm_of(planned).words}. {_next(planned)}"
 

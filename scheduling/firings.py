@@ -13,7 +13,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.delivery.targets import read_targets
 from agents.llm.dictated import DICTATED, dictation
-from agents.models import Run
+from agents.models import Conversation, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import Cause, FiringStatus, TaskType
@@ -107,15 +107,18 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
 
 
 def _post(schedule: Schedule, text: str, key: str, by: Actor) -> UUID:
-    """Say it on the schedule's conversation, which the first firing begins."""
-    if schedule.conversation is None:
-        schedule.conversation = start_conversation(
+    """Say it on the schedule's conversation; the first firing, or the next one, begins it."""
+    conversation = None
+    if schedule.conversation_id is not None:
+        rows = Conversation.objects.select_related("workspace")
+        conversation = rows.filter(pk=schedule.conversation_id).first()
+    if conversation is None:
+        conversation = start_conversation(
             schedule.workspace, agent=schedule.agent.name, title=schedule.name
         )
-        schedule.save(update_fields=["conversation"])
-    posted = post_message(
-        schedule.conversation, text, by=by, idempotency_key=key, approve=schedule.approve
-    )
+        schedule.conversation_id = conversation.pk
+        schedule.save(update_fields=["conversation_id"])
+    posted = post_message(conversation, text, by=by, idempotency_key=key, approve=schedule.approve)
     return posted.run_id
 
 

@@ -13,7 +13,7 @@ from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import InboundStatus, SecondMessage
 from agents.delivery.targets import read_targets
-from agents.errors import ChannelClosedError, TooManyMessagesError
+from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
 from agents.inbound.threads import conversation_of
 from agents.models import Channel, InboundMessage
 from heartbit_site.base.audit import Actor
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agents.inbound.message import Inbound
 
 HOUR = timedelta(hours=1)
+MOST_CHARACTERS = 120_000  # a mail's words, its header, and what is said of them
 _MOST_OF_TITLE = 200
 _MOST_OF_SENDER = 254
 
@@ -50,7 +51,8 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     A refusal leaves nothing behind: the same message may be sent again when its cause is gone.
 
     Raises:
-        ChannelClosedError: The channel is disabled.
+        ChannelClosedError: The channel is disabled, or removed.
+        MessageTooLongError: The task that it makes is longer than 120,000 characters.
         TooManyMessagesError: It has taken as many as it may within an hour.
         EmptyTaskError: The message is blank.
         AgentNotFoundError: The channel's agent is gone or stopped.
@@ -59,11 +61,19 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     """
     # Held until the end: two messages of one thread come one after the other.
     locked = Channel.objects.select_for_update(no_key=True, of=("self",))
-    channel = locked.select_related("workspace").get(pk=channel.pk)
+    name, found = channel.name, locked.select_related("workspace").filter(pk=channel.pk).first()
+    if found is None:
+        raise ChannelClosedError(f"The channel {name} was removed: it takes no messages.")
+    channel = found
     before = InboundMessage.objects.filter(channel=channel, external_id=message.external_id).first()
     if before is not None:
         return Accepted(before.run_id, before.conversation_id, repeated=True)
     _refuse_if_closed(channel)
+    if len(message.text) > MOST_CHARACTERS:
+        raise MessageTooLongError(
+            f"The message makes a task of {len(message.text):,} characters: at most "
+            f"{MOST_CHARACTERS:,} are taken."
+        )
     _refuse_if_full(channel)
     conversation = conversation_of(channel, message) or start_conversation(
         channel.workspace, agent=channel.agent, title=message.title[:_MOST_OF_TITLE]
@@ -85,9 +95,11 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         title=message.title[:_MOST_OF_TITLE],
         status=InboundStatus.ACCEPTED,
         run_id=posted.run_id,
-        conversation=conversation,
+        conversation_id=conversation.pk,
         thread=message.thread,
     )
+    if channel.trouble:
+        Channel.objects.filter(pk=channel.pk).update(trouble="")
     return Accepted(posted.run_id, conversation.pk, repeated=False)
 
 

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from agents.artifacts import find_artifact
-from agents.choices import TERMINAL, DeliveryStatus, RunStatus
+from agents.choices import TERMINAL, DeliveryStatus
 from agents.delivery.due import MAIL, WITHIN, claim, due, follow_webhooks
 from agents.delivery.mail import letter_of, mail_server, send_copy
 from agents.delivery.posted import RUN_DELIVERED, data_of
@@ -141,10 +141,11 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
 
 
 def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
-    if target.outside and run.status != RunStatus.SUCCEEDED:
-        return _Outcome("The run did not succeed, so nobody outside is told.", final=True)
+    report = report_of(run, attach=target.attach and not target.outside)
+    if target.outside and (report.problem or not report.answer):
+        return _Outcome("The run has no answer, so nobody outside is told.", final=True)
     try:
-        letter = letter_of(target, report_of(run, attach=target.attach), delivery.message_id)
+        letter = letter_of(target, report, delivery.message_id)
         return _send(delivery, target, letter)
     except MailServerError as error:
         return _Outcome(str(error), away=True)

@@ -4,43 +4,30 @@ from __future__ import annotations
 
 import logging
 import time
-from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
-from django.db import transaction
-from django.db.models import F, Q
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from agents.actions.receive_mail import receive_mail, refuse_mail
-from agents.errors import (
-    AgentNotFoundError,
-    ChannelClosedError,
-    EmptyTaskError,
-    HaltedError,
-    MailboxError,
-    QuotaSpentError,
-    UnreadableMailError,
-)
+from agents.errors import MailboxError, UnreadableMailError
 from agents.inbound.imap import MOST_BYTES, Account, Mailbox, open_mailbox
-from agents.inbound.mailboxes import mailboxes
+from agents.inbound.mailboxes import rested
 from agents.models import Channel
 from heartbit_site.base import secrets
-from heartbit_site.base.secrets import SecretError
+from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
     from agents.inbound.imap import Security
 
 logger = logging.getLogger(__name__)
 
-#: A mailbox that was looked at is left alone for so long.
-REST = timedelta(seconds=20)
 #: After this no further mailbox is opened: the next look begins with those.
 LOOK_SECONDS = 60.0
 MOST_AT_ONCE = 50  # mails of one mailbox
+#: A mail that so many looks could not get is given up, so that those behind it are not.
+MOST_STUCK = 5
 _MOST_SAID = 500
-
-#: What passes: the mail stays where it is, and is taken by a later look.
-_LATER = (AgentNotFoundError, ChannelClosedError, HaltedError, QuotaSpentError)
 
 
 def poll_mailboxes() -> int:
@@ -49,33 +36,38 @@ def poll_mailboxes() -> int:
     Any number may look at once: a mail is taken once, whoever has seen it.
     """
     found, ends = 0, time.monotonic() + LOOK_SECONDS
-    rested = Q(looked_at__isnull=True) | Q(looked_at__lt=timezone.now() - REST)
-    due = mailboxes().filter(rested).order_by(F("looked_at").asc(nulls_first=True), "pk")
-    for channel in due.select_related("workspace"):
+    for channel in rested(timezone.now()):
         if time.monotonic() > ends:
             break
-        looked = Channel.objects.filter(pk=channel.pk, looked_at=channel.looked_at)
-        if not looked.update(looked_at=timezone.now()):
-            continue  # somebody else was quicker
-        found += _look(channel)
+        unseen = Channel.objects.filter(pk=channel.pk, enabled=True, looked_at=channel.looked_at)
+        if unseen.update(looked_at=timezone.now()):  # else somebody was quicker, or it is gone
+            found += _visit(channel)
     return found
 
 
-def _look(channel: Channel) -> int:
-    dealt_with = 0
-    trouble = ""
+def _visit(channel: Channel) -> int:
+    """Look into one; whatever is wrong with it is its own trouble, and no other's."""
+    found, trouble = 0, ""
     try:
+        channel.refresh_from_db()  # it may be another mailbox by now
         with open_mailbox(_account(channel)) as mailbox:
             _count_from_now(channel, mailbox)
             for uid in mailbox.after(channel.last_uid, most=MOST_AT_ONCE):
                 _take(channel, mailbox, uid)
-                dealt_with += 1
-    except (MailboxError, SecretError) as error:
+                found += 1
+    except MailboxError as error:
         trouble = str(error)
-    except _LATER as error:
+    except HeartbitError as error:  # it passes, or somebody mends it: what came waits
         trouble = f"Mails wait in the mailbox: {error}"
-    Channel.objects.filter(pk=channel.pk).update(trouble=trouble[:_MOST_SAID])
-    return dealt_with
+    except (Channel.DoesNotExist, DatabaseError) as error:
+        logger.warning("the mailbox of channel %s was not read (%s)", channel.pk, error)
+        return found
+    except Exception:
+        logger.exception("the mailbox of channel %s cannot be read", channel.pk)
+        trouble = "Mails wait in the mailbox: one made the worker stumble, whose log says where."
+    failures = channel.failures + 1 if trouble else 0
+    Channel.objects.filter(pk=channel.pk).update(trouble=trouble[:_MOST_SAID], failures=failures)
+    return found
 
 
 def _account(channel: Channel) -> Account:
@@ -94,36 +86,44 @@ def _count_from_now(channel: Channel, mailbox: Mailbox) -> None:
     if channel.uid_validity == mailbox.uid_validity:
         return
     if channel.uid_validity is not None:
-        logger.warning(
-            "the mailbox of channel %s numbers its mails anew: those that came since the last look "
-            "are not answered",
-            channel.pk,
+        said = (
+            "The mailbox numbers its mails anew: those that came since the last look are not "
+            "answered."
         )
+        refuse_mail(channel, f"before:{mailbox.uid_validity}", said)
     channel.uid_validity, channel.last_uid = mailbox.uid_validity, mailbox.uid_next - 1
     channel.save(update_fields=["uid_validity", "last_uid"])
 
 
 def _take(channel: Channel, mailbox: Mailbox, uid: int) -> None:
     """Deal with one mail, and note that in the same transaction."""
-    size = mailbox.size(uid)
-    raw = mailbox.fetch(uid) if size is not None and size <= MOST_BYTES else None
+    try:
+        size = mailbox.size(uid)
+        raw = mailbox.fetch(uid) if size is not None and size <= MOST_BYTES else None
+    except MailboxError:
+        if channel.stuck + 1 < MOST_STUCK:
+            Channel.objects.filter(pk=channel.pk).update(stuck=channel.stuck + 1)
+            raise
+        size, raw = 0, None
     with transaction.atomic():
         if raw is not None:
             _receive(channel, mailbox, uid, raw)
-        elif size is not None and size > MOST_BYTES:
-            reason = f"It is larger than {MOST_BYTES:,} bytes."
-            refuse_mail(channel, _name(mailbox, uid), reason)
+        elif size is not None:  # else it is gone
+            large = size > MOST_BYTES
+            why = f"It is larger than {MOST_BYTES:,} bytes." if large else "It cannot be fetched."
+            refuse_mail(channel, _name(mailbox, uid), why)
         counted = Channel.objects.filter(pk=channel.pk, uid_validity=mailbox.uid_validity)
-        counted.filter(last_uid__lt=uid).update(last_uid=uid)
+        counted.filter(last_uid__lt=uid).update(last_uid=uid, stuck=0)
+    channel.stuck = 0
 
 
 def _receive(channel: Channel, mailbox: Mailbox, uid: int, raw: bytes) -> None:
     try:
         receive_mail(channel, raw)
-    except (UnreadableMailError, EmptyTaskError) as error:
+    except UnreadableMailError as error:
         refuse_mail(channel, _name(mailbox, uid), str(error))
 
 
 def _name(mailbox: Mailbox, uid: int) -> str:
-    """An id for a mail whose own cannot be read."""
+    """What tells a mail from others that cannot be read."""
     return f"imap:{mailbox.uid_validity}:{uid}"

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
+from agents.models import Channel
 from heartbit_site.base.audit import Actor, record
-
-if TYPE_CHECKING:
-    from agents.models import Channel
 
 
 @transaction.atomic
@@ -20,6 +16,7 @@ def remove_channel(channel: Channel, *, by: Actor) -> None:
         channel: A saved one.
         by: Who does it, for the audit.
     """
+    Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()  # first of all
     target, workspace, label = f"channel:{channel.pk}", channel.workspace, channel.name
     details = {"kind": channel.kind, "agent": channel.agent}
     channel.delete()

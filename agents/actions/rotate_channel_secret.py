@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -9,11 +11,14 @@ from agents.models import Channel
 from agents.webhooks import OVERLAP, new_secret
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.secrets import SecretError
 
 
 @transaction.atomic
 def rotate_channel_secret(channel: Channel, *, by: Actor) -> str:
     """Take messages that are signed with a new secret, and for 24 hours with the present one too.
+
+    A present one that nobody can read any more is good no longer.
 
     Args:
         channel: A saved one; it is brought up to date.
@@ -21,13 +26,12 @@ def rotate_channel_secret(channel: Channel, *, by: Actor) -> str:
 
     Returns:
         The new secret in plain text: show it now, it cannot be read again.
-
-    Raises:
-        SecretError: The present one cannot be read.
     """
     held = Channel.objects.select_for_update(no_key=True).get(pk=channel.pk)
     secret = new_secret()
-    channel.former_secret = secrets.seal(held, "former_secret", secrets.reveal(held, "secret"))
+    with suppress(SecretError):
+        former = secrets.reveal(held, "secret")
+        channel.former_secret = secrets.seal(held, "former_secret", former)
     channel.former_until = timezone.now() + OVERLAP
     channel.secret = secrets.seal(held, "secret", secret)
     channel.save(update_fields=["secret", "former_secret", "former_until"])

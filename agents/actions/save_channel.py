@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from agents.channels import check_channel
-from agents.errors import ChannelConflictError
+from agents.channels import check_channel, refuse_a_second
+from agents.errors import ChannelNotFoundError
 from agents.models import Channel
 from agents.webhooks import new_secret
 from heartbit_site.base import secrets
@@ -18,9 +18,11 @@ from heartbit_site.base.models import Workspace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOST = 100  # of a workspace
 _MAILBOX = ("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder")
-_WHERETO = ("imap_host", "imap_port", "imap_security")
+#: Nothing but this: it is switched off.
+OFF = {"enabled": [True, False]}
+_WHERETO = {"imap_host", "imap_port", "imap_security"}
+_ANEW = {"imap_host", "imap_user", "imap_folder", "enabled"}
 _CHANGED = (
     *("name", "agent", "enabled", "approve", "hourly_limit", "deliver", "mapping", "senders"),
     *("reply", *_MAILBOX),
@@ -43,6 +45,7 @@ def save_channel(channel: Channel, *, password: str | None = None, by: Actor) ->
         InvalidMappingError: The mapping is none.
         InvalidTargetsError: Where answers go is nowhere.
         ChannelConflictError: The workspace has a channel of that name, or 100.
+        ChannelNotFoundError: It was removed meanwhile.
     """
     if not channel.imap_host:
         password = ""  # no mailbox is read any more: forget it
@@ -50,8 +53,12 @@ def save_channel(channel: Channel, *, password: str | None = None, by: Actor) ->
         # One after the other, so that names and the limit hold.
         workspace = Workspace.objects.select_for_update(no_key=True).get(pk=channel.workspace_id)
         before = Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()
-        check_channel(channel, workspace, has_password=_has_password(before, password))
-        _refuse_a_second(channel, workspace)
+        if before is None and not channel._state.adding:
+            raise ChannelNotFoundError("The channel was removed meanwhile.")
+        changes = {} if before is None else _changes(before, channel)
+        if before is None or changes != OFF:  # what is wrong with it keeps nobody from that
+            check_channel(channel, workspace, has_password=_has_password(before, password))
+            refuse_a_second(channel, workspace)
         secret = None
         if before is None:
             secret = _make(channel, by)
@@ -70,16 +77,6 @@ def _has_password(before: Channel | None, password: str | None) -> bool:
     )
 
 
-def _refuse_a_second(channel: Channel, workspace: Workspace) -> None:
-    others = Channel.objects.filter(workspace=workspace).exclude(pk=channel.pk)
-    if others.filter(name=channel.name).exists():
-        raise ChannelConflictError(f"The workspace has a channel named {channel.name} already.")
-    if channel._state.adding and others.count() >= MOST:
-        raise ChannelConflictError(
-            f"The workspace has {MOST} channels, which is the most: remove one first."
-        )
-
-
 def _make(channel: Channel, by: Actor) -> str:
     secret = new_secret()
     channel.save()
@@ -90,13 +87,17 @@ def _make(channel: Channel, by: Actor) -> str:
     return secret
 
 
-def _change(channel: Channel, before: Channel, password: str | None, by: Actor) -> None:
-    changes = {
+def _changes(before: Channel, channel: Channel) -> dict[str, Any]:
+    return {
         name: changed(getattr(before, name), getattr(channel, name))
         for name in _CHANGED
         if getattr(before, name) != getattr(channel, name)
     }
-    if before.imap_password and password is None and changes.keys() & set(_WHERETO):
+
+
+def _change(channel: Channel, before: Channel, password: str | None, by: Actor) -> None:
+    changes = _changes(before, channel)
+    if before.imap_password and password is None and changes.keys() & _WHERETO:
         # Else whoever may save channels could send the password, which nobody can read, anywhere.
         raise ConfigurationError(
             "The mailbox is at another place now: enter its password as well, as the stored one "
@@ -106,11 +107,12 @@ def _change(channel: Channel, before: Channel, password: str | None, by: Actor) 
         changes["imap_password"] = ["...", "..."]
     if not changes:
         return
-    if any(name in changes for name in ("imap_host", "imap_user", "imap_folder")):
-        channel.uid_validity = None  # another mailbox: its mails are counted from now
-        channel.last_uid = 0
-    channel.trouble = ""
-    channel.save(update_fields=[*_CHANGED, "uid_validity", "last_uid", "trouble"])
+    channel.trouble, channel.failures = "", 0
+    columns = [*_CHANGED, "trouble", "failures"]
+    if changes.keys() & _ANEW:  # another mailbox, or one that was left alone: it counts from now
+        channel.uid_validity, channel.last_uid, channel.stuck = None, 0, 0
+        columns += ["uid_validity", "last_uid", "stuck"]
+    channel.save(update_fields=columns)
     _record(channel, "channel.change", by, changes)
 
 

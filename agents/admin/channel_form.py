@@ -8,7 +8,7 @@ from django import forms
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
-from agents.channels import check_channel
+from agents.channels import check_channel, refuse_a_second
 from agents.models import Channel
 from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.errors import HeartbitError
@@ -77,13 +77,17 @@ class ChannelForm(forms.ModelForm[Channel]):
             return
         channel, typed = self.instance, self.cleaned_data
         channel.senders = [one for one in typed.get("from_whom", "").split() if one]
+        if self.changed_data == ["enabled"] and not channel.enabled:
+            return  # what is wrong with it keeps nobody from switching it off
         known = bool(typed.get("password") or channel.imap_password)
         try:
             check_channel(channel, channel.workspace, has_password=known)
+            refuse_a_second(channel, channel.workspace)
         except HeartbitError as error:
             self.add_error(None, str(error))
         where = {"imap_host", "imap_port", "imap_security"}
-        if channel.imap_password and not typed["password"] and where & set(self.changed_data):
+        moved = channel.imap_host and where & set(self.changed_data)
+        if moved and channel.imap_password and not typed.get("password"):
             self.add_error("password", "Enter it again: it is only sent where it was meant to.")
 
 

@@ -21,6 +21,7 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 
 from agents.errors import InvalidTargetsError
@@ -89,7 +90,7 @@ class EmailTarget(_Target):
         subject: Empty: the agent's name and the first words of the task.
         attach: Whether the answer, as ``report.md``, and the run's artifacts are attached.
         outside: Whether it goes to people who are not of the workspace: they get the answer alone,
-            without a link to the run, and nothing if the run did not succeed.
+            without a link to the run or files, and nothing if there is no answer.
         in_reply_to: The Message-ID that it answers, with its angle brackets; empty: none.
         references: The Message-IDs of the thread before it, the oldest first.
     """
@@ -105,6 +106,12 @@ class EmailTarget(_Target):
     outside: bool = False
     in_reply_to: Annotated[str, Field(pattern=rf"^({_MESSAGE_ID})?\z")] = ""
     references: Annotated[list[_MessageId], Field(max_length=MOST_REFERENCES)] = []
+
+    @model_validator(mode="after")
+    def _names_no_agent(self) -> EmailTarget:
+        if self.outside and not self.subject:
+            raise ValueError("needs a subject when it goes outside")
+        return self
 
 
 class WebhookTarget(_Target):
@@ -235,6 +242,8 @@ def _sentence(error: ValidationError) -> str:
     if not location:
         return f"Deliveries are a list of objects, each of a kind: {kinds}."
     which = f"Delivery {int(location[0]) + 1}"
+    if problem["type"] == "value_error" and len(location) == 2:
+        return f"{which} ({location[1]}) {problem['ctx']['error']}."
     if len(location) < 3:  # place, kind, field
         return f"{which} has to be an object whose kind is one of {kinds}."
     kind, field = str(location[1]), ".".join(map(str, location[2:]))[:_SHOWN_CHARACTERS]

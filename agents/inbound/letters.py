@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.delivery.report import one_line
 from agents.delivery.targets import MOST_REFERENCES, EmailTarget
+from agents.inbound.headers import one_line
 from agents.inbound.message import Inbound
 from agents.inbound.senders import lets_in
+from agents.inbound.threads import mail_id
 
 if TYPE_CHECKING:
     from agents.inbound.mime import Mail
     from agents.models import Channel
 
-_MOST_OF_SUBJECT = 180
+_MOST_OF_SUBJECT = 190
 
 
 def why_not(channel: Channel, mail: Mail) -> str:
@@ -22,7 +23,7 @@ def why_not(channel: Channel, mail: Mail) -> str:
         return mail.automatic
     if not mail.sender:
         return "It names no sender, or several."
-    if mail.sender == channel.imap_user.lower():
+    if mail.sender.lower() == channel.imap_user.lower():
         return "It comes from the mailbox itself."
     if not lets_in(channel, mail.sender):
         return f"Its sender {mail.sender} may not write to the channel."
@@ -30,24 +31,30 @@ def why_not(channel: Channel, mail: Mail) -> str:
 
 
 def inbound_of(channel: Channel, mail: Mail) -> Inbound:
-    """What the channel's agent is given of it."""
+    """What the channel's agent is given of it.
+
+    One that wants its answer somewhere else than where it comes from begins a conversation: nobody
+    has what was said before sent elsewhere.
+    """
     name = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
     lines = ["An e-mail has come in.", "", f"From: {name}", f"Subject: {mail.subject}"]
     if mail.attachments:
         lines.append(f"Attached, but not read: {', '.join(mail.attachments)}")
+    sender = mail.sender.lower()
+    addressee = mail.reply_to if lets_in(channel, mail.reply_to) else mail.sender
+    answers = (mail.in_reply_to, *mail.references) if addressee.lower() == sender else ()
     return Inbound(
-        external_id=mail.message_id,
+        external_id=mail_id(mail.message_id, sender),
         text="\n".join([*lines, "", mail.text]),
-        sender=mail.sender,
+        sender=sender,
         title=mail.subject or f"Mail from {mail.sender}",
-        answers=tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *mail.references)))),
-        reply=_reply(channel, mail) if channel.reply else None,
+        answers=tuple(dict.fromkeys(filter(None, answers))),
+        reply=_reply(mail, addressee) if channel.reply else None,
     )
 
 
-def _reply(channel: Channel, mail: Mail) -> EmailTarget:
-    """In the mail's thread, to whom the channel lets in: nobody else is sent what they asked."""
-    addressee = mail.reply_to if lets_in(channel, mail.reply_to) else mail.sender
+def _reply(mail: Mail, addressee: str) -> EmailTarget:
+    """In the mail's thread."""
     subject = mail.subject if mail.subject.lower().startswith("re:") else f"Re: {mail.subject}"
     # RFC 5322, 3.6.4: what it says it answers stands for references that it does not have.
     before = mail.references or tuple(filter(None, [mail.in_reply_to]))

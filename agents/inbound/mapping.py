@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agents.errors import InvalidMappingError, MissingFieldError
+from agents.errors import InvalidMappingError, MessageTooLongError, MissingFieldError
 from agents.output.fences import in_fence
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _PATH = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){0,15}"
 _FIELD = re.compile(rf"\{{({_PATH})(\??)\}}")
 _SHOWN_CHARACTERS = 60
+_READABLE = 20_000  # characters; what is longer is not indented
+_MOST_FILLED = 1_000_000
 _MISSING: Final = object()
 
 _Scalar = str | int | float | bool | None
@@ -88,6 +90,7 @@ def read_body(mapping: Mapping, body: JsonValue) -> Mapped | None:
 
     Raises:
         MissingFieldError: A field that a text asks for is not there.
+        MessageTooLongError: What is asked for is too much.
     """
     if not all(_is_one_of(_look_up(body, path), wanted) for path, wanted in mapping.only.items()):
         return None
@@ -100,12 +103,26 @@ def read_body(mapping: Mapping, body: JsonValue) -> Mapped | None:
 
 
 def _whole(body: JsonValue) -> str:
-    return in_fence(json.dumps(body, ensure_ascii=False, indent=2), "json")
+    text = json.dumps(body, ensure_ascii=False)
+    if len(text) <= _READABLE:
+        text = json.dumps(body, ensure_ascii=False, indent=2)
+    return in_fence(text, "json")
 
 
 def _filled(text: str, body: JsonValue) -> str:
-    # One pass: what a field holds is never read as a text with fields.
-    return _FIELD.sub(lambda found: _shown(body, found[1], optional=bool(found[2])), text)
+    """One pass: what a field holds is never read as a text with fields."""
+    pieces: list[str] = []
+    place = size = 0
+    for found in _FIELD.finditer(text):
+        shown = _shown(body, found[1], optional=bool(found[2]))
+        size += len(shown)
+        if size > _MOST_FILLED:  # a field may be asked for often
+            raise MessageTooLongError(
+                f"The message's fields are longer than {_MOST_FILLED:,} characters together."
+            )
+        pieces += [text[place : found.start()], shown]
+        place = found.end()
+    return "".join([*pieces, text[place:]])
 
 
 def _shown(body: JsonValue, path: str, *, optional: bool) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_domain_name, validate_email
+from django.utils.encoding import punycode
 
 from heartbit_site.base.errors import ConfigurationError
 
@@ -48,9 +49,10 @@ def _sender(text: str) -> str:
             validate_domain_name(text[1:])
         elif text != EVERYBODY:
             validate_email(text)
-    except ValidationError:
+        local, at, domain = text.rpartition("@")
+        return f"{local}{at}{punycode(domain)}" if at else text  # as mails are read
+    except (ValidationError, UnicodeError):
         raise ConfigurationError(
             f'{text[:60]!r} is no sender: write ada@example.org, "@example.org" for all of a '
             'domain, or "*" for everybody.'
         ) from None
-    return text

@@ -4,41 +4,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.models import Conversation, Delivery, InboundMessage, Run
+from django.db.models import Q
+
+from agents.models import Conversation, Delivery, InboundMessage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from uuid import UUID
 
     from agents.inbound.message import Inbound
     from agents.models import Channel
 
 
+def mail_id(message_id: str, sender: str) -> str:
+    """What a mail is told from others by: a Message-ID alone is whatever somebody says it is."""
+    return f"{message_id} {sender}"
+
+
 def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
     """The one it belongs to, if that is with the channel's agent; None: it begins one.
 
-    A mail belongs to the conversation that it answers a mail of: an answer of Heartbit, whose
-    Message-ID only those know who got it, or an earlier mail of the same sender, for those ids can
-    be known to others, who are not let into a conversation by them.
+    A mail belongs to the conversation of which its sender answers a mail: one that was sent to
+    them, or an earlier one of theirs. That somebody knows a Message-ID lets nobody in: it is in
+    every reply and every forwarded mail.
     """
+    before = InboundMessage.objects.filter(channel=channel)
     if message.thread:
-        before = InboundMessage.objects.filter(channel=channel, thread=message.thread)
-        return _of(channel, before.order_by("-id").values_list("conversation", flat=True).first())
-    if not message.answers:
+        before = before.filter(thread=message.thread)
+    elif message.answers:
+        own = [mail_id(each, message.sender) for each in message.answers]
+        before = before.filter(
+            Q(external_id__in=own) | Q(run_id__in=list(_sent_to(channel, message)))
+        )
+    else:
         return None
+    found = before.exclude(conversation_id=None).order_by("-id")
+    conversation_id: UUID | None = found.values_list("conversation_id", flat=True).first()
+    if conversation_id is None:
+        return None
+    rows = Conversation.objects.select_related("workspace")
+    return rows.filter(
+        pk=conversation_id, workspace=channel.workspace_id, agent=channel.agent
+    ).first()
+
+
+def _sent_to(channel: Channel, message: Inbound) -> Iterator[UUID]:
+    """The runs whose answer went to the message's sender, in a mail that they answer."""
     sent = Delivery.objects.filter(
         workspace=channel.workspace_id, kind="email", message_id__in=message.answers
     )
-    runs = Run.objects.filter(pk__in=sent.values("run_id"), conversation__agent=channel.agent)
-    answered = runs.order_by("-pk").values_list("conversation", flat=True).first()
-    if answered is None and message.sender:
-        earlier = InboundMessage.objects.filter(
-            channel=channel, sender=message.sender, external_id__in=message.answers
-        )
-        answered = earlier.order_by("-id").values_list("conversation", flat=True).first()
-    return _of(channel, answered)
-
-
-def _of(channel: Channel, conversation_id: UUID | None) -> Conversation | None:
-    rows = Conversation.objects.select_related("workspace")
-    mine = rows.filter(workspace=channel.workspace_id, agent=channel.agent)
-    return mine.filter(pk=conversation_id).first() if conversation_id is not None else None
+    for delivery in sent:
+        if message.sender in {address.lower() for address in delivery.target["to"]}:
+            yield delivery.run_id

@@ -10,7 +10,7 @@ from agents.runs.install import install
 
 
 class Migration(migrations.Migration):
-    """Channels, and what came in by them; a column of runs that nothing reads goes."""
+    """Channels, and what came in by them; a column of runs that nothing reads is left alone."""
 
     dependencies = [
         ('agents', '0014_tool_pause'),
@@ -19,9 +19,17 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RemoveField(
-            model_name='run',
-            name='claimed_seq',
+        # Processes of the release before select it while they are replaced: the next one drops it.
+        migrations.SeparateDatabaseAndState(
+            database_operations=[
+                migrations.RunSQL(
+                    'ALTER TABLE agents_run ALTER COLUMN claimed_seq SET DEFAULT 0',
+                    'ALTER TABLE agents_run ALTER COLUMN claimed_seq DROP DEFAULT',
+                ),
+            ],
+            state_operations=[
+                migrations.RemoveField(model_name='run', name='claimed_seq'),
+            ],
         ),
         migrations.CreateModel(
             name='Channel',
@@ -51,6 +59,8 @@ class Migration(migrations.Migration):
                 ('last_uid', models.BigIntegerField(db_default=0, default=0, editable=False)),
                 ('looked_at', models.DateTimeField(editable=False, null=True)),
                 ('trouble', models.CharField(blank=True, default='', editable=False, max_length=500)),
+                ('failures', models.PositiveIntegerField(db_default=0, default=0, editable=False)),
+                ('stuck', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('made_by', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='channels', to='base.workspace')),
@@ -63,7 +73,7 @@ class Migration(migrations.Migration):
             name='InboundMessage',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=500, verbose_name='id')),
+                ('external_id', models.CharField(max_length=700, verbose_name='id')),
                 ('sender', models.CharField(blank=True, max_length=254)),
                 ('title', models.CharField(blank=True, max_length=200)),
                 ('status', models.CharField(choices=[('accepted', 'Accepted'), ('refused', 'Refused')], max_length=8)),
@@ -72,7 +82,7 @@ class Migration(migrations.Migration):
                 ('thread', models.CharField(blank=True, max_length=200)),
                 ('received_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('channel', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='agents.channel')),
-                ('conversation', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='agents.conversation')),
+                ('conversation_id', models.UUIDField(blank=True, null=True, verbose_name='conversation')),
             ],
             options={
                 'ordering': ['-id'],

@@ -36,7 +36,9 @@ class Channel(models.Model):
         senders: Of e-mail, who may write: addresses, ``@domain``, or ``*`` for everybody.
         uid_validity: Of the folder that ``last_uid`` belongs to; null: it was never looked into.
         last_uid: The last mail that was dealt with.
-        trouble: Why the mailbox could not be read when it was last looked at; empty: it could.
+        trouble: Why the last message, or the mailbox, could not be taken; empty: it could.
+        failures: How many looks into the mailbox in a row ended in trouble.
+        stuck: How many in a row did over the mail after ``last_uid``.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="channels")
@@ -101,6 +103,8 @@ class Channel(models.Model):
     last_uid = models.BigIntegerField(default=0, db_default=0, editable=False)
     looked_at = models.DateTimeField(null=True, editable=False)
     trouble = models.CharField(max_length=500, blank=True, default="", editable=False)
+    failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    stuck = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
@@ -136,25 +140,24 @@ class InboundMessage(models.Model):
     """A message that a channel was given: the same one is never taken twice.
 
     Attributes:
-        external_id: A webhook's id, or a mail's Message-ID.
+        external_id: A webhook's id, or a mail's Message-ID and sender.
         sender: A mail's address, or who a webhook's mapping says it is.
         reason: Why it was refused.
-        run_id: What answers it; null: nothing. No foreign key: the log outlives the run.
+        run_id: What answers it; null: nothing.
+        conversation_id: Where. No foreign keys: the log outlives both.
         thread: Of a webhook, which conversation it belongs to, as its sender names it.
     """
 
     channel = models.ForeignKey(
         Channel, on_delete=models.CASCADE, related_name="messages", db_index=False
     )
-    external_id = models.CharField("id", max_length=500)
+    external_id = models.CharField("id", max_length=700)
     sender = models.CharField(max_length=254, blank=True)
     title = models.CharField(max_length=200, blank=True)
     status = models.CharField(max_length=8, choices=InboundStatus.choices)
     reason = models.CharField(max_length=500, blank=True)
     run_id = models.UUIDField("run", null=True, blank=True)
-    conversation = models.ForeignKey(
-        "agents.Conversation", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    conversation_id = models.UUIDField("conversation", null=True, blank=True)
     thread = models.CharField(max_length=200, blank=True)
     received_at = models.DateTimeField(db_default=Now())
 

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "7d3e3142e13cfbcd3310d4a0ccaa56c6a8b2a62577c631c8425df3d1a81c7277"
+FINGERPRINT = "5946aad9bb6198ffdd3113857b927f29dcd3b423d43cf305a513af10d1117418"
 
 
 def statements() -> str:

@@ -150,6 +150,9 @@ def _of_absence(request: HttpRequest, error: Any) -> HttpResponse:
 
 def _of_database(request: HttpRequest, error: Any) -> HttpResponse:
     logger.error("the database is away: %s", error)
+    if isinstance(error.__cause__ or error, psycopg.errors.DiskFull):
+        detail = "The database's disk is full: nothing can be kept until an operator makes room."
+        return answer(503, "disk_full", detail)
     return answer(503, "unavailable", "The database is away: try again in a moment.")
 
 

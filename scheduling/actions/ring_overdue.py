@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils import timezone
+
 from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
 from agents.inbound.mailboxes import mailboxes_are_overdue
 from heartbit_site.base import queues
@@ -21,7 +23,7 @@ def ring_overdue() -> tuple[str, ...]:
     found = (
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
-        (queues.POLL_MAILBOXES, mailboxes_are_overdue(UNREAD_SECONDS)),
+        (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
     for task in overdue:

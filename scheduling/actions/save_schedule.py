@@ -57,7 +57,7 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
     if before is not None and not changes:
         return
     if "agent_id" in changes:
-        schedule.conversation = None  # that is with the other agent
+        schedule.conversation_id = None  # that is with the other agent
     if before is None:
         schedule.made_by = by.name[:200]
     if before is None or _counts_anew(changes):

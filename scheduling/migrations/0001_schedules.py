@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('agent', models.ForeignKey(help_text='Who does it.', on_delete=django.db.models.deletion.CASCADE, related_name='schedules', to='agents.agent')),
-                ('conversation', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='agents.conversation')),
+                ('conversation_id', models.UUIDField(editable=False, null=True, verbose_name='conversation')),
                 ('periodic_task', models.OneToOneField(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='django_celery_beat.periodictask')),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='schedules', to='base.workspace')),
             ],

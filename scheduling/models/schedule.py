@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django_celery_beat.models import PeriodicTask
 
-from agents.models import Agent, Conversation
+from agents.models import Agent
 from heartbit_site.base.models import Workspace
 from scheduling.choices import Kind, Missed, Overlap, TaskType
 
@@ -21,7 +21,8 @@ class Schedule(models.Model):
     Attributes:
         begins_at: Slots before it do not exist; an interval counts from it.
         ends_at: Slots after it do not exist; null: for ever.
-        conversation: Where messages go; the first firing makes it.
+        conversation_id: Where messages go; the first firing makes it. No foreign key: it may be
+            archived, and the next firing makes another one.
         deliver: Where results go (``agents.delivery.targets``).
         next_slot: The earliest slot that has not been looked at; null: there is none.
         next_at: When it fires: the slot and its jitter. The database's clock decides.
@@ -98,14 +99,7 @@ class Schedule(models.Model):
     )
     deliver = models.JSONField(default=list, blank=True)
     enabled = models.BooleanField(default=True, help_text="A paused one lets its slots pass.")
-    conversation = models.ForeignKey(
-        Conversation,
-        null=True,
-        blank=True,
-        editable=False,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
+    conversation_id = models.UUIDField("conversation", null=True, editable=False)
     next_slot = models.DateTimeField(null=True, editable=False)
     next_at = models.DateTimeField(null=True, editable=False)
     last_slot = models.DateTimeField(null=True, editable=False)

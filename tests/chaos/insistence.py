@@ -5,15 +5,19 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from agents.models import Run
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
     from uuid import UUID
 
+    from heartbit_site.base.models import Workspace
     from tests.chaos.clients import Answer, ApiClient
 
 AGAIN_SECONDS = 0.2
@@ -98,3 +102,19 @@ class Clients:
                 break
             time.sleep(AGAIN_SECONDS)
         return Wish(key, task, tuple(answers))
+
+
+def broken_keys(
+    wishes: Sequence[Wish], api: ApiClient, agent: str, workspace: Workspace
+) -> Iterator[str]:
+    """Where a key is not about one and the same run, asked once more in the end."""
+    made: dict[str, set[UUID]] = defaultdict(set)
+    runs = Run.objects.filter(workspace=workspace)
+    for key, run_id in runs.values_list("idempotency_key", "pk"):
+        made[key or ""].add(run_id)
+    with ThreadPoolExecutor(8) as clients:
+        said = clients.map(lambda wish: api.start(wish.task, agent, key=wish.key).run, wishes)
+        for wish, again in zip(wishes, said, strict=True):
+            ids = made[wish.key]
+            if len({*ids, again, wish.run}) != 1:
+                yield f"the key {wish.key} gave {wish.run}, then {again}; it has {len(ids)} runs"

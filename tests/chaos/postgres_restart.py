@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.choices import TERMINAL, RunStatus
+from agents.choices import RunStatus
 from agents.models import Run
 from tests.api.server import WebServer
 from tests.chaos import report
@@ -21,15 +19,14 @@ from tests.chaos.checker import judge
 from tests.chaos.clients import ApiClient
 from tests.chaos.couriers import COURIER, SHORT_SCRIPT, task
 from tests.chaos.decider import Decider
-from tests.chaos.insistence import Clients, Wish
+from tests.chaos.insistence import Clients, Wish, broken_keys
+from tests.chaos.outages import Outage, finish, kills_of
 from tests.chaos.postgres_server import stopped
-from tests.chaos.records import Kill
 from tests.chaos.rig import Rig, rig, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
-    from uuid import UUID
 
     from tests.chaos import records
 
@@ -62,15 +59,6 @@ SIZES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """One of them: from the signal until it answered again."""
-
-    mode: str
-    at: float
-    back: float
-
-
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     """Restart and judge."""
     how = SIZES[size]
@@ -90,20 +78,20 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         with clients:
             outages = _restart(on, clients, how, seed=seed)
         wishes = clients.wishes()
-        broken = list(_broken(wishes, api, on))
+        broken = list(broken_keys(wishes, api, COURIER, on.workspace))
         accepted = [wish.run for wish in wishes if wish.run is not None]
         # Asked what became of a call whose end could not be written, a person looks and says it.
         with Decider(on.workspace, seed=seed, journal=on.decisions):
-            _finish(on, accepted)
+            finish(on, accepted)
         left = on.collect(accepted)
-        kills = [kill for outage in outages for kill in _kills(left.runs, outage)]
+        kills = [kill for outage in outages for kill in kills_of(left.runs, outage)]
         left = on.collect(accepted, kills=kills)
     verdict = judge(left)
     failed = [answer for wish in wishes for answer in wish.answers if answer.run is None]
     defects = [answer for answer in failed if not answer.detail.startswith("503 ")]
     verdict.faults += broken
     verdict.faults += sorted({f"a client was told {answer.detail}" for answer in defects})
-    hit = sum(any(kill.held for kill in _kills(left.runs, outage)) for outage in outages)
+    hit = sum(any(kill.held for kill in kills_of(left.runs, outage)) for outage in outages)
     if hit < 0.9 * len(outages) or len(outages) < how.restarts:
         verdict.invalid.append(f"only {hit} of {len(outages)} restarts hit runs at work")
     if not failed:
@@ -152,42 +140,6 @@ def _restart(on: Rig, clients: Clients, how: Size, *, seed: int) -> list[Outage]
 
 def _busy(on: Rig) -> bool:
     return Run.objects.filter(workspace=on.workspace, status=RunStatus.RUNNING).exists()
-
-
-def _finish(on: Rig, ids: Sequence[UUID]) -> None:
-    quiet = time.monotonic() + 120
-    while Run.objects.filter(pk__in=ids).exclude(status__in=TERMINAL).exists():
-        if time.monotonic() > quiet:
-            return
-        on.supervisor.tend()
-        time.sleep(0.2)
-
-
-def _broken(wishes: Sequence[Wish], api: ApiClient, on: Rig) -> Iterable[str]:
-    """Where a key is not about one and the same run."""
-    made: dict[str, set[UUID]] = defaultdict(set)
-    runs = Run.objects.filter(workspace=on.workspace)
-    for key, run_id in runs.values_list("idempotency_key", "pk"):
-        made[key or ""].add(run_id)
-    with ThreadPoolExecutor(8) as clients:
-        said = clients.map(lambda wish: api.start(wish.task, COURIER, key=wish.key).run, wishes)
-        for wish, again in zip(wishes, said, strict=True):
-            ids = made[wish.key]
-            if len({*ids, again, wish.run}) != 1:
-                yield f"the key {wish.key} gave {wish.run}, then {again}; it has {len(ids)} runs"
-
-
-def _kills(runs: Iterable[records.Run], outage: Outage) -> list[Kill]:
-    """What it may excuse: a repeat by a run that was at work when it began or when it ended."""
-    held = tuple(run.id for run in runs if _works(run, outage.at) or _works(run, outage.back))
-    return [Kill(moment, outage.mode, held) for moment in (outage.at, outage.back)]
-
-
-def _works(run: records.Run, at: float) -> bool:
-    """Whether a worker had the run at a moment, by its journal."""
-    before = [event.type for event in run.events if event.at <= at]
-    steps = [kind for kind in before if kind.startswith("run.")]
-    return bool(steps) and steps[-1] == "run.started"
 
 
 def _hidden(wishes: Iterable[Wish], runs: Iterable[records.Run]) -> int:

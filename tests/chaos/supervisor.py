@@ -87,6 +87,10 @@ class Supervisor(Worker):
             if slot.process.poll() is None:
                 slot.process.send_signal(number)
 
+    def pids(self) -> list[int]:
+        """Of those that live."""
+        return [slot.process.pid for slot in self._slots if slot.process.poll() is None]
+
     def registered(self) -> int:
         """How many may claim runs now."""
         return len(self._rows())

@@ -33,6 +33,16 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 30
 
+#: What a server with one mail answers (``script``).
+GOOD = {
+    "CAPABILITY": b"* CAPABILITY IMAP4rev1\r\nTAG OK yes\r\n",
+    "LOGIN": b"TAG OK yes\r\n",
+    "EXAMINE": b"* OK [UIDVALIDITY 7] a\r\n* OK [UIDNEXT 9] b\r\nTAG OK [READ-ONLY] yes\r\n",
+    "SEARCH": b"* SEARCH 8\r\nTAG OK yes\r\n",
+    "FETCH": b"* 1 FETCH (UID 8 BODY[] {5}\r\nhello)\r\nTAG OK yes\r\n",
+    "LOGOUT": b"* BYE\r\nTAG OK yes\r\n",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ImapServer:

@@ -17,6 +17,7 @@ from agents.inbound import connection
 from agents.inbound.folders import folder_name
 from agents.inbound.imap import Account, open_mailbox
 from tests.inbound.imap_server import (
+    GOOD,
     ImapServer,
     imap_server,
     make_certificate,
@@ -33,14 +34,6 @@ if TYPE_CHECKING:
 
 USER, PASSWORD = "support@example.org", 'pa"ss \\wörd 5d1e'
 MAIL = b"From: ada@example.org\r\nSubject: a mail\r\n\r\nHello!\r\n"
-GOOD = {
-    "CAPABILITY": b"* CAPABILITY IMAP4rev1\r\nTAG OK yes\r\n",
-    "LOGIN": b"TAG OK yes\r\n",
-    "EXAMINE": b"* OK [UIDVALIDITY 7] a\r\n* OK [UIDNEXT 9] b\r\nTAG OK [READ-ONLY] yes\r\n",
-    "SEARCH": b"* SEARCH 8\r\nTAG OK yes\r\n",
-    "FETCH": b"* 1 FETCH (UID 8 BODY[] {5}\r\nhello)\r\nTAG OK yes\r\n",
-    "LOGOUT": b"* BYE\r\nTAG OK yes\r\n",
-}
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from email import message_from_bytes
 from email.message import EmailMessage
 from email.utils import make_msgid
 from typing import TYPE_CHECKING, Any
@@ -13,14 +15,17 @@ from agents.actions.deliver_results import deliver_results
 from agents.actions.poll_mailboxes import poll_mailboxes
 from agents.actions.save_channel import save_channel
 from agents.choices import TERMINAL
+from agents.inbound.mailboxes import rested
 from agents.models import Agent, Channel, Delivery, InboundMessage, Run
 from heartbit_site.base.audit import SYSTEM
+from scheduling.querysets import database_now
 from tests.delivery.conftest import mailbox, smtp
 from tests.fleet import wait_until
-from tests.inbound.imap_server import imap_server
+from tests.inbound.imap_server import GOOD, imap_server, script, talking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from email.message import Message
     from uuid import UUID
 
@@ -68,6 +73,7 @@ def channel(workspace: Workspace, imap: ImapServer) -> Iterator[Channel]:
         imap_port=imap.port,
         imap_security="none",
         imap_user=USER,
+        looked_at=a_minute_ago(),
     )
     save_channel(made, password=PASSWORD, by=SYSTEM)
     assert look(made) == 0
@@ -75,9 +81,14 @@ def channel(workspace: Workspace, imap: ImapServer) -> Iterator[Channel]:
     Channel.objects.filter(pk=made.pk).update(enabled=False)
 
 
+def a_minute_ago() -> datetime:
+    """So long that one may look again, and not so long that other processes ring for it."""
+    return database_now() - timedelta(minutes=1)
+
+
 def look(channel: Channel) -> int:
     """Look into the mailbox now; how many mails were dealt with."""
-    Channel.objects.filter(pk=channel.pk).update(looked_at=None)
+    Channel.objects.filter(pk=channel.pk).update(looked_at=a_minute_ago())
     found = poll_mailboxes()
     channel.refresh_from_db()
     return found
@@ -90,6 +101,11 @@ def log(channel: Channel) -> list[InboundMessage]:
 def run_of(row: InboundMessage) -> UUID:
     assert row.run_id is not None, row.reason
     return row.run_id
+
+
+def id_of(row: InboundMessage) -> str:
+    """Its Message-ID."""
+    return row.external_id.partition(" ")[0]
 
 
 def answered(row: InboundMessage, box: Mailbox) -> Message:
@@ -123,7 +139,7 @@ def test_given_mails_then_the_agent_answers_each_in_its_thread(
     [first] = log(channel)
     sent = answered(first, mailbox)
     assert (mailbox.taken_for, sent["Subject"]) == ([ADA], "Re: It does not print")
-    assert sent["In-Reply-To"] == sent["References"] == first.external_id
+    assert sent["In-Reply-To"] == sent["References"] == id_of(first)
     assert words_of(sent) == "Is it **on**?\n"
     whole = sent.as_string()
     assert (str(first.run_id) in whole, "/runs/" in whole, "X-Heartbit-Run" in whole) == (
@@ -142,7 +158,7 @@ def test_given_mails_then_the_agent_answers_each_in_its_thread(
     _, second, other = log(channel)
     assert second.conversation_id == first.conversation_id != other.conversation_id
     reply = answered(second, mailbox)
-    assert (words_of(reply), reply["In-Reply-To"]) == ("Good.\n", second.external_id)
+    assert (words_of(reply), reply["In-Reply-To"]) == ("Good.\n", id_of(second))
     assert str(sent["Message-ID"]) in reply["References"]
 
 
@@ -171,11 +187,87 @@ class TestNobodyWorks:
         imap.deliver(question)
         assert look(channel) == 1
         [first] = log(channel)
-        imap.deliver(mail("What is it?", sender="bob@example.org", References=first.external_id))
-        imap.deliver(mail("And it is blue.", References=first.external_id))
+        imap.deliver(mail("What is it?", sender="bob@example.org", References=id_of(first)))
+        imap.deliver(mail("And it is blue.", References=id_of(first)))
         assert look(channel) == 2
         _, strangers, own = log(channel)
         assert strangers.conversation_id != first.conversation_id == own.conversation_id
+
+    def test_given_an_answer_that_was_passed_on_then_it_lets_nobody_else_in(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        imap.deliver(mail("My secret is 17."))
+        assert look(channel) == 1
+        [first] = log(channel)
+        sent = Delivery.objects.get(run_id=run_of(first)).message_id
+        imap.deliver(mail("What is it?", sender="bob@example.org", In_Reply_To=sent))
+        imap.deliver(mail("What is it?", Reply_To="bob@example.org", In_Reply_To=sent))
+        imap.deliver(mail("And it is blue.", In_Reply_To=sent))
+        assert look(channel) == 3
+        _, bobs, elsewhere, own = (row.conversation_id for row in log(channel))
+        assert own == first.conversation_id
+        assert len({own, bobs, elsewhere}) == 3
+
+    def test_given_a_stranger_with_its_message_id_then_the_real_mail_is_taken(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        real = mail("It burns.")
+        message_id = str(message_from_bytes(real)["Message-ID"])
+        for sender in ("eve@example.com", "bob@example.org"):
+            forged = mail("x", sender=sender)
+            made = str(message_from_bytes(forged)["Message-ID"])
+            imap.deliver(forged.replace(made.encode(), message_id.encode()))
+        imap.deliver(real)
+        imap.deliver(real)
+        assert look(channel) == 4
+        taken = [(row.status, row.sender) for row in log(channel)]
+        assert taken == [
+            ("refused", "eve@example.com"),
+            ("accepted", "bob@example.org"),
+            ("accepted", ADA),
+        ]
+
+    def test_given_many_mails_of_one_sender_then_the_others_are_answered_all_the_same(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        Channel.objects.filter(pk=channel.pk).update(hourly_limit=20)
+        for _ in range(7):
+            imap.deliver(mail("Thank you for your message.", sender="tickets@example.org"))
+        imap.deliver(mail("It burns."))
+        assert look(channel) == 8
+        found = [row.status for row in log(channel)]
+        assert found == ["accepted"] * 5 + ["refused"] * 2 + ["accepted"]
+        assert "has written 5 mails within an hour" in log(channel)[5].reason
+
+    def test_given_a_mail_that_cannot_be_fetched_then_those_behind_it_are(
+        self, channel: Channel, settings: Settings
+    ) -> None:
+        settings.HEARTBIT_HTTP_ALLOW = "127.0.0.1:*"
+        refusing = {**GOOD, "SEARCH": b"* SEARCH 8 9\r\nTAG OK yes\r\n", "FETCH": b"TAG NO no\r\n"}
+        with talking(script(refusing)) as port:
+            at = {"imap_port": port, "uid_validity": 7, "last_uid": 7}
+            Channel.objects.filter(pk=channel.pk).update(**at)
+            looks = []
+            for _ in range(6):
+                Channel.objects.filter(pk=channel.pk).update(failures=0)
+                looks.append(look(channel))
+        assert "refuses to show its mails" in channel.trouble
+        assert (looks, channel.last_uid) == ([0, 0, 0, 0, 1, 0], 8)
+        assert [row.reason for row in log(channel)] == ["It cannot be fetched."]
+
+    def test_given_trouble_then_the_mailbox_rests_longer_each_time(
+        self, channel: Channel, settings: Settings
+    ) -> None:
+        settings.HEARTBIT_HTTP_ALLOW = ""
+        assert look(channel) == 0
+        assert "HEARTBIT_HTTP_ALLOW" in channel.trouble
+        assert channel.failures == 1
+        found = Channel.objects.filter(pk=channel.pk)
+        for failures, seconds in ((0, 21), (1, 41), (3, 161), (9, 901)):
+            found.update(failures=failures, looked_at=database_now() - timedelta(seconds=seconds))
+            assert channel in rested(database_now())
+            found.update(looked_at=database_now() - timedelta(seconds=seconds - 3))
+            assert channel not in rested(database_now())
 
     def test_given_a_full_hour_then_mails_wait_in_the_mailbox(
         self, channel: Channel, imap: ImapServer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,23 @@ def test_given_a_message_again_then_nothing_is_done_twice(
     assert task.startswith('A message has come in by "tickets":\n\n```json\n{\n  "a": 1\n}')
 
 
+def test_given_a_message_from_many_at_once_then_one_run_answers_it(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked)
+    with ThreadPoolExecutor(8) as clients:
+        sends = [
+            clients.submit(post, caller, channel, secret, {"a": 1}, message_id="msg_many")
+            for _ in range(24)
+        ]
+        found = [each.result() for each in sends]
+    assert {one.status_code for one in found} == {202}
+    assert sum(not one.json()["repeated"] for one in found) == 1
+    assert len({one.json()["run"] for one in found}) == 1
+    assert Run.objects.filter(workspace=parked).count() == 1
+
+
 def test_given_what_is_not_wanted_or_lacks_a_field_then_no_run_starts(
     caller: Caller,  # noqa: F811
     parked: Workspace,
@@ -99,6 +117,8 @@ def test_given_what_is_not_wanted_or_lacks_a_field_then_no_run_starts(
     refused = post(caller, channel, secret, lacking, message_id="msg_2")
     assert (refused.status_code, refused.json()["code"]) == (422, "missing_field")
     assert "'ticket.body'" in refused.json()["detail"]
+    much = {"type": "ticket.created", "ticket": {"id": 1, "subject": "x", "body": "x" * 130_000}}
+    assert post(caller, channel, secret, much).json()["code"] == "message_too_long"
     broken = post(caller, channel, secret, b"{")
     assert (broken.status_code, broken.json()["code"]) == (400, "malformed_body")
     assert not InboundMessage.objects.filter(channel=channel).exists()
@@ -131,6 +151,8 @@ def test_given_no_good_signature_then_a_message_is_as_little_known_as_its_channe
         what: sent(caller, channel.address, body, headers) for what, headers in wrong.items()
     }
     refusals["no channel"] = sent(caller, "x" * 32, body, good)
+    for address in (channel.address, "x" * 32):
+        assert sent(caller, address, b"x" * 3_000_000, good).status_code == 413
     assert {what: one.status_code for what, one in refusals.items()} == dict.fromkeys(refusals, 401)
     assert len({one.text for one in refusals.values()}) == 1
     assert not InboundMessage.objects.filter(channel=channel).exists()
@@ -175,13 +197,25 @@ def test_given_what_is_closed_then_messages_are_refused_and_may_come_again(
     Channel.objects.filter(pk=channel.pk).update(enabled=False)
     closed = post(caller, channel, secret, {}, message_id="msg_4")
     assert (closed.status_code, closed.json()["code"]) == (409, "channel_closed")
+    channel.refresh_from_db()
+    assert "is disabled" in channel.trouble
     Channel.objects.filter(pk=channel.pk).update(enabled=True)
     held = of_workspace(parked)
     pause_work(held, by=SYSTEM)
     halted = post(caller, channel, secret, {}, message_id="msg_4")
-    assert (halted.status_code, halted.json()["code"]) == (409, "halted")
+    assert (halted.status_code, halted.json()["code"]) == (409, "channel_closed")
     resume_work(held, by=SYSTEM)
+    Agent.objects.filter(workspace=parked, name="writer").update(enabled=False)
+    stopped = post(caller, channel, secret, {}, message_id="msg_4")
+    assert stopped.json() == halted.json(), "nobody outside learns how things stand inside"
+    # What is wrong with a channel keeps nobody from switching it off.
+    off = caller.http.patch(f"/channels/{channel.pk}", json={"enabled": False})
+    assert (off.status_code, off.json()["enabled"]) == (200, False)
+    Agent.objects.filter(workspace=parked, name="writer").update(enabled=True)
+    Channel.objects.filter(pk=channel.pk).update(enabled=True)
     assert post(caller, channel, secret, {}, message_id="msg_4").json()["repeated"] is False
+    channel.refresh_from_db()
+    assert channel.trouble == ""
 
 
 def test_given_targets_then_each_answer_is_ordered_for_them(

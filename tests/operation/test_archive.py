@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,11 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from agents.actions.accept_message import accept_message
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
+from agents.inbound.message import Inbound
 from agents.models import Agent, Conversation, Run
 from agents.runs import archive as rows
 from heartbit_site.base.audit import Actor
@@ -31,6 +34,7 @@ from scheduling.actions.archive_runs import (
 )
 from scheduling.actions.keep_house import keep_house
 from tests.admin.rows import Held, answer, tree
+from tests.inbound.posts import channel_of
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -129,6 +133,23 @@ def test_a_conversation_ages_as_a_whole(workspace: Workspace, directory: Path) -
     assert (head["type"], head["conversation"]["title"]) == ("conversation", "About tea")
     assert [line["run"]["task"] for line in runs] == ["Tea?", "Green?"]
     assert not Conversation.objects.filter(workspace=workspace).exists()
+
+
+def test_a_conversation_goes_although_the_log_of_what_came_in_names_it(
+    workspace: Workspace, directory: Path
+) -> None:
+    channel, _ = channel_of(workspace)
+    taken = accept_message(channel, Inbound(external_id="msg_1", text="Tea?"))
+    assert taken.run_id is not None
+    assert taken.conversation_id is not None
+    Held(taken.run_id).finish("Yes.")
+    age(workspace, 100, taken.run_id)
+    old = timezone.now() - timedelta(days=100)
+    Conversation.objects.filter(pk=taken.conversation_id).update(created_at=old)
+    done = archive_workspace(workspace)
+    assert (done.runs, done.conversations) == (1, 1)
+    again = accept_message(channel, Inbound(external_id="msg_1", text="Tea?"))
+    assert again == replace(taken, repeated=True), "it is not taken twice for that"
 
 
 def test_what_moved_since_it_was_archived_is_not_deleted(

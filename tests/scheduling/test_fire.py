@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -180,6 +181,16 @@ def test_messages_stay_on_one_conversation(planned: Plan) -> None:
     assert found[0].conversation == found[1].conversation
     assert found[0].conversation is not None
     assert found[0].conversation.title == "Report"
+
+
+@transacted
+def test_a_conversation_that_was_archived_is_begun_anew(planned: Plan) -> None:
+    plan = planned(task_type=TaskType.MESSAGE)
+    Schedule.objects.filter(pk=plan.pk).update(conversation_id=uuid4())
+    an_hour_later(plan)
+    [found] = runs(plan)
+    plan.refresh_from_db()
+    assert found.conversation_id == plan.conversation_id
 
 
 @transacted

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.choices import DeliveryStatus
 from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
-from agents.models import Agent, Delivery, Run, WebhookDelivery, WebhookEndpoint
+from agents.inbound.mailboxes import mailboxes_are_overdue
+from agents.models import Agent, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.webhooks import new_message_id
 from heartbit_site.base.audit import SYSTEM
 from scheduling.querysets import database_now
@@ -88,6 +90,19 @@ class TestOverdue:
         assert not results_are_overdue(30)
         WebhookDelivery.objects.filter(pk=told.pk).update(status=DeliveryStatus.DELIVERED)
         assert results_are_overdue(30), "somebody has to note that it arrived"
+
+    def test_a_mailbox_is_overdue_that_nobody_looked_into(self, alone: Workspace) -> None:
+        Channel.objects.update(enabled=False)
+        made = Channel(workspace=alone, name="x", kind="email", agent="writer", senders=["*"])
+        made.imap_host, made.imap_user = "imap.example.org", "support"
+        save_channel(made, password="x", by=SYSTEM)
+        found = Channel.objects.filter(pk=made.pk)
+        assert mailboxes_are_overdue(database_now(), 120), "nobody ever did"
+        found.update(looked_at=database_now() - MINUTE)
+        assert not mailboxes_are_overdue(database_now(), 120)
+        assert mailboxes_are_overdue(database_now(), 30)
+        found.update(enabled=False)
+        assert not mailboxes_are_overdue(database_now(), 30)
 
     def test_a_webhook_is_overdue_by_the_last_look_if_it_is_enabled(self, alone: Workspace) -> None:
         before = database_now() - MINUTE

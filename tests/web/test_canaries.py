@@ -23,10 +23,11 @@ from websockets.sync.client import connect
 
 from agents.actions.announce_calls import announce_calls
 from agents.actions.deliver_webhooks import deliver_webhooks
+from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
-from agents.models import Agent, Decision, Run, WebhookEndpoint
+from agents.models import Agent, Channel, Decision, Run, WebhookEndpoint
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.audit import SYSTEM
@@ -52,13 +53,27 @@ if TYPE_CHECKING:
     from tests.web.receiver import Receiver
 
 PROVIDER_KEY = "sk-canary-a91f07c2d4e6b853"
+MAIL_PASSWORD = "canary-mail-77f2c0a1d3"
 PASSWORD = "canary-word-5c0d7e91ab"
 
 TASK = "[[calls: current_time {}]] [[text: All **done**.]] [[stream: 60]]"
 READS = (
     *("/me", "/workspaces", "/members", "/keys", "/audit", "/agents", "/runs", "/approvals"),
-    *("/doubts", "/conversations", "/messages", "/tools", "/webhooks", "/deliveries"),
+    *("/doubts", "/conversations", "/messages", "/tools", "/webhooks", "/deliveries", "/channels"),
 )
+
+
+def mailbox_of(workspace: Workspace) -> Channel:
+    """A channel that reads a mailbox which is not there."""
+    return Channel(
+        workspace=workspace,
+        name="support",
+        kind="email",
+        agent="writer",
+        senders=["*"],
+        imap_host="127.0.0.1",
+        imap_user="support",
+    )
 
 
 class Provider:
@@ -156,6 +171,7 @@ def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_fou
         workspace=workspace, name="hook", url=receiver.url, events=["run.succeeded"]
     )
     signing = save_webhook(hook, by=SYSTEM) or ""
+    way_in = save_channel(mailbox_of(workspace), password=MAIL_PASSWORD, by=SYSTEM) or ""
     run = start_run(workspace, TASK, agent="writer", model="openai:canary")
     wait_until(lambda: Run.objects.filter(pk=run, status__in=TERMINAL).exists(), what="the run")
     ended = Run.objects.get(pk=run)
@@ -179,7 +195,11 @@ def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_fou
     }
     of_link = link.rpartition(":")[2]  # the signature: the rest of it says what the call is
     of_hook = signing.removeprefix("whsec_")
-    for canary in (PROVIDER_KEY, PASSWORD, secret, settings.SECRET_KEY, of_hook, of_link):
+    of_channel = way_in.removeprefix("whsec_")
+    for canary in (
+        *(PROVIDER_KEY, PASSWORD, MAIL_PASSWORD, secret, settings.SECRET_KEY),
+        *(of_hook, of_channel, of_link),
+    ):
         found = [place for place, text in everywhere.items() if canary in text]
         assert found == [], f"{canary[:12]}... is in {', '.join(found)}"
     # The look is able to find: what may be seen is there.
@@ -247,7 +267,9 @@ def _pages(site: WebServer, admin: User, hook: WebhookEndpoint) -> str:
         paths = ("/admin/", "/admin/base/provideraccount/", change, "/admin/base/apikey/")
         hooks = "/admin/agents/webhookendpoint/"
         more = (hooks, f"{hooks}{hook.pk}/change/", "/admin/agents/webhookdelivery/")
-        pages = [browser.get(path) for path in (*paths, *more, "/admin/base/auditentry/")]
+        channels, way_in = "/admin/agents/channel/", Channel.objects.latest("pk")
+        ways_in = (channels, f"{channels}{way_in.pk}/change/", "/admin/base/auditentry/")
+        pages = [browser.get(path) for path in (*paths, *more, *ways_in)]
     assert {page.status_code for page in pages} == {200}
     return "canary\n".join(page.text for page in pages)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
 from django.utils import timezone
 from ninja import Router
@@ -14,25 +16,40 @@ from ninja.responses import Status as Answer
 from agents.actions.accept_message import Accepted, accept_message
 from agents.actions.receive_mail import receive_mail
 from agents.choices import ChannelKind
-from agents.errors import ForgedMessageError
+from agents.errors import (
+    ChannelClosedError,
+    ForgedMessageError,
+    QuotaSpentError,
+    TooManyMessagesError,
+)
 from agents.inbound.mapping import check_mapping, read_body
 from agents.inbound.message import Inbound
 from agents.inbound.signature import REFUSAL, verify
 from agents.models import Channel
 from heartbit_site.api.auth import known_by, refuse_unknown
-from heartbit_site.api.bodies import UntrustedParser
+from heartbit_site.api.bodies import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.channel_outputs import TakenOut
+from heartbit_site.api.errors import TOO_LARGE, TooLargeError
 from heartbit_site.api.fields import Word  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
+from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.secrets import SecretError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+    from heartbit_site.base.errors import HeartbitError
+
+logger = logging.getLogger(__name__)
 
 router = Router(tags=["channels"])
 
 _NOTHING = {"run": None, "conversation": None, "repeated": False}
 _LONGEST_THREAD = 200
+_MOST_SAID = 500
+CLOSED = "The channel takes no messages now; those who run it see why. Send it again later."
+FULL = "The channel takes no more messages for now: send it again after Retry-After seconds."
 _BODY: dict[str, Any] = {
     "parameters": [
         {
@@ -75,19 +92,44 @@ async def receive(request: HttpRequest, address: Word) -> Any:
 
 
 def _take(request: HttpRequest, address: str) -> dict[str, Any]:
-    rows = Channel.objects.select_related("workspace").filter(address=address)
-    channel = rows.first()
-    headers = {name.lower(): value for name, value in request.headers.items()}
+    channel, message_id = _verified(request, address)
+    known_by(f"channel:{channel.pk}")
     try:
+        if channel.kind == ChannelKind.EMAIL:
+            return _form(receive_mail(channel, request.body))
+        return _of_body(channel, message_id, UntrustedParser().parse_body(request))
+    except QuotaSpentError as error:
+        _note(channel, error)
+        raise TooManyMessagesError(FULL, error.seconds) from None
+    except (NotFoundError, ConflictError, SecretError) as error:
+        # Of how things stand inside, whoever sends learns nothing.
+        _note(channel, error)
+        raise ChannelClosedError(CLOSED) from None
+
+
+def _verified(request: HttpRequest, address: str) -> tuple[Channel, str]:
+    """The channel that is meant, and the id of the message."""
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    channel = Channel.objects.select_related("workspace").filter(address=address).first()
+    try:
+        if len(request.body) > MAX_BODY_BYTES:
+            raise TooLargeError(TOO_LARGE)
         if channel is None:
             raise ForgedMessageError(REFUSAL)  # as if it were there: nobody learns which there are
-        message_id = verify(channel, headers, request.body, timezone.now())
-    except ForgedMessageError as error:
+        return channel, verify(channel, headers, request.body, timezone.now())
+    except RequestDataTooBig:
+        raise refuse_unknown(request, TooLargeError(TOO_LARGE)) from None
+    except (TooLargeError, ForgedMessageError) as error:
         raise refuse_unknown(request, error) from None
-    known_by(f"channel:{channel.pk}")
-    if channel.kind == ChannelKind.EMAIL:
-        return _form(receive_mail(channel, request.body))
-    return _of_body(channel, message_id, UntrustedParser().parse_body(request))
+    except SecretError as error:
+        logger.error("%s", error)
+        raise refuse_unknown(request, ForgedMessageError(REFUSAL)) from None
+
+
+def _note(channel: Channel, error: HeartbitError) -> None:
+    """Say to those who run the channel why it takes nothing."""
+    logger.warning("channel %s took no message: %s", channel.pk, error)
+    Channel.objects.filter(pk=channel.pk).update(trouble=str(error)[:_MOST_SAID])
 
 
 def _of_body(channel: Channel, message_id: str, body: JsonValue) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tests.web.shots import parts
 from tests.web.shots.plans import REPORT
 from tests.web.shots.seed import OFFER
+from tests.web.shots.ways_in import MAILBOX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tests.web.shots.seed import Demo
 
 ALL = ("light", "dark", "phone")
+CHANNELS = "/admin/agents/channel/"
 SCHEDULES = "/admin/scheduling/schedule/"
 AGENTS = "/admin/agents/agent/"
 #: A template's name that occurs nowhere else on the page.
@@ -100,5 +102,8 @@ PAGES = {
     "admin-webhooks": Shot(lambda _: "/admin/agents/webhookendpoint/", "ticket system"),
     "admin-schedules": Shot(lambda _: SCHEDULES, REPORT),
     "admin-schedule": Shot(lambda demo: f"{SCHEDULES}{demo.schedule}/change/", "Europe/Berlin"),
+    "admin-channels": Shot(lambda _: CHANNELS, MAILBOX),
+    "admin-channel": Shot(lambda demo: f"{CHANNELS}{demo.channel}/change/", "Who may write"),
+    "admin-came-in": Shot(lambda _: "/admin/agents/inboundmessage/", "Can I try a Wren?"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
 }

@@ -28,6 +28,7 @@ from tests.web.shots import parts
 from tests.web.shots.limits import limit
 from tests.web.shots.past import live_through
 from tests.web.shots.plans import plan
+from tests.web.shots.ways_in import open_ways_in
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -74,6 +75,7 @@ class Demo:
         agent: The key of the agent whose form is shown.
         version: The key of a version that another one has followed.
         schedule: The key of the schedule whose page is shown.
+        channel: The key of the channel whose page is shown.
     """
 
     workspace: Workspace
@@ -83,6 +85,7 @@ class Demo:
     agent: int
     version: int
     schedule: int
+    channel: int
 
 
 def seed() -> Demo:
@@ -124,7 +127,8 @@ def seed() -> Demo:
     cashier = Agent.objects.get(workspace=workspace, name="cashier")
     assert first is not None
     run = done["support", parts.BENT_WHEEL]
-    return Demo(workspace, run, talk.pk, link, cashier.pk, first, schedule.pk)
+    channel = open_ways_in(workspace, run, by=ADA)
+    return Demo(workspace, run, talk.pk, link, cashier.pk, first, schedule.pk, channel.pk)
 
 
 def _settings(workspace: Workspace, waits: UUID) -> str:

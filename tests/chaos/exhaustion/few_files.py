@@ -1,0 +1,117 @@
+"""Workers may open no further file, so no socket to a model or the database; then they may again.
+
+Their limit (``RLIMIT_NOFILE``) is lowered to what they have open, while they are at work.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agents.choices import RunStatus
+from agents.models import Run
+from tests.chaos import report
+from tests.chaos.checker import judge
+from tests.chaos.decider import Decider
+from tests.chaos.load import Load
+from tests.chaos.outages import Outage, finish, kills_of
+from tests.chaos.rig import Rig, rig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: So many more than it has may a worker open meanwhile: it is short of them, not dead.
+SPARE = 4
+IN_THE_LOG = "Too many open files"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How hard it gets.
+
+    Attributes:
+        at_once: Runs that are unfinished at a time.
+        spells: How often files are short.
+        held: Seconds that they stay so.
+        between: Seconds from one spell to the next.
+    """
+
+    runs: int
+    at_once: int
+    spells: int
+    held: float
+    between: float
+
+
+SIZES = {
+    "small": Size(24, at_once=12, spells=1, held=1.5, between=0.5),
+    "full": Size(600, at_once=40, spells=8, held=8.0, between=5.0),
+}
+
+
+def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
+    """Take files away and judge."""
+    how = SIZES[size]
+    with rig(directory, workers=2, model_ms=200, effect_ms=100) as on:
+        load = Load(
+            on.workspace, f"r21f-{seed}", on.effects.url, runs=how.runs, at_once=how.at_once
+        )
+        outages = [_spell(on, load, how) for _ in range(how.spells)]
+        with Decider(on.workspace, seed=seed, journal=on.decisions):
+            load.finish(on.supervisor.tend)
+            finish(on, load.ids)
+        left = on.collect(load.ids)
+        kills = [kill for outage in outages for kill in kills_of(left.runs, outage)]
+        left = on.collect(load.ids, kills=kills)
+        told = on.supervisor.log.read_text().count(IN_THE_LOG)
+    verdict = judge(left)
+    ended = Run.objects.filter(pk__in=load.ids)
+    if not told:
+        verdict.invalid.append("no worker was short of files")
+    return report.row(
+        "R21",
+        runs=len(load.ids),
+        seed=seed,
+        figure={
+            **report.promises(verdict),
+            "not_succeeded": ended.exclude(status=RunStatus.SUCCEEDED).count(),
+            "processes_lost": left.own_exits,
+        },
+        target={},
+        verdict=verdict,
+        also={"spells": len(outages), "complaints": told},
+    )
+
+
+@contextmanager
+def short_of_files(pids: list[int]) -> Iterator[None]:
+    """These processes may open hardly any further file for the length of the block."""
+    former = {pid: resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in pids}
+    for pid, (_, hard) in former.items():
+        open_now = max(int(file.name) for file in Path(f"/proc/{pid}/fd").iterdir()) + 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + SPARE, hard))
+    try:
+        yield
+    finally:
+        for pid, limits in former.items():
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+
+
+def _spell(on: Rig, load: Load, how: Size) -> Outage:
+    _submit(on, load, how.between)
+    at = time.time()
+    with short_of_files(on.supervisor.pids()):
+        _submit(on, load, how.held)
+    return Outage("few files", at, time.time())
+
+
+def _submit(on: Rig, load: Load, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        load.submit()
+        on.supervisor.tend()
+        time.sleep(0.05)
