@@ -16,14 +16,17 @@ visibility timeout. tests/pool/test_broker.py kills a broker under load and coun
 passes without the guard, remove it (docs/decisions/0002-celery-version-and-pool.md).
 
 The module also gives kombu a channel that does less for a message (``LeanChannel``): a worker
-without it spends a fifth more processor time. It survives messages that are none, too.
+without it spends a fifth more processor time. It survives messages that are none, and a broker that
+refuses, too.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
+import time
 from importlib import metadata
+from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 import redis.exceptions
@@ -40,6 +43,8 @@ _AFFECTED = "5.7."
 # What parsing raises; no connection error is among them, nor kombu's ``Empty``.
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 logger = logging.getLogger(__name__)
+
+REFUSED_SECONDS = 1.0
 
 
 class LeanChannel(_Channel):  # type: ignore[misc]  # as above
@@ -66,6 +71,9 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
     def _brpop_read(self, **options: Any) -> Any:
         """Deliver the next message; one that cannot be read is dropped.
 
+        A broker that answers but refuses, since its disk is full for one, raises out of the loop as
+        well. It is asked again a moment later.
+
         Celery answers for content it does not accept. A message that is no message at all (not
         JSON, without its parts, or with a body of another form) raises out of its event loop and
         would end the worker, and every other that fetches the next one.
@@ -73,6 +81,10 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         newest = next(reversed(self.qos._delivered), None)
         try:
             return super()._brpop_read(**options)
+        except redis.exceptions.ResponseError as error:
+            logger.warning("the broker refuses to hand out messages (%s)", error)
+            time.sleep(REFUSED_SECONDS)  # of the consumer's thread; runs have another one
+            raise Empty from error
         except _UNREADABLE:
             logger.exception("a message on the broker could not be read: it is dropped")
             tag = next(reversed(self.qos._delivered), None)

@@ -24,8 +24,6 @@ from tests.chaos.rig import Rig, rig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: So many more than it has may a worker open meanwhile: it is short of them, not dead.
-SPARE = 4
 IN_THE_LOG = "Too many open files"
 
 
@@ -89,11 +87,12 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
 
 @contextmanager
 def short_of_files(pids: list[int]) -> Iterator[None]:
-    """These processes may open hardly any further file for the length of the block."""
+    """These processes may open no further file for the length of the block."""
     former = {pid: resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in pids}
     for pid, (_, hard) in former.items():
-        open_now = max(int(file.name) for file in Path(f"/proc/{pid}/fd").iterdir()) + 1
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + SPARE, hard))
+        open_now = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+        # Numbers that are taken stay so; what is opened needs one below the limit.
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now // 2, hard))
     try:
         yield
     finally:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NOTICED_SECONDS = 30.0
 _PIECE = 1 << 20
-#: What clients are told, and what workers log: the cause, and not its consequences.
+#: What clients are told, and what is logged: the cause, and not its consequences.
 SENTENCE = "The database's disk is full"
 IN_THE_LOG = "No space left on device"
 
@@ -98,7 +98,7 @@ def fill_and_judge(size: str, *, seed: int, directory: Path, disk: Path) -> dict
             per_second=how.per_second,
         )
         with clients:
-            outages = _fill(on, how, disk)
+            outages = _fill(on, web, how, disk)
         wishes = clients.wishes()
         broken = list(broken_keys(wishes, api, COURIER, on.workspace))
         accepted = [wish.run for wish in wishes if wish.run is not None]
@@ -149,18 +149,18 @@ def full(disk: Path) -> Iterator[None]:
             filler.unlink()
 
 
-def _fill(on: Rig, how: Size, disk: Path) -> list[Outage]:
+def _fill(on: Rig, web: WebServer, how: Size, disk: Path) -> list[Outage]:
     outages: list[Outage] = []
     for _ in range(how.spells):
         _tend(on, how.between)
-        before, at = _noticed(on), time.time()
+        before, at = _noticed(on, web), time.time()
         with full(disk):
             until = time.monotonic() + NOTICED_SECONDS
-            while _noticed(on) == before and time.monotonic() < until:
+            while _noticed(on, web) == before and time.monotonic() < until:
                 _tend(on, 0.1)
             _tend(on, how.held)
         outages.append(Outage("full disk", at, time.time()))
-        assert _noticed(on) > before, "no worker noticed that the disk was full"
+        assert _noticed(on, web) > before, "nobody noticed that the disk was full"
     return outages
 
 
@@ -171,8 +171,9 @@ def _tend(on: Rig, seconds: float) -> None:
         time.sleep(0.05)
 
 
-def _noticed(on: Rig) -> int:
-    return on.supervisor.log.read_text().count(IN_THE_LOG)
+def _noticed(on: Rig, web: WebServer) -> int:
+    logs = (on.supervisor.log, web.log)
+    return sum(log.read_text().count(IN_THE_LOG) for log in logs)
 
 
 def _hidden(wishes: list[Wish]) -> list[str]:
