@@ -58,15 +58,15 @@ class ChannelAdmin(ModelAdmin[Channel]):
     ) -> tuple[str, ...]:
         """A channel stays in its workspace, and what it is."""
         known = ("state", "url", "both_until", "looked", "made_by", "created_at")
-        return ("workspace", "kind", *known) if obj else ()
+        return ("workspace", *known) if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
         """Of one that is there, only what its kind has; what is known of it comes last."""
         kind = obj.kind if obj is not None else None
         first = (("workspace", "name"), ("kind", "agent"), ("enabled", "approve"), "hourly_limit")
         mail = (
-            *("from_whom", "reply", ("imap_host", "imap_port", "imap_security")),
-            *(("imap_user", "password", "imap_folder"),),
+            *("from_whom", "reply", "imap_host", ("imap_port", "imap_security")),
+            *(("imap_user", "password"), "imap_folder"),
         )
         found: list[Any] = [(None, {"fields": first})]
         if kind in (None, "webhook"):

@@ -66,6 +66,9 @@ class ChannelForm(forms.ModelForm[Channel]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.instance.pk is not None and "kind" in self.fields:
+            # It stays what it is; as a field, for other fields are shown by it.
+            self.fields["kind"].disabled = True
         self.initial["from_whom"] = "\n".join(self.instance.senders)
         if "password" in self.fields and self.instance.imap_password:
             self.fields["password"].help_text = "Empty: the present one is kept."

@@ -57,7 +57,7 @@ def open_ways_in(workspace: Workspace, run: UUID, *, by: Actor) -> Channel:
     )
     save_channel(mailbox, password="made-up", by=by)
     now = database_now()
-    for number, (minutes, sender, title, reason) in enumerate(CAME):
+    for number, (minutes, sender, title, reason) in enumerate(reversed(CAME)):
         InboundMessage.objects.create(
             channel=mailbox,
             external_id=f"<{number}@{sender.partition('@')[2]}>",
