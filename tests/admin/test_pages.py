@@ -20,6 +20,7 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
+from agents.actions.accept_message import accept_message
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.save_webhook import save_webhook
@@ -28,8 +29,9 @@ from agents.actions.send_webhook_again import ping_webhook
 from agents.admin.decision import TONES
 from agents.admin.words import CALL_TONES, DELIVERY_TONES, RUN_TONES
 from agents.choices import VERDICTS, CallStatus, DeliveryStatus, RunStatus
+from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
-from agents.models import Agent, Budget, Delivery, WebhookEndpoint
+from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
@@ -39,6 +41,7 @@ from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from tests.admin import rows
+from tests.inbound.posts import channel_of
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -90,6 +93,10 @@ def full(workspace: Workspace) -> None:
         error=rows.HOSTILE,
     )
     send_message(sender_of_person(workspace, audit.SYSTEM), "writer", rows.HOSTILE)
+    channel, _ = channel_of(workspace, name=rows.HOSTILE)
+    Channel.objects.filter(pk=channel.pk).update(trouble=rows.HOSTILE)
+    came = Inbound(external_id="x", text=rows.HOSTILE, title=rows.HOSTILE, sender=rows.HOSTILE)
+    accept_message(channel, came)
     schedule = Schedule(
         workspace=workspace,
         agent=Agent.objects.get(workspace=workspace, name="writer"),
