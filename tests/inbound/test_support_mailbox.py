@@ -9,6 +9,7 @@ from email.utils import make_msgid
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import transaction
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.deliver_results import deliver_results
@@ -52,11 +53,17 @@ def mail(text: str, *, sender: str = ADA, subject: str = "It does not print", **
     return message.as_bytes()
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[ImapServer]:
+    """What is in its mailbox before a test's channel looks into it is nothing to that."""
+    with imap_server(user=USER, password=PASSWORD) as started:
+        yield started
+
+
 @pytest.fixture
-def imap(settings: Settings) -> Iterator[ImapServer]:
-    with imap_server(user=USER, password=PASSWORD) as server:
-        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"
-        yield server
+def imap(server: ImapServer, settings: Settings) -> ImapServer:
+    settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"
+    return server
 
 
 @pytest.fixture
@@ -268,6 +275,17 @@ class TestNobodyWorks:
             assert channel in rested(database_now())
             found.update(looked_at=database_now() - timedelta(seconds=seconds - 3))
             assert channel not in rested(database_now())
+
+    def test_given_a_look_that_dies_before_its_end_then_the_mail_is_taken_by_the_next_one_once(
+        self, channel: Channel, imap: ImapServer
+    ) -> None:
+        imap.deliver(mail("It burns."))
+        with pytest.raises(ZeroDivisionError), transaction.atomic():
+            assert look(channel) == 1
+            assert len(log(channel)) == 1
+            raise ZeroDivisionError
+        assert (log(channel), look(channel), look(channel)) == ([], 1, 0)
+        assert Run.objects.filter(workspace=channel.workspace_id).count() == 1
 
     def test_given_a_full_hour_then_mails_wait_in_the_mailbox(
         self, channel: Channel, imap: ImapServer
