@@ -12,6 +12,7 @@ import logging
 import time
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from celery import current_app
@@ -34,7 +35,6 @@ _HEADERS: dict[str, Any] = {
     "lang": "py",
     "shadow": None,
     "eta": None,
-    "expires": None,
     "retries": 0,
     "timelimit": [None, None],
     "parent_id": None,
@@ -52,11 +52,19 @@ _EMBEDDED: dict[str, Any] = {"callbacks": None, "errbacks": None, "chain": None}
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """A message: the task's name, whom it is about (empty: no argument), and where it goes."""
+    """A message.
+
+    Attributes:
+        task: The task's name.
+        about: Whom it is about; empty: no argument.
+        queue: Where it goes.
+        seconds: After so many nobody executes it any more; None: it waits for ever.
+    """
 
     task: str
     about: str
     queue: str
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +145,9 @@ def _broker() -> Iterator[Producer]:
 def _publish(producer: Producer, nudge: Nudge, part: _Part | None = None) -> None:
     task_id = str(uuid.uuid4())
     arguments = (nudge.about,) if nudge.about else ()
+    expires = None
+    if nudge.seconds is not None:
+        expires = (datetime.now(UTC) + timedelta(seconds=nudge.seconds)).isoformat()
     producer.publish(
         (arguments, {}, _EMBEDDED | {"chord": part.body if part else None}),
         exchange="",  # straight to the queue of that name
@@ -148,6 +159,7 @@ def _publish(producer: Producer, nudge: Nudge, part: _Part | None = None) -> Non
         | {
             "task": nudge.task,
             "id": task_id,
+            "expires": expires,
             "root_id": task_id,
             "argsrepr": repr(arguments),
             "group": part.group if part else None,

@@ -27,5 +27,6 @@ def ring_overdue() -> tuple[str, ...]:
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
     for task in overdue:
-        send(Nudge(task, "", queues.SYSTEM))
+        # Without a worker nothing piles up: who still finds it overdue rings again.
+        send(Nudge(task, "", queues.SYSTEM, seconds=OVERDUE_SECONDS))
     return overdue

@@ -65,6 +65,18 @@ def test_a_channel_makes_one_client_for_all_its_commands(client: Celery) -> None
         assert channel._create_client().connection_pool is channel.pool
 
 
+def test_a_nudge_whose_time_is_over_runs_nothing(
+    client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
+) -> None:
+    monkeypatch.setattr(enqueue, "current_app", client)
+    enqueue.send(Nudge("note", "late", "celery", seconds=-1))
+    enqueue.send(Nudge("note", "in time", "celery", seconds=60))
+    enqueue.send(Nudge("note", "whenever", "celery"))
+    worker = start_worker(acknowledges=False)
+    worker.wait_for("noted", count=2)
+    assert sorted(event["name"] for event in worker.events("noted")) == ["in time", "whenever"]
+
+
 def test_a_nudge_runs_its_task_and_a_chord_s_body_once_after_all_of_its_header(
     client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
 ) -> None:
