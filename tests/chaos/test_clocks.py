@@ -12,11 +12,19 @@ from tests.chaos.clocks import beats, jumps
 if TYPE_CHECKING:
     from pathlib import Path
 
+PLAYS = 3
+
 pytestmark = [pytest.mark.chaos, pytest.mark.usefixtures("database")]
 
 
 def test_three_beats_that_die_fire_each_slot_once(tmp_path: Path) -> None:
-    row = beats.play("small", seed=11, directory=tmp_path)
+    """Of few slots the workers' clocks may take all, on a busy machine: then it is played again."""
+    for attempt in range(PLAYS):
+        place = tmp_path / str(attempt)
+        place.mkdir()
+        row = beats.play("small", seed=11 + attempt, directory=place)
+        if row["also"]["rings"]:
+            break
     assert row["pass"], report.table([row])
 
 

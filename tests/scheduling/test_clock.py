@@ -78,4 +78,5 @@ def test_a_tool_call_asks_no_model(
     assert run.status == status
     assert text in (run.output or str(run.error))
     assert (run.input_tokens, run.output_tokens) == (0, 0)
-    assert wire_server.stats() == asked
+    # Runs of other tests may still ask; a run that asks for the first time is a new one there.
+    assert wire_server.stats()["runs"].keys() == asked["runs"].keys()

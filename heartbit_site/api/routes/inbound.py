@@ -67,10 +67,7 @@ _BODY: dict[str, Any] = {
     ],
     "requestBody": {
         "required": True,
-        "content": {
-            "application/json": {"schema": {}},
-            "message/rfc822": {"schema": {"type": "string"}},
-        },
+        "content": {"application/json": {"schema": {}}},
     },
 }
 
