@@ -30,6 +30,8 @@ LEASE = 2.0
 #: What R1 promises: a lease, a sweep and three seconds; and some more to end in.
 RECOVERY_SECONDS = LEASE + 0.5 + 3.0 + 1.5
 
+PLAYS = 3
+
 
 def killed_with(bug: Bug, directory: Path) -> Verdict:
     """R1's load with the bug in its workers, one of which dies while its tools act."""
@@ -53,7 +55,13 @@ def killed_with(bug: Bug, directory: Path) -> Verdict:
 @pytest.mark.chaos
 @pytest.mark.usefixtures("database")
 def test_effects_without_intents_are_found(tmp_path: Path) -> None:
-    verdict = killed_with(Bug.NO_INTENT, tmp_path)
+    # Of few kills none may hit an effect, on a busy machine: then others get a chance.
+    for play in range(PLAYS):
+        directory = tmp_path / str(play)
+        directory.mkdir()
+        verdict = killed_with(Bug.NO_INTENT, directory)
+        if verdict.doubled:
+            break
     assert verdict.doubled
     assert any("had its effect 2 times" in fault for fault in verdict.faults)
 
@@ -70,7 +78,7 @@ def test_runs_that_only_a_message_remembers_are_found(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("database")
 def test_writes_of_a_zombie_are_found(tmp_path: Path) -> None:
     # Of few zombies all may come when their runs have ended: then others get a chance.
-    for seed in (7, 8, 9):
+    for seed in range(7, 7 + PLAYS):
         directory = tmp_path / str(seed)
         directory.mkdir()
         with unfenced():
