@@ -22,6 +22,7 @@ refuses, too.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import time
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LeanChannel", "install"]
 
-_Channel: Any = transport.Channel  # its stubs know neither what is private nor what is new
+# Its stubs know neither what is private nor what is new.
+_Channel: Any = transport.Channel
+_QoS: Any = transport.QoS
 
 _AFFECTED = "5.7."
 # What parsing raises; no connection error is among them, nor kombu's ``Empty``.
@@ -45,6 +48,40 @@ _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionErro
 logger = logging.getLogger(__name__)
 
 REFUSED_SECONDS = 1.0
+
+
+class _Pings:
+    """A connection whose pings may be refused: a broker with a full disk does, and is there."""
+
+    def _send_ping(self) -> None:
+        with contextlib.suppress(redis.exceptions.ResponseError):
+            super()._send_ping()  # type: ignore[misc]  # of redis-py's connection
+
+
+class LeanQoS(_QoS):  # type: ignore[misc]  # as above
+    """Messages that were taken and not acknowledged yet; a broker that refuses is asked again."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._refused: list[str] = []
+        super().__init__(*args, **options)
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge, later if refused: else the message would come again."""
+        try:
+            super().ack(delivery_tag)
+        except redis.exceptions.ResponseError as error:
+            self._refused.append(delivery_tag)
+            logger.warning("the broker refuses an acknowledgement (%s)", error)
+
+    def restore_visible(self, *args: Any, **options: Any) -> None:
+        """Queue again what nobody acknowledged in time; kombu asks for it now and then."""
+        try:
+            while self._refused:
+                super().ack(self._refused[-1])
+                self._refused.pop()
+            super().restore_visible(*args, **options)
+        except redis.exceptions.ResponseError as error:
+            logger.warning("the broker refuses to queue lost messages again (%s)", error)
 
 
 class LeanChannel(_Channel):  # type: ignore[misc]  # as above
@@ -55,6 +92,8 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
     * Queues that are consumed without acknowledgement (``no_ack``) cost no command for one: kombu
       leaves out only the first half, noting the message as taken, and acknowledges it all the same.
     """
+
+    QoS = LeanQoS
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._lean_client: Any = None
@@ -91,6 +130,20 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
             if tag != newest:  # noted as taken: else it would come back, and hold its place
                 self.qos.ack(tag)
             return True  # something was there
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
+        parameters: dict[str, Any] = super()._connparams(asynchronous)
+        original = parameters["connection_class"]
+        parameters["connection_class"] = type(original.__name__, (_Pings, original), {})
+        return parameters
+
+    def _receive_one(self, client: Any) -> Any:
+        """Deliver what was broadcast; a refused ping was answered, and nothing was broadcast."""
+        try:
+            return super()._receive_one(client)
+        except redis.exceptions.ResponseError as error:
+            logger.warning("the broker refuses to answer (%s)", error)
+            return None
 
     def basic_consume(
         self,

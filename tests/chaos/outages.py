@@ -35,6 +35,12 @@ def kills_of(runs: Iterable[records.Run], outage: Outage) -> list[Kill]:
     return [Kill(moment, outage.mode, held) for moment in (outage.at, outage.back)]
 
 
+def span_of(runs: Iterable[records.Run], outage: Outage) -> Kill:
+    """What one in which nothing could be written may excuse: a repeat begun or ended in it."""
+    held = tuple(run.id for run in runs if _lived(run, outage))
+    return Kill(outage.at, outage.mode, held, until=outage.back)
+
+
 def finish(on: Rig, ids: Sequence[UUID]) -> None:
     """Wait until these runs have ended, but not for ever."""
     until = time.monotonic() + QUIET_SECONDS
@@ -50,3 +56,8 @@ def _works(run: records.Run, at: float) -> bool:
     before = [event.type for event in run.events if event.at <= at]
     steps = [kind for kind in before if kind.startswith("run.")]
     return bool(steps) and steps[-1] == "run.started"
+
+
+def _lived(run: records.Run, outage: Outage) -> bool:
+    """Whether the run was there, and not over, in some moment of it."""
+    return run.events[0].at <= outage.back and outage.at <= run.events[-1].at

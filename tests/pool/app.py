@@ -25,6 +25,7 @@ app = Celery("pool-tests", broker=URL, backend=URL)
 app.conf.update(
     accept_content=["json"],
     broker_connection_retry_on_startup=True,
+    broker_transport_options={"health_check_interval": 1, "unacked_restore_interval": 1},
     task_ignore_result=False,
     worker_disable_prefetch=True,
     worker_prefetch_multiplier=1,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +17,7 @@ import redis
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 
@@ -71,6 +73,21 @@ class Valkey:
         self.kill()
         self.client.close()
 
+    @contextmanager
+    def refuses(self) -> Iterator[None]:
+        """It answers writes and pings with MISCONF, as when its disk is full."""
+        in_the_way = self._directory / "dump.rdb"
+        in_the_way.mkdir()
+        self.client.config_set("save", "1 1")
+        with contextlib.suppress(redis.exceptions.ResponseError):
+            self.client.bgsave()
+        wait_until(lambda: self.client.info("persistence")["rdb_last_bgsave_status"] == "err")
+        try:
+            yield
+        finally:
+            self.client.config_set("save", "")
+            in_the_way.rmdir()
+
     def queued(self) -> int:
         return int(self.client.llen("celery"))
 
@@ -95,6 +112,7 @@ class Worker:
         self._report.touch()
         command = [sys.executable, "-m", "celery", "-A", TASKS, "worker", "-P", "custom"]
         command += ["-c", str(concurrency), "-l", "INFO", "--without-gossip", "--without-mingle"]
+        command += ["--without-heartbeat"]
         environment = {
             "CELERY_CUSTOM_WORKER_POOL": "heartbit_site.pool:LoopThreadPool",
             "POOL_TEST_REPORT": str(self._report),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from celery import chord
 from kombu.exceptions import OperationalError
 from kombu.transport import redis as transport
@@ -15,7 +16,6 @@ from tests.pool.processes import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
     from celery import Celery
 
     from tests.pool.processes import Valkey, Worker
@@ -62,6 +62,26 @@ def test_the_worker_survives_the_death_of_its_broker_under_load(
         assert worker.alive(), worker.log()
     assert "Unrecoverable error" not in worker.log()
     assert "hostname" not in worker.log()
+
+
+@pytest.mark.parametrize("acknowledges", [True, False])
+def test_the_worker_survives_a_broker_that_refuses(
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], *, acknowledges: bool
+) -> None:
+    """A full disk is one reason; kombu 5.7.0 dies of it."""
+    worker = start_worker(concurrency=8, acknowledges=acknowledges)
+    task = "wait_late" if acknowledges else "wait"
+    for name, seconds in (("at work", 1.0), ("over", 0.01)):
+        client.send_task(task, (name, seconds), ignore_result=True)
+    worker.wait_for("finished", "over")
+    with valkey.refuses():
+        worker.wait_for("finished", "at work")
+        wait_until(lambda: worker.log().count("the broker refuses to answer") > 1, what="pings")
+    client.send_task(task, ("after", 0.01), ignore_result=True)
+    worker.wait_for("finished", "after")
+    wait_until(lambda: valkey.unacked() == 0, what="late acknowledgements arrive")
+    assert worker.alive(), worker.log()
+    assert "Unrecoverable error" not in worker.log()
 
 
 def test_the_guard_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:

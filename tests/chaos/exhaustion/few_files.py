@@ -18,7 +18,7 @@ from tests.chaos import report
 from tests.chaos.checker import judge
 from tests.chaos.decider import Decider
 from tests.chaos.load import Load
-from tests.chaos.outages import Outage, finish, kills_of
+from tests.chaos.outages import Outage, finish, span_of
 from tests.chaos.rig import Rig, rig
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
             load.finish(on.supervisor.tend)
             finish(on, load.ids)
         left = on.collect(load.ids)
-        kills = [kill for outage in outages for kill in kills_of(left.runs, outage)]
-        left = on.collect(load.ids, kills=kills)
+        spans = [span_of(left.runs, outage) for outage in outages]
+        left = on.collect(load.ids, kills=spans)
         told = on.supervisor.log.read_text().count(IN_THE_LOG)
     verdict = judge(left)
     ended = Run.objects.filter(pk__in=load.ids)

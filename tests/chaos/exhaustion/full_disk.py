@@ -24,7 +24,7 @@ from tests.chaos.clients import ApiClient
 from tests.chaos.couriers import COURIER, SHORT_SCRIPT, task
 from tests.chaos.decider import Decider
 from tests.chaos.insistence import Clients, broken_keys
-from tests.chaos.outages import Outage, finish, kills_of
+from tests.chaos.outages import Outage, finish, span_of
 from tests.chaos.rig import Rig, rig, say
 from tests.server_process import ROOT
 
@@ -106,8 +106,8 @@ def fill_and_judge(size: str, *, seed: int, directory: Path, disk: Path) -> dict
         with Decider(on.workspace, seed=seed, journal=on.decisions):
             finish(on, accepted)
         left = on.collect(accepted)
-        kills = [kill for outage in outages for kill in kills_of(left.runs, outage)]
-        left = on.collect(accepted, kills=kills)
+        spans = [span_of(left.runs, outage) for outage in outages]
+        left = on.collect(accepted, kills=spans)
     verdict = judge(left)
     verdict.faults += broken
     hidden = _hidden(wishes)
