@@ -28,7 +28,7 @@ TITLES = {
     "R18": "workers are replaced one after the other",
     "R19": "recorded journals on the present code",
     "R20": "any order of events, against a model",
-    "R21": "one workspace starts ten thousand runs, another one works on",
+    "R21": "ten thousand runs of one workspace beside another; a full disk; no files to open",
     "R22": "thirty minutes of mixed load, a kill a minute",
     "S12": "hostile input at every edge",
 }

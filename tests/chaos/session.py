@@ -25,7 +25,7 @@ from tests.chaos import (
 from tests.chaos.cancel_race import scenario as cancel_race
 from tests.chaos.clocks import beats, jumps
 from tests.chaos.crash_points import scenario as crash_points
-from tests.chaos.exhaustion import flood
+from tests.chaos.exhaustion import scenario as exhaustion
 from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
 from tests.chaos.parsers import scenario as parsers
@@ -61,7 +61,7 @@ SCENARIOS: dict[str, Play] = {
     "R18": rolling_restart.play,
     "R19": replay.play,
     "R20": machine.play,
-    "R21": flood.play,
+    "R21": exhaustion.play,
     "R22": soak.play,
     "S12": parsers.play,
 }

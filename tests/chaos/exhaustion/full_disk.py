@@ -61,7 +61,7 @@ class Size:
 
 SIZES = {
     "small": Size(24, per_second=6, spells=1, held=0.5, between=1.0),
-    "full": Size(400, per_second=4, spells=5, held=6.0, between=8.0),
+    "full": Size(400, per_second=4, spells=4, held=20.0, between=8.0),
 }
 
 
