@@ -17,6 +17,18 @@ class AgentNotFoundError(NotFoundError):
     """There is no agent of that name in the workspace."""
 
 
+class SubAgentGoneError(AgentNotFoundError):
+    """A sub-agent was deleted or stopped since the model was offered it.
+
+    Attributes:
+        agent: Its name.
+    """
+
+    def __init__(self, message: str, agent: str) -> None:
+        super().__init__(message)
+        self.agent = agent
+
+
 class RunNotFoundError(NotFoundError):
     """There is no run with that id in the workspace."""
 

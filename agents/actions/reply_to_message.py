@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -52,8 +51,12 @@ def reply_to_message(
     draft = Draft(MessageKind.REPLY, words, _writer(answered), hops, answered=answered)
     reply = keep(draft, sender=sender, key=key)
     if answered.source_run_id is not None:
+
+        def push() -> None:  # Django logs what goes wrong by its name: no partial has one
+            push_reply(reply.pk)
+
         # What goes wrong there is in the log: the reply is in the inbox all the same.
-        transaction.on_commit(partial(push_reply, reply.pk), robust=True)
+        transaction.on_commit(push, robust=True)
     return reply
 
 

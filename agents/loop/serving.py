@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agents.errors import JournalAwayError, LeaseLostError
+from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
 from agents.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
 from agents.loop import answering
 from agents.loop.ports import (
@@ -18,6 +17,7 @@ from agents.loop.ports import (
     PendingSuspension,
     Ready,
 )
+from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import Waiting
 from tools.result import Done
@@ -76,16 +76,16 @@ class Serving:
             JournalAwayError: The journal could not be written.
         """
         try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(self._serve(call))
+            served = await aio.together(
+                *(
+                    self._serve(call)
                     if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
-                    else group.create_task(_too_many(call))
+                    else _too_many(call)
                     for call in self._state.open_calls()
-                ]
+                )
+            )
         except BaseExceptionGroup as errors:
             raise _one_of(errors) from errors
-        served = [task.result() for task in tasks]
         finished = [event for event in served if isinstance(event, ToolFinished)]
         pending: list[Pending] = [
             event
@@ -103,10 +103,27 @@ class Serving:
         ]
         if not pending:
             return False
-        while self._state.cancel_reason is None:
-            if await self._journaled.suspend(*pending):
-                return True
+        while pending and self._state.cancel_reason is None:
+            try:
+                if await self._journaled.suspend(*pending):
+                    return True
+            except SubAgentGoneError as error:
+                pending = await self._without(error, pending)
         return False
+
+    async def _without(self, error: SubAgentGoneError, pending: list[Pending]) -> list[Pending]:
+        """Answer the calls that want an agent which is gone; what is still to be waited for."""
+        refused = [
+            call
+            for call in pending
+            if isinstance(call, PendingSuspension)
+            and any(child.agent == error.agent for child in call.suspension.children)
+        ]
+        answers = [
+            ToolFinished(call.call_id, "refused", str(error), Effect.PURE) for call in refused
+        ]
+        await self._journaled.record(*answers)
+        return [call for call in pending if call not in refused]
 
     def _beyond_parallel(self, pending: list[Pending]) -> list[ToolFinished]:
         """Answers for the calls whose sub-agents would be more than may work at once."""
@@ -243,14 +260,11 @@ def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
 
 def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """The error of parallel calls that says what becomes of the slice."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        return asyncio.CancelledError()  # it is being stopped, whatever else went wrong meanwhile
     for kind in (LeaseLostError, JournalAwayError):
         found = errors.subgroup(kind)
         if found is not None:
             return kind(str(found))
-    return errors
+    return errors.exceptions[0]
 
 
 async def _too_many(call: CallState) -> ToolFinished:

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "5946aad9bb6198ffdd3113857b927f29dcd3b423d43cf305a513af10d1117418"
+FINGERPRINT = "7a397a366b925317fe76b300f9d33ed0dc0f6a2dfd6dd7bebbba7f0b5087f555"
 
 
 def statements() -> str:

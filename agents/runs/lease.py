@@ -15,7 +15,7 @@ import psycopg
 from django.db import DatabaseError
 
 from agents.choices import RunStatus
-from agents.errors import AgentNotFoundError, JournalAwayError, LeaseLostError
+from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
 from agents.events import (
     CallWaiting,
     Ending,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from psycopg.rows import DictRow
 
     from agents.runs.claims import Claimed
-    from heartbit_site.base.errors import HeartbitError
 
 _ABOUT_THE_DATA = (
     psycopg.DataError,
@@ -55,7 +54,7 @@ _ABOUT_THE_DATA = (
     psycopg.errors.ProgramLimitExceeded,
     psycopg.errors.StatementTooComplex,
 )
-_ERRORS: dict[str, type[HeartbitError]] = {"HB001": LeaseLostError, "HB004": AgentNotFoundError}
+_LOST, _GONE = "HB001", "HB004"  # the error codes of our functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,7 @@ class Lease:
         """Create what is waited for and give the worker back, unless the journal moved.
 
         Raises:
-            AgentNotFoundError: A sub-agent was deleted or stopped since the model was offered it.
+            SubAgentGoneError: One was deleted or stopped since the model was offered it.
         """
         waits, events = _waits(pending)
         row = await self._write(
@@ -238,8 +237,11 @@ def _translated(error: BaseException) -> BaseException:
     a dropped session. The run is handed over then, and an attempt later it goes on.
     """
     if isinstance(error, psycopg.Error):
-        if error.sqlstate in _ERRORS:
-            return _ERRORS[error.sqlstate](str(error.diag.message_primary))
+        said = str(error.diag.message_primary)
+        if error.sqlstate == _LOST:
+            return LeaseLostError(said)
+        if error.sqlstate == _GONE:
+            return SubAgentGoneError(said, str(error.diag.message_detail))
         if not isinstance(error, _ABOUT_THE_DATA):
             return JournalAwayError(f"the journal could not be written: {error}")
     return error

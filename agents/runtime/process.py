@@ -255,8 +255,7 @@ class Process:
             unwanted = mine.get((row["run_id"], row["lease_token"]))
             if unwanted is not None:
                 unwanted.standing.ask_to_yield(row["reason"])
-                if row["reason"] == "agent restarted":
-                    unwanted.stop("drain")
+                unwanted.stop("drain")
         if self._roots:
             for row in await self._rows(_QUEUED, (list(self._roots),)):
                 self._outside.doorbell.ring(Child(row["id"], ""))

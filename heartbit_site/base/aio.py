@@ -48,6 +48,7 @@ __all__ = [
     "loop",
     "run",
     "submit",
+    "together",
 ]
 
 T = TypeVar("T")
@@ -259,6 +260,42 @@ async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
         for task in pending:
             task.cancel()
         _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN)
+
+
+async def together(*coros: Coroutine[Any, Any, T]) -> list[T]:
+    """Run coroutines at once; their results, in order. When it returns or raises, all have ended.
+
+    ``asyncio.TaskGroup`` for callers that ask ``Task.cancelling`` whether somebody stopped them: in
+    Python 3.11 a child's error leaves a cancellation of the group's own on the waiting task.
+
+    Raises:
+        BaseExceptionGroup: Some failed; the others were cancelled.
+        asyncio.CancelledError: The waiting task was cancelled, and so were they, whatever else
+            went wrong meanwhile.
+    """
+    tasks = [asyncio.create_task(coro) for coro in coros]
+    stopped: asyncio.CancelledError | None = None
+    over = False
+    while pending := [task for task in tasks if not task.done()]:
+        try:
+            await asyncio.wait(pending, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError as cancelled:
+            stopped = cancelled
+        if not over and (stopped or _errors(tasks)):
+            over = True
+            for task in tasks:
+                task.cancel()
+    errors = _errors(tasks)
+    if stopped is not None:
+        raise stopped
+    if errors:
+        raise BaseExceptionGroup("some of them failed", errors)
+    return [task.result() for task in tasks]
+
+
+def _errors(tasks: list[asyncio.Task[T]]) -> list[BaseException]:
+    ended = [task for task in tasks if task.done() and not task.cancelled()]
+    return [error for task in ended if (error := task.exception()) is not None]
 
 
 def close(timeout: float = 2.0) -> None:

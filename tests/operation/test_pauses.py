@@ -142,6 +142,23 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     assert actions(held.target)[-2:] == [f"{noun}.stop", f"{noun}.start"]
 
 
+def test_given_a_model_call_under_way_when_all_is_killed_then_it_is_cut_off_and_nothing_follows(
+    paused_worker: Worker, workspace: Workspace, agent: Agent, submit: Submit
+) -> None:
+    held = of_workspace(workspace)
+    run = submit("[[latency: 6000]] [[calls: current_time {}]] [[text: Done.]]")
+    wait_until(lambda: statuses([run]) == ["running"], what="at work")
+    began = time.monotonic()
+    assert pause_work(held, by=BY, reason="a drill")
+    wait_until(lambda: statuses([run]) == ["queued"], seconds=2, what="handed back")
+    assert time.monotonic() - began < 2
+    kinds = list(RunEvent.objects.filter(run=run).order_by("seq").values_list("type", flat=True))
+    assert kinds[-1] == "run.requeued"
+    assert "tool.finished" not in kinds
+    assert resume_work(held, by=BY)
+    wait_until(lambda: statuses([run]) == ["succeeded"], seconds=30, what="goes on")
+
+
 def test_given_a_stopped_workspace_then_others_work(
     paused_worker: Worker, workspace: Workspace, agent: Agent, queue_name: str
 ) -> None:

@@ -272,3 +272,50 @@ status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 print(status, aio.run(value("parent works")))
 """
     assert run_script(script) == "7 parent works"
+
+
+async def _fail() -> None:
+    raise ValueError("it failed")
+
+
+async def test_together_gives_results_in_order() -> None:
+    async def after(seconds: float) -> float:
+        await asyncio.sleep(seconds)
+        return seconds
+
+    assert await aio.together(after(0.02), after(0.0)) == [0.02, 0.0]
+
+
+async def test_the_error_of_one_ends_the_others_and_leaves_no_cancellation_behind() -> None:
+    ended: list[str] = []
+
+    async def other() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("other")
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await aio.together(other(), _fail())
+    assert [type(error) for error in caught.value.exceptions] == [ValueError]
+    assert ended == ["other"]
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+
+
+async def test_whoever_stops_the_waiting_task_is_heard_whatever_else_goes_wrong() -> None:
+    began = asyncio.Event()
+
+    async def stubborn() -> None:
+        began.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            raise ValueError("its end failed") from None
+
+    task = asyncio.create_task(aio.together(stubborn(), stubborn()))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

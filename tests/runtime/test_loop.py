@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.cancel_run import cancel_run
+from agents.actions.switch_agent import switch_agent
 from agents.choices import RunStatus
 from agents.live.follow import Streamed, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
+from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -150,6 +152,21 @@ class TestLimits:
         assert len((calls[1].result or "").encode()) <= 256
 
 
+async def test_a_defect_while_tools_are_served_ends_the_run_once(
+    studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def prepare(*_: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(RunToolbox, "prepare", prepare)
+    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    run = await studio.run('[[calls: calculate {"expression": "1"}]] [[text: Done.]]')
+    assert run.status == RunStatus.FAILED
+    assert run.error is not None
+    assert "internal error (RuntimeError)" in run.error["message"]
+    assert "run.requeued" not in [event.type for event in await studio.events(run)]
+
+
 class TestDelegation:
     TEAM = (
         '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 100]]"},'
@@ -211,6 +228,22 @@ class TestDelegation:
         (call,) = await calls_of(run)
         assert call.status == "invalid"
         assert "researcher" in (call.result or "")
+
+    async def test_a_member_that_was_stopped_is_answered(self, studio: Studio) -> None:
+        def stop() -> None:
+            writer = Agent.objects.get(workspace=studio.workspace, name="writer")
+            switch_agent(writer, "stop")
+
+        await orm.in_thread(stop)
+        run = await studio.run(
+            '[[delegate: {"agent": "writer", "task": "x"}]] [[text: Alone then.]]',
+            agent="orchestrator",
+        )
+        assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Alone then.")
+        (call,) = await calls_of(run)
+        assert call.status == "refused"
+        assert "writer is gone or stopped" in (call.result or "")
+        assert await orm.in_thread(lambda: not run.children.exists())
 
     async def test_children_that_are_too_slow_are_cancelled(
         self, studio: Studio, agent: Create

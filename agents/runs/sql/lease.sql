@@ -196,8 +196,8 @@ BEGIN
                       WHERE v.id = r.version_id)
                   AND t.enabled AND t.current_version_id IS NOT NULL;
             IF NOT FOUND THEN
-                RAISE EXCEPTION 'The agent % is gone or stopped: delegate to another one.', w ->> 'agent'
-                    USING ERRCODE = 'HB004';
+                RAISE EXCEPTION 'The agent % is gone or stopped: go on without it, or ask another one.',
+                    w ->> 'agent' USING ERRCODE = 'HB004', DETAIL = w ->> 'agent';
             END IF;
             PERFORM heartbit_create_run(
                 (w ->> 'id')::uuid, r.workspace_id, a.current_version_id, a.name::text, w ->> 'task',

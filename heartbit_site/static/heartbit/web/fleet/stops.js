@@ -5,7 +5,7 @@ import { el, icon, note } from "../dom.js";
 import { ago } from "../words.js";
 import { ask } from "./ask.js";
 
-const STOPPED = "No run starts, and what is at work is handed back as soon as its turn is complete. Nothing is lost: it all goes on where it was when the stop is ended.";
+const STOPPED = "No run starts, and what is at work is handed back at once; an effect under way comes to its end first. Nothing is lost: it all goes on where it was when the stop is ended.";
 
 /** Buttons that stop a tool, this workspace, or everything. */
 export function stops(now, act) {
