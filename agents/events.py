@@ -86,6 +86,27 @@ class ModelAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCut:
+    """A model call that had begun to answer ended without its whole answer, which is void.
+
+    Providers bill what was said until then and do not tell how much that was: ``usage`` is a guess
+    from the request's length and what had arrived.
+
+    Attributes:
+        turn: The turn that was asked.
+        reason: One sentence for a person.
+    """
+
+    type: ClassVar[str] = "model.cut"
+    turn: int
+    reason: str
+    usage: Usage
+    model: str
+    duration_ms: int = 0
+    cost_usd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelDelayed:
     """The provider, or Heartbit's own limiter, wants a long pause: the run waits without a worker.
 
@@ -338,6 +359,7 @@ Event = (
     | RunStarted
     | RunRequeued
     | ModelAnswered
+    | ModelCut
     | ModelDelayed
     | ContextSummarized
     | ApprovalRequested

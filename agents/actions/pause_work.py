@@ -1,9 +1,9 @@
 """Hold back a queue, a workspace, a tool or everything.
 
 Nothing of it is claimed any more. A paused queue's runs that are at work go on; of a stopped
-workspace, and of everything, they are handed back at once, but for an effect under way, which comes to its end
-first, and new ones are refused. Nothing is lost: it all goes on with ``resume_work``. A stopped tool is called no more: the
-model is told so, and the run goes on.
+workspace, and of everything, they are handed back at once, but for an effect under way, which comes
+to its end first, and new ones are refused. Nothing is lost: it all goes on with ``resume_work``. A
+stopped tool is called no more: the model is told so, and the run goes on.
 """
 
 from __future__ import annotations

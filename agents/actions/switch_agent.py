@@ -1,8 +1,8 @@
 """Stop an agent, start it, restart it.
 
 A stopped agent takes no new runs and none of its queued ones is claimed. What is at work is handed
-back at once, an effect under way at its end; what waits goes on waiting. Nothing is lost: it all goes on when the
-agent is started.
+back at once, an effect under way at its end; what waits goes on waiting. Nothing is lost: it all
+goes on when the agent is started.
 """
 
 from __future__ import annotations

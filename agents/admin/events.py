@@ -153,6 +153,9 @@ def _say_rest(event: events.Event, tools: dict[str, str]) -> Said:
         case events.ModelDelayed(turn=turn, reason=reason):
             title = f"Turn {turn}: the model is asked again in {_pause(event.delay_seconds)}"
             return Said(title, reason, "hourglass_top", "warning")
+        case events.ModelCut(turn=turn, reason=reason):
+            title = f"Turn {turn}: the model's answer was cut off"
+            return Said(title, visible(reason), "content_cut", "warning", _figures(event))
         case events.ContextSummarized(upto=upto, text=text):
             title = f"{counted(upto - 1, 'older message')} replaced by a summary"
             return Said(title, text, "compress", "info", _figures(event))
@@ -168,7 +171,7 @@ def _answer(event: events.ModelAnswered) -> Said:
     return Said(title, "\n".join(text), "smart_toy", "primary", _figures(event))
 
 
-def _figures(event: events.ModelAnswered | events.ContextSummarized) -> str:
+def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSummarized) -> str:
     """What a model call took."""
     used = event.usage
     figures = [

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agents.context import summary
 from agents.context.strategy import Summarize
-from agents.events import ContextSummarized, ModelAnswered
+from agents.events import ContextSummarized, ModelAnswered, ModelCut
+from agents.llm.dictated import DICTATED
 from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
+from agents.llm.wrappers.closing import closing
+from agents.loop.attempt import Attempt
 from agents.loop.request import request_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.llm.messages import StreamEvent, Usage
     from agents.llm.protocol import ChatModel
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
@@ -41,6 +49,7 @@ class Asking:
         self._ports = ports
         self._limits = limits
         self.restarts = 0
+        self._attempt: Attempt | None = None
 
     @property
     def _model(self) -> ChatModel:
@@ -59,50 +68,82 @@ class Asking:
             ModelError: The model did not answer.
             TimeoutError: The run may not work any longer.
             LeaseLostError: Another worker has the run.
+            asyncio.CancelledError: The caller stops the slice; it says ``cut`` then.
         """
-        async with asyncio.timeout(self._limits.seconds_left()):
-            await self._summarize()
-            state = self._state
-            turn, seen, began = state.turn + 1, state.folded_seq, time.monotonic()
-            completion = await self._stream(turn, self._request())
-            return ModelAnswered(
-                turn=turn,
-                message=completion.message,
-                usage=completion.usage,
-                finish_reason=completion.finish_reason,
-                model=completion.model,
-                duration_ms=round((time.monotonic() - began) * 1000),
-                cost_usd=self._cost(completion),
-                seen=seen,
-            )
+        try:
+            async with asyncio.timeout(self._limits.seconds_left()):
+                await self._summarize()
+                return await self._answer()
+        except TimeoutError:
+            await self.cut("The run's time was over.")
+            raise
+        except ModelError as error:
+            await self.cut(str(error))
+            raise
 
-    async def _stream(self, turn: int, request: ChatRequest) -> Completion:
-        self.restarts = 0
+    async def _answer(self) -> ModelAnswered:
+        state = self._state
+        turn, seen, began = state.turn + 1, state.folded_seq, time.monotonic()
         self._restart(turn)
+        completion = await self._stream(Attempt(self._request(), turn), partial(self._show, turn))
+        return ModelAnswered(
+            turn=turn,
+            message=completion.message,
+            usage=completion.usage,
+            finish_reason=completion.finish_reason,
+            model=completion.model,
+            duration_ms=round((time.monotonic() - began) * 1000),
+            cost_usd=self._cost(completion.model, completion.usage),
+            seen=seen,
+        )
+
+    async def _stream(self, attempt: Attempt, show: Callable[[StreamEvent], None]) -> Completion:
+        """Ask, and listen to the end; an attempt that is cut off is counted as far as it came."""
+        self.restarts = 0
+        self._attempt = attempt
         completion: Completion | None = None
-        async for event in self._model.stream(request):
-            match event:
-                case Completion():
-                    completion = event
-                case Restarted():
-                    self.restarts += 1
-                    self._restart(turn)
-                case _:
-                    if isinstance(event, TextDelta):
-                        self._state.streamed += event.text
-                    self._ports.live.delta(turn, event)
-        return self._whole(completion)
-
-    def _restart(self, turn: int) -> None:
-        self._state.streamed = ""
-        self._ports.live.restarted(turn)
-
-    def _whole(self, completion: Completion | None) -> Completion:
+        async with closing(self._model.stream(attempt.request)) as events:
+            async for event in events:
+                match event:
+                    case Completion():
+                        completion = event
+                        continue
+                    case Restarted(reason=reason):
+                        self.restarts += 1
+                        await self.cut(reason)
+                        attempt = self._attempt = Attempt(attempt.request, attempt.turn)
+                    case _:
+                        attempt.hear(event)
+                show(event)
         if completion is None:
             raise StreamTruncatedError(
                 f"{self._model.name} ended its answer without finishing it: try again."
             )
-        return completion
+        self._attempt = None
+        return _counted(completion, attempt)
+
+    def _show(self, turn: int, event: StreamEvent) -> None:
+        if isinstance(event, Restarted):
+            self._restart(turn)
+            return
+        if isinstance(event, TextDelta):
+            self._state.streamed += event.text
+        self._ports.live.delta(turn, event)
+
+    async def cut(self, reason: str) -> None:
+        """Journal the attempt that is over without an answer, if it had begun to give one."""
+        attempt, self._attempt = self._attempt, None
+        if attempt is None or not attempt.characters:
+            return
+        usage, model = attempt.usage(), self._model.name
+        cost = self._cost(model, usage)
+        await self._journaled.record(
+            ModelCut(attempt.turn, reason, usage, model, attempt.duration_ms, cost)
+        )
+
+    def _restart(self, turn: int) -> None:
+        self._state.streamed = ""
+        self._ports.live.restarted(turn)
 
     def _request(self) -> ChatRequest:
         toolbox = self._ports.toolbox
@@ -132,12 +173,7 @@ class Asking:
             attempts=state.attempts,
         )
         began = time.monotonic()
-        self.restarts = 0
-        completion: Completion | None = None
-        async for event in self._model.stream(request):
-            self.restarts += isinstance(event, Restarted)
-            completion = event if isinstance(event, Completion) else completion
-        whole = self._whole(completion)
+        whole = await self._stream(Attempt(request, state.turn + 1), _show_nothing)
         if not whole.message.text.strip():
             raise ModelError(f"{whole.model} wrote an empty summary of the conversation.")
         summarized = ContextSummarized(
@@ -147,11 +183,23 @@ class Asking:
             usage=whole.usage,
             model=whole.model,
             duration_ms=round((time.monotonic() - began) * 1000),
-            cost_usd=self._cost(whole),
+            cost_usd=self._cost(whole.model, whole.usage),
         )
         await self._journaled.record(summarized)
         self.settled()
 
-    def _cost(self, completion: Completion) -> str | None:
-        cost = self._ports.cost(completion.model, completion.usage)
+    def _cost(self, model: str, usage: Usage) -> str | None:
+        cost = self._ports.cost(model, usage)
         return None if cost is None else str(cost)
+
+
+def _show_nothing(_: StreamEvent) -> None:
+    """A summary is nobody's answer."""
+
+
+def _counted(completion: Completion, attempt: Attempt) -> Completion:
+    """With a guess where the provider did not say what it used: unsaid, it would cost nothing."""
+    used = completion.usage
+    if used.input_tokens or used.output_tokens or completion.model == DICTATED:
+        return completion
+    return replace(completion, usage=replace(attempt.usage(), raw={**used.raw, "estimated": True}))

@@ -59,6 +59,15 @@ class Slice:
             if outcome is not None:
                 return outcome
 
+    async def cut(self) -> None:
+        """Count the model call that was under way when the slice was stopped.
+
+        Raises:
+            LeaseLostError: Another worker has the run.
+            JournalAwayError: The journal could not be written.
+        """
+        await self._asking.cut("The run was stopped.")
+
     async def step(self) -> Outcome | None:
         """Decide from the state what is next, and do it; None: the slice goes on.
 

@@ -15,6 +15,7 @@ from agents.events import (
     ContextSummarized,
     DecisionLapsed,
     ModelAnswered,
+    ModelCut,
     ModelDelayed,
     OutcomeAsked,
     Recorded,
@@ -27,7 +28,14 @@ from agents.events import (
     ToolStarted,
     WaitResolved,
 )
-from agents.llm.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from agents.llm.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
 from agents.output import respond
 from heartbit_site.base.toolspec import WaitOutcome
 
@@ -37,6 +45,7 @@ POOR_ANSWERS = 2  # in a row, then the stronger model takes over
 _WORK = (
     RunStarted,
     ModelAnswered,
+    ModelCut,
     ModelDelayed,
     ContextSummarized,
     ApprovalRequested,
@@ -150,7 +159,7 @@ class RunState:
             case RunStarted(model=model):
                 self.model = self.model or model
                 self._slice(recorded.at)
-            case ModelAnswered() | ModelDelayed() | ContextSummarized() as event:
+            case ModelAnswered() | ModelCut() | ModelDelayed() | ContextSummarized() as event:
                 self._asked(event)
             case (
                 ApprovalRequested()
@@ -205,9 +214,7 @@ class RunState:
         self.conversation += [UserMessage(text) for seq, text in self.inbox if seq <= answer.seen]
         self.inbox = [(seq, text) for seq, text in self.inbox if seq > answer.seen]
         self.conversation.append(answer.message)
-        self.input_tokens += answer.usage.input_tokens
-        self.output_tokens += answer.usage.output_tokens
-        self.cost_usd += Decimal(answer.cost_usd or 0)
+        self._spent(answer.usage, answer.cost_usd)
         self.last_text = answer.message.text or self.last_text
         self.streamed = ""
         asked = [call.name for call in answer.message.tool_calls]
@@ -225,7 +232,7 @@ class RunState:
         }
         self._open = len(self.calls)
 
-    def _asked(self, event: ModelAnswered | ModelDelayed | ContextSummarized) -> None:
+    def _asked(self, event: ModelAnswered | ModelCut | ModelDelayed | ContextSummarized) -> None:
         match event:
             case ModelAnswered():
                 self._answered(event)
@@ -235,9 +242,14 @@ class RunState:
             case ContextSummarized(upto=upto, text=text, usage=usage, cost_usd=cost):
                 conversation = tuple(self.conversation)
                 self.conversation = list(summary.replace(conversation, upto, text, task=self.task))
-                self.input_tokens += usage.input_tokens
-                self.output_tokens += usage.output_tokens
-                self.cost_usd += Decimal(cost or 0)
+                self._spent(usage, cost)
+            case ModelCut(usage=usage, cost_usd=cost):
+                self._spent(usage, cost)
+
+    def _spent(self, usage: Usage, cost_usd: str | None) -> None:
+        self.input_tokens += usage.input_tokens
+        self.output_tokens += usage.output_tokens
+        self.cost_usd += Decimal(cost_usd or 0)
 
     def _spent_by_team(self, usage: dict[str, Any]) -> None:
         """What a sub-agent that ended has used; the first journals do not say."""

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "7a397a366b925317fe76b300f9d33ed0dc0f6a2dfd6dd7bebbba7f0b5087f555"
+FINGERPRINT = "cf1b236e496f5daf4b72173bff7f570ef4c690487d7ba75a2983372e1123239d"
 
 
 def statements() -> str:

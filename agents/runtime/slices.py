@@ -70,14 +70,16 @@ class Slices:
         unreadable = await self._fold(held)
         if unreadable:
             return unreadable
+        engine: Slice | None = None
         try:
             definition = await self._definitions.get(held.claimed.version_id)
             if held.journaled.state.model == DICTATED:
                 definition = as_dictated(definition)
             ports = await self._ports(held, definition)
-            outcome = await Slice(held.journaled, definition, ports, held.standing).run()
+            engine = Slice(held.journaled, definition, ports, held.standing)
+            outcome = await engine.run()
         except asyncio.CancelledError:
-            return await self._stopped(held)
+            return await self._stopped(held, engine)
         except (LeaseLostError, JournalAwayError, psycopg.Error):
             raise
         except HeartbitError as error:
@@ -119,18 +121,26 @@ class Slices:
         await held.journaled.fail(RunFailed(kind, message, partial=held.journaled.state.partial))
         return "failed"
 
-    async def _stopped(self, held: Held) -> str:
+    async def _stopped(self, held: Held, engine: Slice | None) -> str:
         if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
-            await asyncio.shield(self._hand_over(held, "stopped by Celery"))
+            await asyncio.shield(self._cut_off(held, engine, "stopped by Celery"))
             raise asyncio.CancelledError
         while held.task.uncancel():
             pass  # a cancel may have overtaken a drain
         if held.why == "cancel":
+            if engine is not None:
+                await engine.cut()
             await held.journaled.cancel()
             return "cancelled"
         if held.why == "drain":
-            return await self._hand_over(held, held.standing.yields or "worker drains")
+            return await self._cut_off(held, engine, held.standing.yields or "worker drains")
         return "lease lost"
+
+    async def _cut_off(self, held: Held, engine: Slice | None, reason: str) -> str:
+        """Hand a run over whose model call may have been under way."""
+        if engine is not None:
+            await engine.cut()
+        return await self._hand_over(held, reason)
 
     async def _hand_over(self, held: Held, reason: str) -> str:
         if not await held.lease.release(reason):

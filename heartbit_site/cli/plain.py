@@ -110,6 +110,11 @@ def _(event: events.ModelDelayed, run: RunView) -> list[str]:
 
 
 @_say.register
+def _(event: events.ModelCut, run: RunView) -> list[str]:
+    return [one_line(run.remark, 200)]
+
+
+@_say.register
 def _(event: events.ContextSummarized, run: RunView) -> list[str]:
     took = f"{event.usage.output_tokens} tokens, {seconds(event.duration_ms / 1000)}"
     return [f"{one_line(run.remark, 100)} ({took})"]

@@ -196,6 +196,13 @@ class RunView:
         self.pause = event.reason, at + timedelta(seconds=event.delay_seconds)
 
     @_fold.register
+    def _(self, event: events.ModelCut, at: datetime) -> None:
+        self.text = ""
+        self.input_tokens += event.usage.input_tokens
+        self.output_tokens += event.usage.output_tokens
+        self.remark = f"got half an answer: {event.reason}"
+
+    @_fold.register
     def _(self, event: events.ContextSummarized, at: datetime) -> None:
         self.input_tokens += event.usage.input_tokens
         self.output_tokens += event.usage.output_tokens

@@ -21,10 +21,20 @@ def estimate_tokens(request: ChatRequest) -> int:
     more. It only has to be near: the real figure replaces it once the answer is there. Thinking is
     not counted, for few providers take it back.
     """
+    return tokens_of(request) + request.max_tokens
+
+
+def tokens_of(said: ChatRequest | int) -> int:
+    """A guess of what a request without its answer, or so many characters, come to."""
+    characters = said if isinstance(said, int) else _characters(said)
+    return -(-characters // _CHARACTERS_PER_TOKEN)
+
+
+def _characters(request: ChatRequest) -> int:
     characters = len(request.system) + sum(map(_length, request.messages))
     for tool in request.tools:
         characters += len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters))
-    return -(-characters // _CHARACTERS_PER_TOKEN) + request.max_tokens
+    return characters
 
 
 def _length(message: Message) -> int:

@@ -21,7 +21,7 @@ BEGIN
         INSERT INTO agents_runevent (run_id, seq, type, payload, at)
         VALUES (p_run, v_seq, v_event ->> 'type', p, v_now);
         CASE v_event ->> 'type'
-        WHEN 'model.answered', 'context.summarized' THEN
+        WHEN 'model.answered', 'model.cut', 'context.summarized' THEN
             INSERT INTO base_usageentry
                 (workspace_id, run_id, turn, model, input_tokens, output_tokens,
                  cached_input_tokens, cost_usd, at)
@@ -86,7 +86,7 @@ CREATE OR REPLACE FUNCTION heartbit_tokens(p_events jsonb, p_field text)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(sum(heartbit_count(e #>> ARRAY['payload', 'usage', p_field])), 0)
     FROM jsonb_array_elements(p_events) AS e
-    WHERE e ->> 'type' IN ('model.answered', 'context.summarized')
+    WHERE e ->> 'type' IN ('model.answered', 'model.cut', 'context.summarized')
 $$;
 
 -- Events p_after < seq <= p_upto in the form agents.events.decode_row reads.

@@ -11,6 +11,7 @@ from agents.events import (
     CancelRequested,
     ContextSummarized,
     ModelAnswered,
+    ModelCut,
     ModelDelayed,
     OutcomeAsked,
     RunCancelled,
@@ -49,6 +50,7 @@ _OTHERS = (
 _BEGINNINGS: dict[type[Event], tuple[str, ...]] = {
     ModelAnswered: ("ask",),
     ContextSummarized: ("ask",),
+    ModelCut: ("ask",),
     ModelDelayed: ("ask",),
     RunFailed: ("ask", "finish run.failed"),
     RunSucceeded: ("finish run.succeeded",),

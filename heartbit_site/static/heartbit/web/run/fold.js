@@ -29,6 +29,11 @@ const FOLDS = {
     wait(run, key, "pause", at);
     tell(run, at, "hourglass_empty", `${reason} (waits ${Math.round(seconds)} s)`);
   },
+  "model.cut": (run, payload, at) => {
+    spend(run, payload);
+    Spans.took(run, "model", at, payload.duration_ms, { name: "cut off" });
+    tell(run, at, "content_cut", payload.reason);
+  },
   "context.summarized": (run, payload, at) => {
     spend(run, payload);
     Spans.took(run, "model", at, payload.duration_ms, { name: "summary" });

@@ -1,0 +1,103 @@
+"""Model calls that end without their whole answer: what had arrived is counted, as a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.save_budget import save_budget
+from agents.choices import RunStatus
+from agents.live.follow import Streamed, follow, wait_for_end
+from agents.llm.messages import AssistantMessage, ChatRequest, Completion, Usage
+from agents.llm.messages import UserMessage as Said
+from agents.loop.asking import _counted
+from agents.loop.attempt import Attempt
+from agents.models import Agent, Budget, Run
+from heartbit_site.base import orm
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Studio
+
+Create = Callable[..., Agent]
+SLOW = "[[text: " + "word " * 200 + "]] [[chunks: 20]] [[stream: 6000]]"
+
+
+async def ledger(run: Run) -> list[UsageEntry]:
+    return await orm.in_thread(lambda: list(UsageEntry.objects.filter(run_id=run.pk)))
+
+
+async def test_a_run_whose_time_is_over_pays_for_half_an_answer(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(timeout_seconds=2))
+    run = await studio.run(SLOW)
+    assert run.status == RunStatus.FAILED
+    [entry] = await ledger(run)
+    assert entry.output_tokens == -(-len(run.output or "") // 4)
+    assert 0 < entry.output_tokens < 250
+    assert entry.input_tokens >= len(SLOW) // 4
+    assert (run.input_tokens, run.output_tokens) == (entry.input_tokens, entry.output_tokens)
+    [cut] = [event for event in await studio.events(run) if event.type == "model.cut"]
+    assert cut.payload["reason"] == "The run's time was over."
+    assert cut.payload["usage"]["raw"] == {"estimated": True}
+
+
+async def test_a_cancelled_run_pays_for_half_an_answer(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(agent)
+    run_id = await studio.start(SLOW)
+    async for update in follow(run_id, studio.host.window):
+        if isinstance(update, Streamed):
+            break
+    await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+    run = await wait_for_end(run_id, studio.host.window)
+    assert run.status == RunStatus.CANCELLED
+    [entry] = await ledger(run)
+    assert entry.output_tokens > 0
+
+
+async def test_each_attempt_that_had_begun_to_answer_is_paid_for(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(retry_base_delay_ms=1))
+    run = await studio.run(f"[[cut: 700 times=2]] [[text: Whole.]] [[run: cut-{id(studio)}]]")
+    assert run.output == "Whole."
+    kinds = [event.type for event in await studio.events(run)]
+    assert kinds.count("model.cut") == 2
+    assert len(await ledger(run)) == 3
+
+
+async def test_a_call_that_had_not_begun_to_answer_is_not(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(lambda: agent(timeout_seconds=1))
+    run = await studio.run("[[latency: 8000]] [[text: Never.]]")
+    assert run.status == RunStatus.FAILED
+    assert await ledger(run) == []
+
+
+async def test_runs_that_are_cut_off_come_to_the_end_of_a_budget(
+    studio: Studio, agent: Create
+) -> None:
+    def limited() -> None:
+        agent(timeout_seconds=1, max_tokens=300)
+        save_budget(Budget(workspace=studio.workspace, period="day", max_tokens=2500))
+
+    await orm.in_thread(limited)
+    messages: list[str] = []
+    while len(messages) < 12 and "budget" not in " ".join(messages):
+        run = await studio.run(SLOW)
+        messages.append((run.error or {})["message"])
+    assert "budget" in messages[-1]
+    assert len(messages) > 1
+
+
+def test_a_provider_that_does_not_say_what_it_used_is_not_free() -> None:
+    attempt = Attempt(ChatRequest("Be brief.", (Said("x" * 91),)), turn=1, characters=40)
+    said = Completion(AssistantMessage("y" * 40), Usage(), "stop", "openai:fake")
+    counted = _counted(said, attempt).usage
+    assert (counted.input_tokens, counted.output_tokens) == (25, 10)
+    assert counted.raw == {"estimated": True}
+    told = Completion(AssistantMessage("y" * 40), Usage(3, 4), "stop", "openai:fake")
+    assert _counted(told, attempt) is told
+    own = Completion(AssistantMessage("y" * 40), Usage(), "stop", "dictated:call")
+    assert _counted(own, attempt) is own
