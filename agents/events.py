@@ -271,11 +271,18 @@ class WaitResolved:
 
 @dataclass(frozen=True, slots=True)
 class RunSteered:
-    """Somebody tells the run something; its next model call sees it. Written by the steer."""
+    """Somebody tells the run something; its next model call sees it. Written by the steer.
+
+    Attributes:
+        text: What is said.
+        by: Who says it, as people read it.
+        source: A person's word, or a program's, gives the run new turns; another agent's does not.
+    """
 
     type: ClassVar[str] = "run.steered"
     text: str
     by: str = ""
+    source: Literal["person", "agent"] = "person"
 
 
 @dataclass(frozen=True, slots=True)

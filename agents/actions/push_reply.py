@@ -40,9 +40,10 @@ def _push(reply_id: UUID) -> bool:
     answered = Message.objects.filter(pk=reply.in_reply_to).first()
     if answered is None or answered.source_run_id is None:
         return False
+    source = "person" if reply.source_run_id is None else "agent"  # who gives the run no new turns
     ask(
-        "SELECT heartbit_steer(%s, %s, %s)",
-        [answered.source_run_id, as_word(reply), reply.sender],
+        "SELECT heartbit_steer(%s, %s, %s, p_source => %s)",
+        [answered.source_run_id, as_word(reply), reply.sender, source],
     )
     InboxEntry.objects.filter(pk=entry.pk).update(
         read_at=timezone.now(), run_id=answered.source_run_id

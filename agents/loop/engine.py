@@ -18,6 +18,7 @@ from agents.loop.ports import PendingTimer, Ports
 from agents.loop.serving import Serving
 
 if TYPE_CHECKING:
+    from agents.llm.messages import AssistantMessage
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
     from agents.loop.standing import Standing
@@ -78,7 +79,7 @@ class Slice:
         if state.cancel_reason is not None:
             await self._journaled.cancel()
             return "cancelled"
-        answer = state.answer
+        answer = state.answer or self._spared()
         if answer is not None:
             ending = answering.ending(self._definition, answer, state.finish_reason)
             if ending is not None and not silence.goes_on(self._definition, state, answer):
@@ -91,6 +92,14 @@ class Slice:
         if limit is not None:
             return await self._end(limit)
         return await self._ask()
+
+    def _spared(self) -> AssistantMessage | None:
+        """An answer that had not heard an agent's word, when no other one may be asked for.
+
+        A word gives no new turn if an agent says it, so it must not cost the run its answer either.
+        """
+        answer = self._state.unheard_answer
+        return answer if answer is not None and self._limits.reached() is not None else None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
         """End the run, unless others wrote meanwhile: then decide again."""

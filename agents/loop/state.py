@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime  # noqa: TC003  checkpoints evaluate the annotations
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from agents.context import summary
 from agents.events import (
@@ -84,6 +84,21 @@ class CallState:
     finished: ToolFinished | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a run was told while it worked.
+
+    Attributes:
+        seq: Its place in the journal.
+        text: What is said.
+        source: Who says it, as in ``RunSteered``.
+    """
+
+    seq: int
+    text: str
+    source: Literal["person", "agent"]
+
+
 @dataclass(slots=True)
 class RunState:
     """The fold of a journal.
@@ -92,12 +107,11 @@ class RunState:
         folded_seq: The last event folded; a finish is refused when the journal is further on.
         model: ``provider:model`` of this run, settled at its first start.
         turn: Model answers so far.
-        steered_turn: The last turn whose answer knows nothing of what somebody told the run.
+        steered_turn: The last turn whose answer knows nothing of what a person told the run.
         task: The run's own task: on a conversation there are messages before it.
         conversation: Messages, oldest first; a turn's results join when all its calls are done.
             It begins with what was said on the run's thread before.
-        inbox: What people told the run and no answer has taken in yet, with its place in the
-            journal.
+        inbox: What the run was told and no answer has taken in yet.
         attempts: Failed attempts of the next model call that the journal knows of.
         delays: Pauses the run made so far, for whatever reason.
         answers: Final answers the model gave or tried to give.
@@ -122,7 +136,7 @@ class RunState:
     steered_turn: int = 0
     task: UserMessage | None = None
     conversation: list[Message] = field(default_factory=list)
-    inbox: list[tuple[int, str]] = field(default_factory=list)
+    inbox: list[Word] = field(default_factory=list)
     attempts: int = 0
     delays: int = 0
     answers: int = 0
@@ -186,9 +200,10 @@ class RunState:
             case WaitResolved(key=key, value=value):
                 self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
                 self._spent_by_team(value.get("usage") or {})
-            case RunSteered(text=text):
-                self.inbox.append((seq, text))
-                self.steered_turn = self.turn
+            case RunSteered(text=text, source=source):
+                self.inbox.append(Word(seq, text, source))
+                if source == "person":  # agents that answer each other would work for ever
+                    self.steered_turn = self.turn
             case CancelRequested(reason=reason):
                 self.cancel_reason = reason
 
@@ -211,18 +226,19 @@ class RunState:
         self.turn = answer.turn
         self.attempts = 0
         self.finish_reason = answer.finish_reason
-        self.conversation += [UserMessage(text) for seq, text in self.inbox if seq <= answer.seen]
-        self.inbox = [(seq, text) for seq, text in self.inbox if seq > answer.seen]
+        self.conversation += [UserMessage(w.text) for w in self.inbox if w.seq <= answer.seen]
+        self.inbox = [word for word in self.inbox if word.seq > answer.seen]
         self.conversation.append(answer.message)
         self._spent(answer.usage, answer.cost_usd)
         self.last_text = answer.message.text or self.last_text
         self.streamed = ""
         asked = [call.name for call in answer.message.tool_calls]
-        if self.inbox:
+        by_person = any(word.source == "person" for word in self.inbox)
+        if by_person:
             self.steered_turn = answer.turn  # it has not seen the message: only the next one can
-        if self.inbox or self.steered_turn >= answer.turn - 1 > 0:
+        if by_person or self.steered_turn >= answer.turn - 1 > 0:
             self.answers = self.poor = 0  # what was asked has changed: that was no failure
-        else:
+        elif not self.inbox:  # else it is not the last one, and that is not its fault either
             self.answers += not asked or respond.NAME in asked
             if not asked:
                 self._judge(poor=True)  # should it do after all, then nothing follows
@@ -328,13 +344,23 @@ class RunState:
     @property
     def answer(self) -> AssistantMessage | None:
         """The model's last message, as long as nothing has been said or found out since."""
-        last = self.conversation[-1] if self.conversation and not self.inbox else None
+        return None if self.inbox else self._last
+
+    @property
+    def unheard_answer(self) -> AssistantMessage | None:
+        """The model's last message, if all that has been said since was said by agents."""
+        by_agents = all(word.source == "agent" for word in self.inbox)
+        return self._last if self.inbox and by_agents else None
+
+    @property
+    def _last(self) -> AssistantMessage | None:
+        last = self.conversation[-1] if self.conversation else None
         return last if isinstance(last, AssistantMessage) and self.turn else None
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """What the next model call is about: the conversation and what people said since."""
-        return (*self.conversation, *(UserMessage(text) for _, text in self.inbox))
+        return (*self.conversation, *(UserMessage(word.text) for word in self.inbox))
 
     def decision(self, question: ApprovalRequested | OutcomeAsked | None) -> WaitOutcome | None:
         """What a person answered."""

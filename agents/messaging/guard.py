@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
 WINDOW = timedelta(minutes=1)
 
-# The messages that led to a run: one started it, or the run that it works for, and so on.
+# The messages that led to what a run writes: one started it, or the run that it works for, and so
+# on; and each of these has read some. Two runs that read what the other one writes are a row, too.
 _LED_HERE = """
     WITH RECURSIVE above AS (
         SELECT id, parent_id FROM agents_run WHERE id = %s
         UNION ALL
         SELECT r.id, r.parent_id FROM agents_run r JOIN above a ON r.id = a.parent_id
     )
-    SELECT max(m.hops) FROM above a JOIN agents_message m ON m.run_id = a.id
+    SELECT max(led.hops) FROM (
+        SELECT m.hops FROM above a JOIN agents_message m ON m.run_id = a.id
+        UNION ALL
+        SELECT m.hops FROM above a JOIN agents_inboxentry e ON e.run_id = a.id
+                                   JOIN agents_message m ON m.id = e.message_id
+    ) led
 """
 
 
@@ -53,7 +59,7 @@ def hops_of(sender: Sender, answered: Message | None = None) -> int:
     """How many messages led to the one that is written now.
 
     Args:
-        sender: Who writes: what started the run counts; a person begins anew.
+        sender: Who writes: what started the run counts, and what it has read; a person begins anew.
         answered: The message that is answered, which counts as well.
 
     Raises:

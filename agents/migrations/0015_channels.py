@@ -6,8 +6,6 @@ import heartbit_site.base.models.secret_text
 from django.conf import settings
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """Channels, and what came in by them; a column of runs that nothing reads is left alone."""
@@ -120,5 +118,4 @@ class Migration(migrations.Migration):
             model_name='inboundmessage',
             constraint=models.CheckConstraint(condition=models.Q(('status__in', ['accepted', 'refused'])), name='inbound_status_known'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

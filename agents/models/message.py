@@ -33,8 +33,8 @@ class Message(models.Model):
         source_run_id: The run that wrote it, with the call; null: a person did. No foreign key:
             messages and runs are forgotten at their own times.
         run_id: The run that it started; null: none.
-        hops: How many messages in a row led to it: each started a run that wrote the next, or
-            answered the one before.
+        hops: How many messages in a row led to it: each started the run that wrote the next, was
+            read by it, or was answered.
         expires_at: When whoever asked stops waiting; null: nobody waits.
     """
 
@@ -115,6 +115,9 @@ class InboxEntry(models.Model):
                 fields=["agent", "id"], condition=Q(read_at__isnull=True), name="inbox_unread"
             ),
             models.Index(fields=["agent", "-id"], name="inbox_of"),  # also when an agent goes
+            models.Index(
+                fields=["run_id"], condition=Q(run_id__isnull=False), name="inbox_read_by"
+            ),
         ]
 
     def __str__(self) -> str:

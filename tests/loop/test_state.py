@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,7 @@ from agents.loop.state import RunState
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 STARTED = RunStarted("host:1", "task", "openai:fake")
+SOURCES: st.SearchStrategy[Literal["person", "agent"]] = st.sampled_from(["person", "agent"])
 
 
 def answer(turn: int, calls: int, text: str = "") -> ModelAnswered:
@@ -63,7 +65,7 @@ def journals(draw: st.DrawFn) -> list[Event]:
         seen = len(events)
         if draw(st.booleans()):
             seen = draw(st.integers(seen, seen + 1))
-            events.append(RunSteered(f"steer {turn}"))
+            events.append(RunSteered(f"steer {turn}", source=draw(SOURCES)))
         if draw(st.booleans()):
             key = f"timer:{turn}"
             events += [ModelDelayed(turn, key, "busy", 11.0), WaitResolved(key, {}), STARTED]

@@ -222,6 +222,36 @@ class TestSteering:
             assert state.answers == 0, "tools are offered as long as there was none"
             assert Limits(definition, state).reached() is None
 
+    def test_an_agents_word_gives_neither_turns_nor_tries(
+        self, definition: AgentDefinition
+    ) -> None:
+        state = RunState()
+        self.fold(state, RunCreated("Survey.", "surveyor"))
+        loose = replace(definition, max_turns=50)
+        for tries in range(1, MAX_ANSWERS + 1):
+            assert Limits(loose, state).reached() is None
+            self.fold(state, RunSteered("Pong.", "agent:ben", "agent"))
+            self.answered(state, seen=state.folded_seq)
+            assert state.answers == tries
+        reached = Limits(loose, state).reached()
+        assert reached is not None
+        assert reached.kind == "output"
+
+    def test_an_answer_that_did_not_know_of_an_agents_word_is_a_turn_and_no_failed_try(
+        self, definition: AgentDefinition
+    ) -> None:
+        state = RunState()
+        self.fold(state, RunCreated("Survey.", "surveyor"))
+        for turn in range(definition.max_turns):
+            assert Limits(definition, state).reached() is None
+            before = state.folded_seq
+            self.fold(state, RunSteered("Pong.", "agent:ben", "agent"))
+            self.answered(state, seen=before)
+            assert (state.turn, state.answers) == (turn + 1, 0)
+        reached = Limits(definition, state).reached()
+        assert reached is not None
+        assert reached.limit == "max_turns"
+
     def test_without_it_failed_answers_count(self, definition: AgentDefinition) -> None:
         state = RunState()
         self.fold(state, RunCreated("Survey.", "surveyor"))

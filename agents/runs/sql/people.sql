@@ -1,7 +1,9 @@
 -- What people say to a run: steering, and decisions about its calls.
 
--- Tell a live run something; its next model call sees it.
-CREATE OR REPLACE FUNCTION heartbit_steer(p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL)
+-- Tell a live run something; its next model call sees it. p_source: person, who gives it new turns, or
+-- agent, another one of which replies to what it wrote.
+CREATE OR REPLACE FUNCTION heartbit_steer(
+    p_run uuid, p_text text, p_by text, p_key text DEFAULT NULL, p_source text DEFAULT 'person')
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE r agents_run;
 BEGIN
@@ -13,7 +15,7 @@ BEGIN
     END IF;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
         'type', 'run.steered', 'payload', jsonb_build_object(
-            'text', p_text, 'by', p_by, 'key', p_key))));
+            'text', p_text, 'by', p_by, 'key', p_key, 'source', p_source))));
     UPDATE agents_run SET last_seq = last_seq + 1 WHERE id = p_run;
 END $$;
 
