@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
+from django.conf import settings
 from pydantic import Field
 
+from agents.errors import LoopGuardError, SubAgentError
+from agents.messaging.guard import hops_to, is_delegated
 from agents.models import Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
@@ -73,11 +76,13 @@ def schedule(
     """Plan a task for yourself: once (in_seconds or at) or again and again (every_seconds or cron).
 
     Give exactly one of the four. In a conversation the task comes up in that conversation.
+    What repeats is planned once: a task that plans the next one each time is stopped at some point.
     """
     given = [one for one in (in_seconds, at, every_seconds, cron) if one is not None]
     if len(given) != 1:
         raise ScheduleError("Give exactly one of in_seconds, at, every_seconds and cron.")
     run = Run.objects.select_related("version__agent", "root__version").get(pk=context.run_id)
+    hops = _steps_to(run)
     _refuse_too_many(run)
     planned = Schedule(
         workspace_id=context.workspace_id,
@@ -86,6 +91,7 @@ def schedule(
         task=task,
         time_zone=time_zone,
         made_in_run=context.run_id,
+        hops=hops + 1,
         approve=run.approve,  # who is asked about what a run does is asked about what it plans
     )
     if cron is not None:
@@ -134,6 +140,27 @@ def _own(context: ToolContext) -> QuerySet[Schedule]:
         next_slot__isnull=False,
     )
     return rows.select_related("agent", "workspace").order_by("next_slot")
+
+
+def _steps_to(run: Run) -> int:
+    """How many messages and plans in a row led to the run: a plan is no way around their limit.
+
+    Raises:
+        SubAgentError: It was delegated: its plan would be a run of its own, with a team.
+        LoopGuardError: Too many.
+    """
+    if is_delegated(run):
+        raise SubAgentError(
+            "A sub-agent cannot plan tasks: say in your answer what is to be done and when, and "
+            "your orchestrator plans it."
+        )
+    hops, limit = hops_to(run), int(settings.HEARTBIT_MESSAGE_HOPS)
+    if hops > limit:
+        raise LoopGuardError(
+            f"{hops} messages and plans in a row led to this task, and {limit} may: plan nothing "
+            "more, and say in your answer what is left to do."
+        )
+    return hops
 
 
 def _refuse_too_many(run: Run) -> None:

@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
+from agents.choices import SecondMessage
 from agents.delivery.targets import read_targets
 from agents.llm.dictated import DICTATED, dictation
 from agents.models import Conversation, Run
@@ -91,6 +92,7 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
                 idempotency_key=key,
                 approve=schedule.approve,
                 by=by,
+                hops=schedule.hops,
             )
         case _:
             run_id = start_run(
@@ -100,6 +102,7 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
                 idempotency_key=key,
                 approve=schedule.approve,
                 by=by,
+                hops=schedule.hops,
             )
     # What is gone by now, as a removed webhook, fails its delivery and not the run.
     order_deliveries(run_id, schedule.workspace, read_targets(schedule.deliver))
@@ -118,7 +121,19 @@ def _post(schedule: Schedule, text: str, key: str, by: Actor) -> UUID:
         )
         schedule.conversation_id = conversation.pk
         schedule.save(update_fields=["conversation_id"])
-    posted = post_message(conversation, text, by=by, idempotency_key=key, approve=schedule.approve)
+    # What an agent planned gives a run under way no new turns: it waits for a run of its own.
+    told = SecondMessage(conversation.second_message)
+    if schedule.made_in_run is not None and told is SecondMessage.STEER:
+        told = SecondMessage.QUEUE
+    posted = post_message(
+        conversation,
+        text,
+        by=by,
+        idempotency_key=key,
+        second_message=told,
+        approve=schedule.approve,
+        hops=schedule.hops,
+    )
     return posted.run_id
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 _CONVERSE = (
-    "SELECT * FROM heartbit_converse(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+    "SELECT * FROM heartbit_converse("
+    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_hops => %s)"
 )
 Outcome = Literal["new", "held", "steered"]
 
@@ -77,6 +78,7 @@ def post_message(
     idempotency_key: str | None = None,
     second_message: SecondMessage | None = None,
     approve: bool = False,
+    hops: int = 0,
 ) -> Posted:
     """Give a message to the conversation's agent; its run knows everything said before.
 
@@ -90,6 +92,8 @@ def post_message(
         second_message: What becomes of it while the last message is still worked on; None: as the
             conversation says.
         approve: Every tool call of this run waits for a person.
+        hops: How many plans of agents in a row led to it, as in ``Run``; a run under way that is
+            told the message keeps its own.
 
     Raises:
         EmptyTaskError: ``text`` is blank.
@@ -116,6 +120,7 @@ def post_message(
         None,
         by.name,
         by.user_id,
+        hops,
     )
     with connection.cursor() as cursor:
         cursor.execute(_CONVERSE, parameters)

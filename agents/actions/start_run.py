@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SUBMIT = (
     "SELECT * FROM heartbit_submit("
-    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_by => %s, p_user => %s)"
+    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_by => %s, p_user => %s, p_hops => %s)"
 )
 
 
@@ -44,6 +44,7 @@ def start_run(
     approve: bool = False,
     payload: TaskPayload | None = None,
     by: Actor = NOBODY,
+    hops: int = 0,
 ) -> UUID:
     """Accept a run and, on the fleet, ring its queue after the commit.
 
@@ -60,6 +61,7 @@ def start_run(
         approve: Every tool call, also of its sub-agents, waits for a person.
         payload: The task in its long form; its text follows the task's.
         by: Who starts it, for whoever looks at it.
+        hops: How many plans of agents in a row led to it, as in ``Run``.
 
     Returns:
         The run's id; it is never lost from here on.
@@ -85,6 +87,7 @@ def start_run(
         payload.model_dump_json() if payload is not None else None,
         by.name,
         by.user_id,
+        hops,
     )
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
         cursor.execute(_SUBMIT, parameters)

@@ -14,24 +14,25 @@ from agents.errors import LoopGuardError, RunStateError, SubAgentError
 from agents.models import Message
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.messaging.addresses import Sender
+    from agents.models import Run
 
 WINDOW = timedelta(minutes=1)
 
-# The messages that led to what a run writes: one started it, or the run that it works for, and so
-# on; and each of these has read some. Two runs that read what the other one writes are a row, too.
+# What led here: an agent planned the run, or a message started it, or the run that it works for,
+# and so on; and each of these has read messages. So two runs that read each other's are a row, too.
 _LED_HERE = """
     WITH RECURSIVE above AS (
-        SELECT id, parent_id FROM agents_run WHERE id = %s
+        SELECT id, parent_id, hops FROM agents_run WHERE id = %s
         UNION ALL
-        SELECT r.id, r.parent_id FROM agents_run r JOIN above a ON r.id = a.parent_id
+        SELECT r.id, r.parent_id, r.hops FROM agents_run r JOIN above a ON r.id = a.parent_id
     )
     SELECT max(led.hops) FROM (
-        SELECT m.hops FROM above a JOIN agents_message m ON m.run_id = a.id
+        SELECT hops FROM above
         UNION ALL
-        SELECT m.hops FROM above a JOIN agents_inboxentry e ON e.run_id = a.id
+        SELECT m.hops + 1 FROM above a JOIN agents_message m ON m.run_id = a.id
+        UNION ALL
+        SELECT m.hops + 1 FROM above a JOIN agents_inboxentry e ON e.run_id = a.id
                                    JOIN agents_message m ON m.id = e.message_id
     ) led
 """
@@ -67,8 +68,7 @@ def hops_of(sender: Sender, answered: Message | None = None) -> int:
     """
     if sender.run is None:
         return 0  # whatever a person says begins anew
-    before = (_led_to(sender.run.pk), answered.hops if answered is not None else None)
-    hops = max((one + 1 for one in before if one is not None), default=0)
+    hops = max(hops_to(sender.run), answered.hops + 1 if answered is not None else 0)
     limit: int = settings.HEARTBIT_MESSAGE_HOPS
     if hops > limit:
         raise LoopGuardError(
@@ -78,10 +78,11 @@ def hops_of(sender: Sender, answered: Message | None = None) -> int:
     return hops
 
 
-def _led_to(run_id: UUID) -> int | None:
+def hops_to(run: Run) -> int:
+    """How many messages, and plans of agents, in a row led to what a run does next."""
     with connection.cursor() as cursor:
-        cursor.execute(_LED_HERE, [run_id])
-        found: int | None = cursor.fetchone()[0]
+        cursor.execute(_LED_HERE, [run.pk])
+        found: int = cursor.fetchone()[0]
     return found
 
 
@@ -91,14 +92,16 @@ def refuse_sub_agent(sender: Sender) -> None:
     Raises:
         SubAgentError: It was delegated.
     """
-    run = sender.run
-    if run is None or run.parent_id is None:
-        return
-    if not Message.objects.filter(run_id=run.pk).exists():
+    if sender.run is not None and is_delegated(sender.run):
         raise SubAgentError(
             "A sub-agent cannot start other agents: say in your answer what is missing, and your "
             "orchestrator decides."
         )
+
+
+def is_delegated(run: Run) -> bool:
+    """Whether it works for another run that did not ask by a message: a team's sub-agent."""
+    return run.parent_id is not None and not Message.objects.filter(run_id=run.pk).exists()
 
 
 def refuse_local(sender: Sender) -> None:

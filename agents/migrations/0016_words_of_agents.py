@@ -1,7 +1,5 @@
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """A journal says whether an agent or a person told a run something; what a run has read is found."""
@@ -15,5 +13,4 @@ class Migration(migrations.Migration):
             model_name='inboxentry',
             index=models.Index(condition=models.Q(('run_id__isnull', False)), fields=['run_id'], name='inbox_read_by'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

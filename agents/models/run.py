@@ -35,6 +35,8 @@ class Run(models.Model):
         started_by: Who started it, as people read it; empty: nobody is named. Only the run at the
             top of a tree has it.
         started_user: The account of that person. None: a key's run, whoever made the key.
+        hops: How many steps in a row led to what an agent planned and this run does: plans, and
+            messages before them. What messages lead to is found by them (``agents.messaging``).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -78,6 +80,7 @@ class Run(models.Model):
         related_name="+",
         db_index=False,
     )
+    hops = models.PositiveSmallIntegerField(default=0, db_default=0)
     approve = models.BooleanField(default=False, db_default=False)
     output = models.TextField(null=True, blank=True)  # noqa: DJ001  null: no output yet
     structured = models.JSONField(null=True, blank=True)

@@ -29,6 +29,8 @@ class Schedule(models.Model):
         last_slot: The latest slot that was looked at.
         made_by: Who made it, as people read it.
         made_in_run: The run whose agent made it; null: a person did.
+        hops: What the runs that it fires begin with, as in ``Run``: one more than what led to the
+            run whose agent made it. All of them have the same.
         periodic_task: Its projection: what Celery Beat rings at. It decides nothing.
     """
 
@@ -105,6 +107,7 @@ class Schedule(models.Model):
     last_slot = models.DateTimeField(null=True, editable=False)
     made_by = models.CharField(max_length=200, blank=True, default="", editable=False)
     made_in_run = models.UUIDField(null=True, editable=False)
+    hops = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     periodic_task = models.OneToOneField(
         PeriodicTask,
         null=True,

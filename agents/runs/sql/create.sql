@@ -7,11 +7,13 @@ RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '9999-01-01 
 -- Its model: asked for with the run, else the agent's own, else p_fallback (its parent's); still
 -- empty, the first claim settles it.
 -- p_by, p_user: who started it; a sub-agent's run names nobody, its root does.
+-- p_hops: how many messages and plans of agents in a row led to it; those that are read are not among them.
 CREATE OR REPLACE FUNCTION heartbit_create_run(
     p_id uuid, p_workspace bigint, p_version bigint, p_agent text, p_task text, p_parent uuid,
     p_root uuid, p_home text, p_queue text, p_priority int, p_fallback text, p_override text, p_key text,
     p_approve boolean DEFAULT false, p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL,
-    p_held boolean DEFAULT false, p_by text DEFAULT '', p_user bigint DEFAULT NULL)
+    p_held boolean DEFAULT false, p_by text DEFAULT '', p_user bigint DEFAULT NULL,
+    p_hops int DEFAULT 0)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE v_id uuid;
 BEGIN
@@ -19,14 +21,15 @@ BEGIN
         (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
          model_override, input_tokens, output_tokens, priority, queue, home, lease_token, attempts,
          last_seq, open_waits, rung_at, cancel_requested, idempotency_key,
-         approve, payload, conversation_id, started_by, started_user_id, created_at, available_at)
+         approve, payload, conversation_id, started_by, started_user_id, hops, created_at,
+         available_at)
     VALUES (p_id, p_workspace, 'agent', p_version, p_agent, p_parent, p_root, 'queued', p_task,
             coalesce(nullif(p_override, ''), nullif((
                 SELECT snapshot ->> 'model' FROM agents_agentversion WHERE id = p_version), ''),
                 p_fallback),
             p_override, 0, 0, p_priority, p_queue, p_home, 0, 0,
             1, 0, CASE WHEN p_home = 'fleet' AND NOT p_held THEN clock_timestamp() END, false, p_key,
-            p_approve, p_payload, p_conversation, left(p_by, 200), p_user, clock_timestamp(),
+            p_approve, p_payload, p_conversation, left(p_by, 200), p_user, p_hops, clock_timestamp(),
             CASE WHEN p_held THEN heartbit_held() ELSE clock_timestamp() END)
     ON CONFLICT (workspace_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING id INTO v_id;
@@ -46,7 +49,7 @@ CREATE OR REPLACE FUNCTION heartbit_submit(
     p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
     p_override text, p_key text, p_origin text DEFAULT '', p_approve boolean DEFAULT false,
     p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL, p_held boolean DEFAULT false,
-    p_by text DEFAULT '', p_user bigint DEFAULT NULL)
+    p_by text DEFAULT '', p_user bigint DEFAULT NULL, p_hops int DEFAULT 0)
 RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
 DECLARE
     a agents_agent;
@@ -64,7 +67,7 @@ BEGIN
     run_id := heartbit_create_run(
         p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,
         a.queue::text, p_priority, '', p_override, p_key, p_approve, p_payload, p_conversation, p_held,
-        p_by, p_user);
+        p_by, p_user, p_hops);
     queue := a.queue;
     is_new := run_id = p_id;
     IF v_counted AND NOT is_new THEN PERFORM heartbit_admit_not(a); END IF;
@@ -77,7 +80,7 @@ END $$;
 CREATE OR REPLACE FUNCTION heartbit_converse(
     p_conversation uuid, p_policy text, p_id uuid, p_workspace bigint, p_agent text, p_task text,
     p_home text, p_priority int, p_override text, p_key text, p_origin text, p_approve boolean,
-    p_payload jsonb, p_by text, p_user bigint DEFAULT NULL)
+    p_payload jsonb, p_by text, p_user bigint DEFAULT NULL, p_hops int DEFAULT 0)
 RETURNS TABLE (run_id uuid, queue text, is_new boolean, outcome text) LANGUAGE plpgsql AS $$
 DECLARE
     l agents_run;
@@ -125,7 +128,7 @@ BEGIN
     RETURN QUERY SELECT s.run_id, s.queue, s.is_new, CASE WHEN v_held THEN 'held' ELSE 'new' END
         FROM heartbit_submit(p_id, p_workspace, p_agent, p_task, p_home, p_priority, p_override,
                              p_key, p_origin, p_approve, p_payload, p_conversation, v_held, p_by,
-                             p_user) s;
+                             p_user, p_hops) s;
     IF FOUND AND v_held AND p_policy = 'interrupt' THEN
         -- After the new run exists: what ends here and now starts it, and the caller rings it.
         PERFORM heartbit_cancel(t.id, 'interrupted by a new message') FROM agents_run t

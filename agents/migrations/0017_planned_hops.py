@@ -1,0 +1,20 @@
+from django.db import migrations, models
+
+from agents.runs.install import install
+
+
+class Migration(migrations.Migration):
+    """A run knows how many plans of agents in a row led to it."""
+
+    dependencies = [
+        ('agents', '0016_words_of_agents'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='run',
+            name='hops',
+            field=models.PositiveSmallIntegerField(db_default=0, default=0),
+        ),
+        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
+    ]
