@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "cf1b236e496f5daf4b72173bff7f570ef4c690487d7ba75a2983372e1123239d"
+FINGERPRINT = "3d5ee1e90e88786420eb0b41432a338bdc70da194eaf97c5598ea963033e32a1"
 
 
 def statements() -> str:
