@@ -54,7 +54,7 @@ def start_run(
         agent: The agent's name.
         model: ``provider:model`` for this run and its children; empty: each agent's own.
         home: Who may execute it.
-        priority: Higher goes first.
+        priority: Higher goes first, among the workspace's runs.
         idempotency_key: The same key in the same workspace gives the same run.
         origin: Which agents are meant: empty, those that people edit in the admin; else those of
             a configuration (``Agent.origin``).

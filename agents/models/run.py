@@ -89,7 +89,9 @@ class Run(models.Model):
     model_override = models.CharField(max_length=200, blank=True)
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
-    priority = models.SmallIntegerField(default=0, help_text="Higher goes first.")
+    priority = models.SmallIntegerField(
+        default=0, help_text="Higher goes first, among its workspace's runs."
+    )
     queue = models.CharField(max_length=64, default="agents")
     home = models.CharField(max_length=8, choices=Home.choices, default=Home.FLEET)
     lease_token = models.BigIntegerField(default=0)
@@ -147,16 +149,16 @@ class Run(models.Model):
         indexes = [
             models.Index(
                 F("queue"),
-                F("priority").desc(),
                 F("workspace"),
+                F("priority").desc(),
                 F("available_at"),
                 condition=Q(status=RunStatus.QUEUED, home=Home.FLEET),
                 name="run_claimable",
             ),
             models.Index(  # of these, what belongs to a tree that has begun
                 F("queue"),
-                F("priority").desc(),
                 F("workspace"),
+                F("priority").desc(),
                 F("id"),
                 condition=Q(status=RunStatus.QUEUED, home=Home.FLEET)
                 & (Q(parent__isnull=False) | Q(started_at__isnull=False)),

@@ -50,7 +50,10 @@ Reference = Annotated[
     AfterValidator(_storable),
     AfterValidator(_reference),
 ]
-Priority = Annotated[int, Field(ge=-1000, le=1000, description="Higher goes first.")]
+Priority = Annotated[
+    int,
+    Field(ge=-1000, le=1000, description="Higher goes first, among the workspace's runs."),
+]
 Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]
 Targets = Annotated[
     list[dict[str, JsonValue]],

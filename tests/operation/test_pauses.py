@@ -182,10 +182,10 @@ def test_given_pauses_then_the_claim_reads_no_run_more(agent: Agent) -> None:
             cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute(
                 "EXPLAIN SELECT 1 FROM agents_run t WHERE t.status = 'queued' AND t.home = 'fleet'"
-                " AND t.queue = ANY (%s) AND t.available_at <= clock_timestamp()"
+                " AND t.queue = %s AND t.workspace_id = %s AND t.available_at <= clock_timestamp()"
                 " AND t.queue <> ALL (%s) AND t.workspace_id <> ALL (%s)"
                 " ORDER BY t.priority DESC, t.available_at LIMIT 1",
-                [["agents"], names, [1, 2]],
+                ["agents", 3, names, [1, 2]],
             )
             plan = "\n".join(row[0] for row in cursor.fetchall())
     finally:

@@ -244,21 +244,67 @@ class TestFairness:
         assert claimed is not None
         assert (claimed.id, claimed.limited) == (waiting[3], False)
 
-    async def test_a_higher_priority_goes_first_and_a_lower_one_last(
+    async def test_a_higher_priority_goes_first_within_its_workspace(
+        self, mine: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        (low,) = await orm.in_thread(lambda: start(mine, priority=-1))
+        usual = (await orm.in_thread(lambda: start(mine)))[-1]
+        high = (await orm.in_thread(lambda: start(mine, priority=9)))[-1]
+        for expected in (high, usual, low):
+            claimed = await nudge(pool, fleet, low)
+            assert claimed is not None
+            assert claimed.id == expected
+
+    async def test_given_a_flood_of_high_priority_then_another_workspace_has_its_turn(
         self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        waiting = await orm.in_thread(lambda: start(mine, 5, priority=3))
-        (low,) = await orm.in_thread(lambda: start(theirs, priority=1))
-        for run in waiting[:3]:
+        flooded = await orm.in_thread(lambda: start(mine, 50, priority=1000))
+        ordinary = await orm.in_thread(lambda: start(theirs, 5))
+        taken = [await nudge(pool, fleet, run) for run in flooded[:10]]
+        assert all(taken)
+        assert await orm.in_thread(lambda: (at_work(mine), at_work(theirs))) == (5, 5)
+        late = await nudge(pool, fleet, ordinary[0])
+        assert late is not None, "its own nudge serves one of the flood"
+        assert late.workspace_id == mine.pk
+
+    async def test_given_one_slot_then_a_flood_and_another_workspace_take_turns(
+        self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        """Nobody has more at work than the other whenever the slot is free."""
+        flooded = await orm.in_thread(lambda: start(mine, 50, priority=1000))
+        await orm.in_thread(lambda: start(theirs, 3))
+        turns = []
+        for run in flooded[:8]:
             claimed = await nudge(pool, fleet, run)
             assert claimed is not None
-            assert claimed.workspace_id == mine.pk
-        (high, _) = sorted(
-            await orm.in_thread(lambda: start(theirs, priority=9)), key=lambda run: run == low
-        )
-        claimed = await nudge(pool, fleet, waiting[3])
-        assert claimed is not None
-        assert claimed.id == high
+            turns.append(claimed.workspace_id)
+            await finish(pool, claimed)
+        first, second, last = mine.pk, theirs.pk, mine.pk
+        assert turns == [first, second] * 3 + [last, last]
+
+    async def test_given_a_stopped_agent_s_high_priorities_then_lower_ones_start(
+        self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        def pile_up() -> UUID:
+            for priority in range(20):
+                start(mine, 5, agent="analyst", priority=1 + priority)
+            Agent.objects.filter(workspace=mine, name="analyst").update(enabled=False)
+            flood(mine, 1)
+            return Run.objects.get(workspace=mine, agent="writer").pk
+
+        run = await orm.in_thread(pile_up)
+        await orm.in_thread(lambda: start(theirs, 1))
+        claimed = [await nudge(pool, fleet, run), await nudge(pool, fleet, run)]
+        assert {each.workspace_id for each in claimed if each} == {mine.pk, theirs.pk}
+
+    async def test_a_sweep_rings_for_every_workspace_whatever_a_flood_s_priority_is(
+        self, mine: Workspace, theirs: Workspace, fleet: Claimant, queue: str
+    ) -> None:
+        await orm.in_thread(lambda: start(mine, 150, priority=1000))
+        await orm.in_thread(lambda: start(theirs, 4))
+        rung = await orm.in_thread(lambda: unanswered(queue))
+        assert len(rung) == 100, "as many as there are free slots"
+        assert sum(run.workspace_id == theirs.pk for run in rung) == 4
 
     async def test_given_a_stopped_agent_s_backlog_then_its_workspace_gets_its_turn_all_the_same(
         self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
@@ -326,6 +372,9 @@ async def test_a_claim_reads_no_more_because_ten_thousand_wait(
     await orm.in_thread(lambda: start(mine, 3000))
     large = await orm.in_thread(lambda: cost(few[0]))
     assert large <= small + 20, f"{small} rows with 40 waiting, {large} with 3040"
+    await orm.in_thread(lambda: start(theirs, 3000, priority=1000))
+    larger = await orm.in_thread(lambda: cost(few[0]))
+    assert larger <= small + 20, f"{small} rows with 40 waiting, {larger} with 6040"
 
 
 async def test_a_run_that_waits_for_nothing_is_still_queued(

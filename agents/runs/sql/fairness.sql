@@ -1,4 +1,5 @@
--- Whose turn it is: which workspace a free slot goes to, and which of its runs.
+-- Whose turn it is: which workspace a free slot goes to, and which of its runs: there, and only there, a
+-- priority counts.
 --
 -- A nudge names a run, but it is only a token: it says that one more run may start. So when others
 -- wait as well it may go to one of theirs, and a workspace with ten thousand runs in the queue takes
@@ -39,8 +40,8 @@ BEGIN
     RETURN heartbit_room(p_workspace) > 0; -- of claims that have been made meanwhile, too
 END $$;
 
--- Whether a run has rivals: due runs of other workspaces with its priority, or anybody's with a higher
--- one. Most often nothing else waits at all, and one look says so.
+-- Whether a run has rivals: due runs of other workspaces, or of its own with a higher priority. Most
+-- often nothing else waits at all, and one look says so.
 CREATE OR REPLACE FUNCTION heartbit_has_rivals(r agents_run, p_queues text[], p_now timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE q text;
@@ -50,23 +51,24 @@ BEGIN
     IF NOT FOUND THEN RETURN false; END IF;
     FOREACH q IN ARRAY p_queues LOOP
         PERFORM 1 FROM agents_run t
-        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority = r.priority
+        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q
               AND t.workspace_id > r.workspace_id AND t.available_at <= p_now LIMIT 1;
         IF FOUND THEN RETURN true; END IF;
         PERFORM 1 FROM agents_run t
-        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority = r.priority
+        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q
               AND t.workspace_id < r.workspace_id AND t.available_at <= p_now LIMIT 1;
         IF FOUND THEN RETURN true; END IF;
         PERFORM 1 FROM agents_run t
-        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority > r.priority
+        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q
+              AND t.workspace_id = r.workspace_id AND t.priority > r.priority
               AND t.available_at <= p_now LIMIT 1;
         IF FOUND THEN RETURN true; END IF;
     END LOOP;
     RETURN false;
 END $$;
 
--- The first workspace after p_after that has runs of a priority in one of the queues.
-CREATE OR REPLACE FUNCTION heartbit_next_waiting(p_queues text[], p_priority int, p_after bigint)
+-- The first workspace after p_after that has runs in one of the queues.
+CREATE OR REPLACE FUNCTION heartbit_next_waiting(p_queues text[], p_after bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     q text;
@@ -75,8 +77,7 @@ DECLARE
 BEGIN
     FOREACH q IN ARRAY p_queues LOOP
         SELECT t.workspace_id INTO v_next FROM agents_run t
-        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority = p_priority
-              AND t.workspace_id > p_after
+        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.workspace_id > p_after
         ORDER BY t.workspace_id LIMIT 1;
         v_first := least(v_first, v_next);
     END LOOP;
@@ -84,7 +85,7 @@ BEGIN
 END $$;
 
 -- The last workspace that has such runs.
-CREATE OR REPLACE FUNCTION heartbit_last_waiting(p_queues text[], p_priority int)
+CREATE OR REPLACE FUNCTION heartbit_last_waiting(p_queues text[])
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     q text;
@@ -93,15 +94,15 @@ DECLARE
 BEGIN
     FOREACH q IN ARRAY p_queues LOOP
         SELECT t.workspace_id INTO v_one FROM agents_run t
-        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority = p_priority
+        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q
         ORDER BY t.workspace_id DESC LIMIT 1;
         v_last := greatest(v_last, v_one);
     END LOOP;
     RETURN v_last;
 END $$;
 
--- The highest priority below p_below that a run of one of the queues has.
-CREATE OR REPLACE FUNCTION heartbit_next_priority(p_queues text[], p_below int)
+-- The highest priority below p_below that a run of a workspace in one of the queues has.
+CREATE OR REPLACE FUNCTION heartbit_next_priority(p_workspace bigint, p_queues text[], p_below int)
 RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
     q text;
@@ -110,7 +111,8 @@ DECLARE
 BEGIN
     FOREACH q IN ARRAY p_queues LOOP
         SELECT t.priority INTO v_one FROM agents_run t
-        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority < p_below
+        WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.workspace_id = p_workspace
+              AND t.priority < p_below
         ORDER BY t.priority DESC LIMIT 1;
         v_most := greatest(v_most, v_one);
     END LOOP;
@@ -127,56 +129,84 @@ BEGIN
         AND (p_alone IS NULL OR NOT heartbit_is_suspect(r)) AND heartbit_is_for(r, p_knows);
 END $$;
 
--- Since when the first of a workspace's runs that may be claimed has waited; null: there is none. Of
--- what has piled up behind a stopped agent it looks at a hundred: a run behind them waits for its own
--- nudge.
-CREATE OR REPLACE FUNCTION heartbit_waits_since(
-    p_workspace bigint, p_priority int, p_queues text[], p_knows int, p_alone boolean,
-    p_now timestamptz, p_stopped bigint[])
-RETURNS timestamptz LANGUAGE plpgsql AS $$
+-- The highest priority of which a workspace has a run that may be claimed, and since when the first of
+-- these has waited; nulls: there is none. Of what has piled up behind a stopped agent it looks at a
+-- hundred of a priority, and at sixteen priorities: a run behind them waits for its own nudge. p_named:
+-- a run that may be claimed.
+CREATE OR REPLACE FUNCTION heartbit_waits_with(
+    p_workspace bigint, p_named agents_run, p_queues text[], p_knows int, p_alone boolean,
+    p_now timestamptz, p_stopped bigint[], OUT priority int, OUT since timestamptz)
+LANGUAGE plpgsql AS $$
 DECLARE
     q text;
     v_at timestamptz;
-    v_first timestamptz;
+    v_priority int := 32768;
 BEGIN
-    FOREACH q IN ARRAY p_queues LOOP
-        SELECT x.available_at INTO v_at FROM (
-            SELECT t AS run, t.available_at FROM agents_run t
-            WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority = p_priority
-                  AND t.workspace_id = p_workspace AND t.available_at <= p_now
-            ORDER BY t.available_at LIMIT 100) x
-        WHERE heartbit_may_start(x.run, p_knows, p_alone, p_now, p_stopped) LIMIT 1;
-        v_first := least(v_first, v_at);
+    FOR i IN 1 .. 16 LOOP
+        v_priority := heartbit_next_priority(p_workspace, p_queues, v_priority);
+        EXIT WHEN v_priority IS NULL
+                  OR p_workspace = p_named.workspace_id AND v_priority <= p_named.priority;
+        FOREACH q IN ARRAY p_queues LOOP
+            SELECT x.available_at INTO v_at FROM (
+                SELECT t AS run, t.available_at FROM agents_run t
+                WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q
+                      AND t.workspace_id = p_workspace AND t.priority = v_priority
+                      AND t.available_at <= p_now
+                ORDER BY t.available_at LIMIT 100) x
+            WHERE heartbit_may_start(x.run, p_knows, p_alone, p_now, p_stopped) LIMIT 1;
+            since := least(since, v_at);
+        END LOOP;
+        IF since IS NOT NULL THEN
+            priority := v_priority;
+            RETURN;
+        END IF;
     END LOOP;
-    RETURN v_first;
+    IF p_workspace = p_named.workspace_id THEN
+        priority := p_named.priority;
+        since := p_named.available_at;
+    END IF;
 END $$;
 
--- Of the workspaces that wait with a priority, one with the fewest runs at work, and of several such
--- the one that has waited longest; null: none may have a slot. With very many of them it compares
--- sixteen, from a random one on, so that all have their turn. p_named: a run that may be claimed.
+-- When the last of a workspace's trees ended: so the workspaces of a small fleet take turns.
+CREATE OR REPLACE FUNCTION heartbit_last_ended(p_workspace bigint)
+RETURNS timestamptz LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT t.finished_at FROM agents_run t
+            WHERE t.workspace_id = p_workspace AND t.finished_at IS NOT NULL AND t.parent_id IS NULL
+            ORDER BY t.finished_at DESC LIMIT 1);
+END $$;
+
+-- Of the workspaces that wait one with the fewest runs at work, and of several such the one of whose
+-- trees none has ended for the longest time: otherwise, with fewer slots than workspaces, one that has
+-- ten thousand old runs would have each slot that it frees. And the highest priority that it waits
+-- with; nulls: none may have a slot. What others' runs have for priorities does not count: whoever may
+-- start runs chooses it. With very many workspaces it compares sixteen, from a random one on, so that
+-- all have their turn. p_named: a run that may be claimed.
 CREATE OR REPLACE FUNCTION heartbit_fairest(
-    p_priority int, p_named agents_run, p_not bigint[], p_queues text[], p_knows int, p_alone boolean,
-    p_now timestamptz, p_stopped bigint[])
-RETURNS bigint LANGUAGE plpgsql AS $$
+    p_named agents_run, p_not bigint[], p_queues text[], p_knows int, p_alone boolean,
+    p_now timestamptz, p_stopped bigint[], OUT workspace bigint, OUT priority int)
+LANGUAGE plpgsql AS $$
 DECLARE
-    v_first bigint := heartbit_next_waiting(p_queues, p_priority, -1);
-    v_last bigint := heartbit_last_waiting(p_queues, p_priority);
+    v_first bigint := heartbit_next_waiting(p_queues, -1);
+    v_last bigint := heartbit_last_waiting(p_queues);
     v_from bigint;
     v_is_second boolean := false;
     v_compared int := 0;
     w bigint;
     v_limit int;
     v_running bigint;
+    v_priority int;
     v_since timestamptz;
-    v_best bigint;
+    v_ended timestamptz;
     v_fewest bigint;
+    v_earliest timestamptz;
     v_oldest timestamptz;
 BEGIN
-    IF v_first IS NULL THEN RETURN NULL; END IF;
+    IF v_first IS NULL THEN RETURN; END IF;
     v_from := v_first + floor(random() * (v_last - v_first + 1))::bigint;
     w := v_from - 1;
     LOOP
-        w := heartbit_next_waiting(p_queues, p_priority, w);
+        w := heartbit_next_waiting(p_queues, w);
         IF w IS NULL THEN
             EXIT WHEN v_is_second OR v_from = v_first;
             v_is_second := true;
@@ -192,20 +222,20 @@ BEGIN
             WHERE r.workspace_id = w AND r.status = 'running' AND r.home = 'fleet'
             LIMIT coalesce(v_fewest + 1, v_limit)) x; -- more would not matter
         CONTINUE WHEN v_running >= v_limit OR v_running > v_fewest;
-        v_since := CASE WHEN w = p_named.workspace_id AND p_named.priority = p_priority
-                        THEN p_named.available_at
-                        ELSE heartbit_waits_since(w, p_priority, p_queues, p_knows, p_alone, p_now,
-                                                  p_stopped) END;
+        SELECT x.priority, x.since INTO v_priority, v_since
+        FROM heartbit_waits_with(w, p_named, p_queues, p_knows, p_alone, p_now, p_stopped) x;
         CONTINUE WHEN v_since IS NULL;
-        IF v_best IS NULL OR (v_running, v_since) < (v_fewest, v_oldest) THEN
-            v_best := w;
+        v_ended := coalesce(heartbit_last_ended(w), '-infinity');
+        IF workspace IS NULL OR (v_running, v_ended, v_since) < (v_fewest, v_earliest, v_oldest) THEN
+            workspace := w;
+            priority := v_priority;
             v_fewest := v_running;
+            v_earliest := v_ended;
             v_oldest := v_since;
         END IF;
         v_compared := v_compared + 1;
         EXIT WHEN v_compared = 16;
     END LOOP;
-    RETURN v_best;
 END $$;
 
 -- Lock the first of a workspace's runs that may be claimed and that nobody else has locked: what
@@ -240,7 +270,7 @@ END $$;
 
 -- The run that a slot goes to, locked, with its workspace's room taken; a row of nulls: none may
 -- start. p_named: the one that the nudge named, if it may be claimed; p_by_name: it is locked, and
--- comes before others of its workspace, which has no limit.
+-- comes before others of its workspace and its priority; the workspace has no limit.
 CREATE OR REPLACE FUNCTION heartbit_choose(
     p_named agents_run, p_by_name boolean, p_queues text[], p_knows int, p_alone boolean)
 RETURNS agents_run LANGUAGE plpgsql AS $$
@@ -263,14 +293,10 @@ BEGIN
     IF v_all THEN RETURN NULL; END IF;
     SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM unnest(p_queues) q WHERE q <> ALL (v_paused);
     v_stopped := heartbit_stopped();
-    v_priority := heartbit_next_priority(v_queues, 32768);
-    WHILE v_priority IS NOT NULL LOOP
-        v_workspace := heartbit_fairest(v_priority, p_named, v_not, v_queues, p_knows, p_alone, v_now,
-                                        v_stopped);
-        IF v_workspace IS NULL THEN
-            v_priority := heartbit_next_priority(v_queues, v_priority);
-            CONTINUE;
-        END IF;
+    LOOP
+        SELECT x.workspace, x.priority INTO v_workspace, v_priority
+        FROM heartbit_fairest(p_named, v_not, v_queues, p_knows, p_alone, v_now, v_stopped) x;
+        IF v_workspace IS NULL THEN RETURN NULL; END IF;
         IF heartbit_take_room(v_workspace, v_may_wait) THEN
             -- Nudges come in the order in which runs were started.
             IF p_by_name AND v_workspace = p_named.workspace_id AND v_priority = p_named.priority THEN
@@ -283,7 +309,6 @@ BEGIN
         v_may_wait := false;
         v_not := v_not || v_workspace;
     END LOOP;
-    RETURN NULL;
 END $$;
 
 -- A run of a limited workspace that may start now that a slot of it is free, to ring; no row: none. It
@@ -294,18 +319,19 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     q text;
     v_now timestamptz := clock_timestamp();
-    v_priority int;
+    v_priority int := 32768;
 BEGIN
     IF coalesce(heartbit_room(p_workspace), 1) <= 0 THEN RETURN; END IF;
-    v_priority := heartbit_next_priority(p_queues, 32768);
-    WHILE v_priority IS NOT NULL LOOP
+    LOOP
+        v_priority := heartbit_next_priority(p_workspace, p_queues, v_priority);
+        EXIT WHEN v_priority IS NULL;
         FOREACH q IN ARRAY p_queues LOOP
             RETURN QUERY SELECT t.id, t.queue::text FROM agents_run t
-                WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q AND t.priority = v_priority
-                      AND t.workspace_id = p_workspace AND t.available_at <= v_now
+                WHERE t.status = 'queued' AND t.home = 'fleet' AND t.queue = q
+                      AND t.workspace_id = p_workspace AND t.priority = v_priority
+                      AND t.available_at <= v_now
                 ORDER BY t.available_at LIMIT 1;
             IF FOUND THEN RETURN; END IF;
         END LOOP;
-        v_priority := heartbit_next_priority(p_queues, v_priority);
     END LOOP;
 END $$;

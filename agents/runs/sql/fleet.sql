@@ -83,14 +83,21 @@ BEGIN
                        AND c.finished_at IS NULL AND (p_queue IS NULL OR c.queue = p_queue)
                        AND (p_workspace IS NULL OR c.workspace_id = p_workspace)
                  FOR NO KEY UPDATE OF w SKIP LOCKED);
+    -- One of each workspace, then a second one of each: a priority counts within a workspace alone.
     RETURN QUERY UPDATE agents_run t SET rung_at = clock_timestamp()
         WHERE t.id IN (SELECT q.id FROM agents_run q
-                       WHERE q.status = 'queued' AND q.home = 'fleet'
-                             AND q.available_at <= clock_timestamp()
-                             AND (p_queue IS NULL OR q.queue = p_queue)
-                             AND (p_workspace IS NULL OR q.workspace_id = p_workspace)
-                             AND NOT heartbit_is_stopped(q)
-                       ORDER BY q.priority DESC, q.available_at LIMIT p_limit
+                       WHERE q.status = 'queued' AND q.id IN (
+                           SELECT x.id FROM (
+                               SELECT y.id, y.available_at, row_number() OVER (
+                                   PARTITION BY y.workspace_id
+                                   ORDER BY y.priority DESC, y.available_at) AS turn
+                               FROM agents_run y
+                               WHERE y.status = 'queued' AND y.home = 'fleet'
+                                     AND y.available_at <= clock_timestamp()
+                                     AND (p_queue IS NULL OR y.queue = p_queue)
+                                     AND (p_workspace IS NULL OR y.workspace_id = p_workspace)
+                                     AND NOT heartbit_is_stopped(y)) x
+                           ORDER BY x.turn, x.available_at LIMIT p_limit)
                        FOR NO KEY UPDATE OF q SKIP LOCKED)
         RETURNING t.id, t.queue::text;
 END $$;

@@ -141,41 +141,48 @@ BEGIN
 END $$;
 
 -- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,
--- so what comes back can start at once; of a workspace with a limit only as many as it has room for.
+-- so what comes back can start at once; of a workspace with a limit only as many as it has room for. One
+-- of each workspace, then a second one of each, and so on: whatever their priorities, no flood has all.
 CREATE OR REPLACE FUNCTION heartbit_unanswered(p_queues text[], p_limit int, p_older_seconds float)
 RETURNS TABLE (ring uuid) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
-    w bigint;
+    w bigint := -1;
+    v_more uuid[];
     v_ids uuid[] := '{}';
+    v_turns int[] := '{}';
+    v_served int := 0;
     v_now timestamptz := clock_timestamp();
     v_before timestamptz := v_now - make_interval(secs => p_older_seconds);
     v_stopped bigint[] := heartbit_stopped();
     v_halted bigint[] := heartbit_halted();
     v_paused text[] := heartbit_paused();
-    v_priority int := heartbit_next_priority(p_queues, 32768);
 BEGIN
-    WHILE v_priority IS NOT NULL AND cardinality(v_ids) < p_limit LOOP
-        w := heartbit_next_waiting(p_queues, v_priority, -1);
-        WHILE w IS NOT NULL AND cardinality(v_ids) < p_limit LOOP
-            IF NOT heartbit_halts(w, v_halted) THEN
-                v_ids := v_ids || ARRAY(
-                    SELECT t.id FROM unnest(p_queues) u(queue) CROSS JOIN LATERAL (
-                        SELECT x.id FROM agents_run x
-                        WHERE x.status = 'queued' AND x.home = 'fleet' AND x.queue = u.queue
-                              AND x.priority = v_priority AND x.workspace_id = w
-                              AND x.available_at <= v_now AND x.version_id <> ALL (v_stopped)
-                              AND (x.rung_at IS NULL OR x.rung_at < v_before)
-                        ORDER BY x.available_at LIMIT p_limit) t
-                    WHERE u.queue <> ALL (v_paused)
-                    LIMIT greatest(least(p_limit - cardinality(v_ids), heartbit_room(w)), 0));
-            END IF;
-            w := heartbit_next_waiting(p_queues, v_priority, w);
-        END LOOP;
-        v_priority := heartbit_next_priority(p_queues, v_priority);
+    WHILE v_served < p_limit LOOP
+        w := heartbit_next_waiting(p_queues, w);
+        EXIT WHEN w IS NULL;
+        CONTINUE WHEN heartbit_halts(w, v_halted);
+        v_more := ARRAY(
+            SELECT t.id FROM unnest(p_queues) u(queue) CROSS JOIN LATERAL (
+                SELECT x.id, x.priority, x.available_at FROM agents_run x
+                WHERE x.status = 'queued' AND x.home = 'fleet' AND x.queue = u.queue
+                      AND x.workspace_id = w
+                      AND x.available_at <= v_now AND x.version_id <> ALL (v_stopped)
+                      AND (x.rung_at IS NULL OR x.rung_at < v_before)
+                ORDER BY x.priority DESC, x.available_at LIMIT p_limit - v_served) t
+            WHERE u.queue <> ALL (v_paused)
+            ORDER BY t.priority DESC, t.available_at
+            LIMIT greatest(least(p_limit - v_served, heartbit_room(w)), 0));
+        CONTINUE WHEN v_more = '{}';
+        v_served := v_served + 1;
+        v_ids := v_ids || v_more;
+        v_turns := v_turns || ARRAY(SELECT generate_subscripts(v_more, 1));
     END LOOP;
     RETURN QUERY UPDATE agents_run SET rung_at = clock_timestamp()
-        WHERE id IN (SELECT t.id FROM agents_run t WHERE t.id = ANY (v_ids) AND t.status = 'queued'
+        WHERE id IN (SELECT t.id FROM agents_run t
+                     WHERE t.status = 'queued' AND t.id IN (
+                         SELECT x.id FROM unnest(v_ids, v_turns) x(id, turn)
+                         ORDER BY x.turn LIMIT p_limit)
                      FOR NO KEY UPDATE SKIP LOCKED)
         RETURNING id;
 END $$;

@@ -21,7 +21,7 @@ AGENT = typer.Option(
     show_default=False,
 )
 PRIORITY = typer.Option(
-    0, "--priority", "-p", min=-1000, max=1000, help="Higher goes first in its queue."
+    0, "--priority", "-p", min=-1000, max=1000, help="Higher goes first in its workspace."
 )
 KEY = typer.Option(
     None,
