@@ -113,6 +113,7 @@ def fork_run(
         VersionNotFoundError: The agent has no such version.
         ForkRefusedError: The turn ended the source, and nothing new is said.
         AgentNotFoundError: The agent is stopped.
+        HaltedError: The workspace, or everything, is.
         QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
     """
     made, is_new = accept_fork(
@@ -166,7 +167,7 @@ def accept_fork(
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         agent = source.version.agent
-        # Both raise: the agent is stopped, or a quota is spent.
+        # Both raise: the agent or the workspace is stopped, or a quota is spent.
         refuse_if_spent(find_agent(source.workspace, agent.name, origin=agent.origin))
         raise RunStateError(f"Run {source.pk} is gone.")
     accepted, queue, is_new = row

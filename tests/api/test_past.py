@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.actions.pause_work import pause_work
+from agents.actions.resume_work import resume_work
 from agents.models import Agent, Run
+from agents.pauses import of_workspace
+from heartbit_site.base.audit import Actor
 from tests.api.server import Caller, key_for
 from tests.versions.conftest import keeper
 
@@ -56,6 +60,28 @@ def test_a_fork_that_cannot_be_is_refused(
     run = caller.submit("x", agent="writer")["run"]
     refused = caller.post(f"/runs/{run}/fork", body)
     assert (refused.status_code, words in refused.text) == (status, True), refused.text
+    assert not Run.objects.filter(forked_from=run).exists()
+
+
+def test_given_a_stopped_workspace_then_neither_fork_nor_retry_starts_a_run(
+    caller: Caller, workspace: Workspace
+) -> None:
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
+    run = caller.submit("x", agent="writer")["run"]
+    caller.post(f"/runs/{run}/cancel", {})
+    by, held = Actor("ann", "terminal"), of_workspace(workspace)
+    pause_work(held, by=by)
+    try:
+        asked = [
+            caller.post("/runs", {"task": "x", "agent": "writer"}),
+            caller.post(f"/runs/{run}/fork", {"turn": 0}),
+            caller.post(f"/runs/{run}/retry", {}),
+        ]
+    finally:
+        resume_work(held, by=by)
+    assert [refused.status_code for refused in asked] == [409, 409, 409]
+    assert len({refused.json()["detail"] for refused in asked}) == 1
+    assert "was stopped by ann, so no run starts" in asked[1].json()["detail"]
     assert not Run.objects.filter(forked_from=run).exists()
 
 

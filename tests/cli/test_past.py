@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
+from agents.actions.resume_work import resume_work
 from agents.models import Agent, Run, ToolBinding
+from agents.pauses import of_workspace
+from heartbit_site.base.audit import Actor
 from heartbit_site.cli import forking, turn_text
 from heartbit_site.cli.errors import CommandError
 from heartbit_site.cli.past_here import Here
@@ -81,6 +85,26 @@ def test_a_fork_runs_on_the_fleet_and_here(
     assert here.json["home"] == "local"
     given = heartbit("runs", "show", here.json["run"], "--turn", "1", "--json").json
     assert given["calls"][0]["result"] == "43"
+
+
+def test_given_a_stopped_workspace_then_forks_and_retries_are_refused(
+    heartbit: Command, afar: Afar, keeper: str
+) -> None:
+    run = heartbit("run", SUM, "--agent", keeper, "--json").json["run"]
+    by, held = Actor("ann", "terminal"), of_workspace(default_workspace())
+    pause_work(held, by=by)
+    try:
+        refused = [
+            command(*words)
+            for command in (heartbit, afar)
+            for words in (("runs", "fork", run, "--turn", "1"), ("runs", "retry", run))
+        ]
+    finally:
+        resume_work(held, by=by)
+    for result in refused:
+        assert result.code != 0
+        assert "was stopped by ann, so no run starts" in result.err
+    assert not Run.objects.filter(forked_from=run).exists()
 
 
 @pytest.mark.django_db

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection, transaction
 
+from agents.actions.cancel_run import cancel_run
+from agents.actions.fork_run import fork_run
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
+from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.actions.switch_agent import switch_agent
 from agents.errors import HaltedError
@@ -171,6 +174,35 @@ def test_given_a_stopped_workspace_then_others_work(
     pause_work(of_workspace(workspace), by=BY)
     run = start_run(other, "[[text: Done.]]", agent="solo", model="openai:fake")
     wait_until(lambda: statuses([run]) == ["succeeded"], what="another workspace's run")
+
+
+@pytest.mark.parametrize("everything", [False, True], ids=["workspace", "everything"])
+def test_given_a_stop_then_forks_and_retries_are_refused_like_new_runs(
+    workspace: Workspace, *, everything: bool
+) -> None:
+    Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
+    made = start_run(workspace, "x", agent="writer", model="openai:fake")
+    cancel_run(workspace, made, reason="over")
+    source = Run.objects.select_related("workspace", "version__agent").get(pk=made)
+    held = EVERYTHING if everything else of_workspace(workspace)
+    pause_work(held, by=BY, reason="a drill")
+    said = set()
+    attempts: tuple[Callable[[], UUID], ...] = (
+        lambda: start_run(workspace, "x", agent="writer"),
+        lambda: fork_run(source, 0, by=BY),
+        lambda: fork_run(source, 0, by=BY, idempotency_key="once"),
+        lambda: retry_run(source, by=BY),
+    )
+    try:
+        for refused in attempts:
+            with pytest.raises(HaltedError, match=r"stopped by an operator \(a drill\)") as error:
+                refused()
+            said.add(str(error.value))
+    finally:
+        resume_work(held, by=BY)
+    assert len(said) == 1, "one sentence for all of them"
+    assert Run.objects.filter(workspace=workspace).count() == 1
+    assert Run.objects.get(pk=fork_run(source, 0, by=BY)).status == "queued"
 
 
 def test_given_pauses_then_the_claim_reads_no_run_more(agent: Agent) -> None:

@@ -4,8 +4,8 @@
 -- what was said. The copy keeps its sequence numbers and times; it costs nothing, since the source
 -- paid: no usage, no tokens. p_changed: payloads by sequence number that differ from the source's.
 -- p_version, p_task: null, the source's own. Calls without a copied result are pending, with keys of
--- the new run. p_by, p_user: who forks it. No row: no such run in the workspace, or its agent takes no
--- runs (any more for now).
+-- the new run. p_by, p_user: who forks it. No row: no such run in the workspace, or that is stopped, or
+-- its agent takes no runs (any more for now).
 CREATE OR REPLACE FUNCTION heartbit_fork(
     p_id uuid, p_workspace bigint, p_source uuid, p_cut int, p_version bigint, p_task text,
     p_changed jsonb, p_events jsonb, p_home text, p_key text, p_by text DEFAULT '',
@@ -19,7 +19,7 @@ BEGIN
     SELECT t.* INTO r FROM agents_run t WHERE t.id = p_source AND t.workspace_id = p_workspace;
     SELECT g.* INTO a FROM agents_agentversion v JOIN agents_agent g ON g.id = v.agent_id
     WHERE v.id = coalesce(p_version, r.version_id) AND g.enabled;
-    IF r.id IS NULL OR a.id IS NULL THEN RETURN; END IF;
+    IF r.id IS NULL OR a.id IS NULL OR heartbit_halts(p_workspace, heartbit_halted()) THEN RETURN; END IF;
     v_counted := heartbit_admit(a, p_key);
     IF v_counted IS NULL THEN RETURN; END IF;
     run_id := heartbit_create_run(
