@@ -1,7 +1,5 @@
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """Workspaces take turns, whatever priorities their runs have."""
@@ -27,5 +25,4 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(models.F('queue'), models.F('workspace'), models.OrderBy(models.F('priority'), descending=True), models.F('id'), condition=models.Q(('home', 'fleet'), ('status', 'queued'), models.Q(('parent__isnull', False), ('started_at__isnull', False), _connector='OR')), name='run_begun'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

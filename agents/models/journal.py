@@ -73,6 +73,7 @@ class Wait(models.Model):
     """A durable promise that a suspended run waits for; resolved once.
 
     Attributes:
+        patience_seconds: How long it was to be waited for at first; null: without end.
         expires_at: When it is resolved although nobody kept it; null: never.
         escalates_at: When more people may decide, if it is about a call; null: never.
         escalated_at: When that was done.
@@ -83,6 +84,7 @@ class Wait(models.Model):
     kind = models.CharField(max_length=16, choices=WaitKind.choices)
     call_id = models.CharField(max_length=24, blank=True)
     value = models.JSONField(null=True, blank=True)
+    patience_seconds = models.FloatField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     escalates_at = models.DateTimeField(null=True, blank=True)
     escalated_at = models.DateTimeField(null=True, blank=True)

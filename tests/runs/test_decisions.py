@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call
@@ -318,6 +319,21 @@ class TestAnOrchestratorsPatience:
         await orm.in_thread(expire)
         assert (await fetch(parent)).status == RunStatus.QUEUED, "it is patience all the same"
         assert (await fetch(call.run_id)).status == RunStatus.CANCELLED
+
+    async def test_what_a_stop_has_given_back_is_not_given_twice(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        parent, call = await self.delegated(workspace, pool, claimant, seconds=60)
+        hours = "UPDATE agents_wait SET created_at = created_at - interval '2 h',"
+        hours += " expires_at = expires_at - interval '2 h' WHERE run_id = %s"
+        for waits in (parent, call.run_id):
+            await orm.in_thread(partial(execute, hours, waits))
+        again = partial(execute, "SELECT ring FROM heartbit_go_on(NULL, %s, 0)", workspace.pk)
+        await orm.in_thread(again)
+        await orm.in_thread(partial(approve_call, call, digest=DIGEST, by=ANN))
+        after = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        assert after.expires_at is not None
+        assert (after.expires_at - timezone.now()).total_seconds() <= 60
 
 
 async def test_a_pause_is_a_wait_for_a_time(

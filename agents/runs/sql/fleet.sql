@@ -75,14 +75,7 @@ CREATE OR REPLACE FUNCTION heartbit_go_on(p_queue text, p_workspace bigint, p_li
 RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM heartbit_tell_of_pauses();
-    -- Whoever waited for what was held back begins to be patient anew.
-    UPDATE agents_wait SET expires_at = clock_timestamp() + (expires_at - created_at)
-    WHERE id IN (SELECT w.id FROM agents_wait w
-                 JOIN agents_run c ON c.id = split_part(w.key, ':', 2)::uuid
-                 WHERE w.kind = 'child' AND w.resolved_at IS NULL AND w.expires_at IS NOT NULL
-                       AND c.finished_at IS NULL AND (p_queue IS NULL OR c.queue = p_queue)
-                       AND (p_workspace IS NULL OR c.workspace_id = p_workspace)
-                 FOR NO KEY UPDATE OF w SKIP LOCKED);
+    PERFORM heartbit_renew_patience(NULL, p_queue, p_workspace);
     -- One of each workspace, then a second one of each: a priority counts within a workspace alone.
     RETURN QUERY UPDATE agents_run t SET rung_at = clock_timestamp()
         WHERE t.id IN (SELECT q.id FROM agents_run q
@@ -122,14 +115,7 @@ BEGIN
     UPDATE agents_agent SET enabled = true, enabled_at = clock_timestamp() WHERE id = p_agent;
     PERFORM pg_notify('heartbit', 'agent:' || p_agent);
     IF NOT v_stopped THEN RETURN; END IF;
-    -- Whoever waited for it begins to be patient anew.
-    UPDATE agents_wait SET expires_at = clock_timestamp() + (expires_at - created_at)
-    WHERE id IN (SELECT w.id FROM agents_wait w
-                 JOIN agents_run c ON c.id = split_part(w.key, ':', 2)::uuid
-                 JOIN agents_agentversion v ON v.id = c.version_id
-                 WHERE w.kind = 'child' AND w.resolved_at IS NULL AND w.expires_at IS NOT NULL
-                       AND v.agent_id = p_agent
-                 FOR NO KEY UPDATE OF w SKIP LOCKED);
+    PERFORM heartbit_renew_patience(p_agent, NULL, NULL);
     RETURN QUERY UPDATE agents_run t SET rung_at = clock_timestamp()
         WHERE t.id IN (SELECT q.id FROM agents_run q
                        JOIN agents_agentversion v ON v.id = q.version_id

@@ -205,9 +205,10 @@ BEGIN
                 r.model_override::text, NULL, r.approve);
             queues := array_append(queues, a.queue::text);
         END IF;
-        INSERT INTO agents_wait (run_id, key, kind, call_id, expires_at, escalates_at, created_at)
+        INSERT INTO agents_wait
+            (run_id, key, kind, call_id, patience_seconds, expires_at, escalates_at, created_at)
         VALUES (r.id, coalesce(w ->> 'key', 'child:' || (w ->> 'id')), coalesce(w ->> 'kind', 'child'),
-                w ->> 'call_id',
+                w ->> 'call_id', (w ->> 'timeout_seconds')::float,
                 clock_timestamp() + make_interval(secs => (w ->> 'timeout_seconds')::float),
                 clock_timestamp() + make_interval(secs => (w ->> 'escalate_seconds')::float),
                 clock_timestamp());

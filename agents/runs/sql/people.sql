@@ -53,10 +53,13 @@ BEGIN
     RETURN r;
 END $$;
 
--- The last decision of a sub-agent gives its orchestrator's patience the time back that people took.
+-- The last decision of a sub-agent gives its orchestrator's patience the time back that people took; what
+-- a stop has given back already is not given twice.
 CREATE OR REPLACE FUNCTION heartbit_give_back_patience(r agents_run, p_key text)
 RETURNS void LANGUAGE sql AS $$
-    UPDATE agents_wait p SET expires_at = p.expires_at + (clock_timestamp() - w.created_at)
+    UPDATE agents_wait p
+    SET expires_at = least(p.expires_at + (clock_timestamp() - w.created_at),
+                           clock_timestamp() + make_interval(secs => p.patience_seconds))
     FROM agents_wait w
     WHERE p.run_id = r.parent_id AND p.key = 'child:' || r.id AND p.resolved_at IS NULL
           AND w.run_id = r.id AND w.key = p_key

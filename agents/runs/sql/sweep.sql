@@ -64,6 +64,31 @@ BEGIN
                  FOR NO KEY UPDATE SKIP LOCKED);
 END $$;
 
+-- The run that a wait's time stands still with while it is held back: a sub-agent's own; of a question,
+-- that of whoever asks, who was promised to go on in time without an answer. Null: none.
+CREATE OR REPLACE FUNCTION heartbit_paced_by(p_waiting uuid, p_child uuid)
+RETURNS uuid LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM 1 FROM agents_message m WHERE m.run_id = p_child AND m.kind = 'request';
+    RETURN CASE WHEN FOUND THEN p_waiting ELSE p_child END;
+END $$;
+
+-- Let waits paced by a run that goes on again begin anew, each with the patience that it had at first.
+CREATE OR REPLACE FUNCTION heartbit_renew_patience(p_agent bigint, p_queue text, p_workspace bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE agents_wait t SET expires_at = clock_timestamp() + make_interval(secs => t.patience_seconds)
+    WHERE t.id IN (SELECT w.id FROM agents_wait w
+                   JOIN agents_run c ON c.id = split_part(w.key, ':', 2)::uuid
+                   JOIN agents_run p ON p.id = heartbit_paced_by(w.run_id, c.id)
+                   JOIN agents_agentversion v ON v.id = p.version_id
+                   WHERE w.kind = 'child' AND w.resolved_at IS NULL AND w.patience_seconds IS NOT NULL
+                         AND c.finished_at IS NULL AND (p_agent IS NULL OR v.agent_id = p_agent)
+                         AND (p_queue IS NULL OR p.queue = p_queue)
+                         AND (p_workspace IS NULL OR p.workspace_id = p_workspace)
+                   FOR NO KEY UPDATE OF w SKIP LOCKED);
+END $$;
+
 -- Resolve waits whose time is up and cancel the children they waited for. Returns runs to ring.
 CREATE OR REPLACE FUNCTION heartbit_expire_waits(p_limit int)
 RETURNS TABLE (ring uuid) LANGUAGE plpgsql AS $$
@@ -76,12 +101,13 @@ BEGIN
     FOR w IN SELECT t.id, t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
              LEFT JOIN agents_run c
                  ON c.id = CASE WHEN t.kind = 'child' THEN split_part(t.key, ':', 2)::uuid END
+             LEFT JOIN agents_run p ON p.id = heartbit_paced_by(t.run_id, c.id)
              -- Stable within the statement, so that the index over the times can be used.
              WHERE t.resolved_at IS NULL AND t.expires_at <= statement_timestamp()
                    -- While a sub-agent waits for a person its orchestrator's patience stands still.
                    AND NOT EXISTS (SELECT 1 FROM agents_wait a WHERE a.run_id = c.id
                                    AND a.kind IN ('approval', 'outcome') AND a.resolved_at IS NULL)
-                   AND NOT heartbit_is_stopped(c)
+                   AND NOT heartbit_is_stopped(p)
              -- Approvals last: they lock nothing that they would have to wait for.
              ORDER BY t.kind = 'approval', t.run_id, t.id LIMIT p_limit LOOP
         IF w.kind = 'approval' THEN
