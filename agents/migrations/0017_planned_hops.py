@@ -1,7 +1,5 @@
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """A run knows how many plans of agents in a row led to it."""
@@ -16,5 +14,4 @@ class Migration(migrations.Migration):
             name='hops',
             field=models.PositiveSmallIntegerField(db_default=0, default=0),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

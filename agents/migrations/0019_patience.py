@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     """A wait keeps the patience that it had at first, however often it begins anew."""
 
     dependencies = [
-        ('agents', '0016_turns'),
+        ('agents', '0018_turns'),
     ]
 
     operations = [

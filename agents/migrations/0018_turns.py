@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Workspaces take turns, whatever priorities their runs have."""
 
     dependencies = [
-        ('agents', '0015_channels'),
+        ('agents', '0017_planned_hops'),
     ]
 
     operations = [
