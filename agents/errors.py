@@ -73,6 +73,10 @@ class HaltedError(ConflictError):
     """An operator stopped the workspace, or everything: no run starts."""
 
 
+class OperatorsStopError(HeartbitError):
+    """An operator placed the stop: whoever manages the workspace cannot end it."""
+
+
 class WebhookNotFoundError(NotFoundError):
     """The workspace has no such webhook, or the webhook no such delivery."""
 

@@ -89,6 +89,7 @@ class PauseNow:
         name: The queue's, the tool's, or the workspace's slug; empty: everything.
         workspace: For a tool that is stopped in one alone, its slug; else empty.
         reason: What whoever did it gave; it may be empty.
+        by_operator: Whether an operator did; else whoever manages the workspace.
     """
 
     kind: str
@@ -96,6 +97,7 @@ class PauseNow:
     workspace: str
     reason: str
     by: str
+    by_operator: bool
     at: datetime
 
 
@@ -210,6 +212,7 @@ def _pause(row: Pause) -> PauseNow:
         workspace=slug if row.tool else "",
         reason=row.reason,
         by=row.by,
+        by_operator=row.by_operator,
         at=row.at,
     )
 
@@ -238,7 +241,8 @@ def _queues(workers: Iterable[WorkerNow], paused: set[str]) -> tuple[QueueNow, .
 
 def _standing_still(pauses: Iterable[PauseNow]) -> Iterable[str]:
     for pause in pauses:
-        why = f" ({pause.reason})" if pause.reason else ""
+        why = "" if pause.by_operator else ", who manages it"
+        why += f" ({pause.reason})" if pause.reason else ""
         if pause.kind == PauseKind.ALL:
             yield f"Everything was stopped by {pause.by}{why}: `heartbit fleet continue` ends that."
         elif pause.kind == PauseKind.WORKSPACE:

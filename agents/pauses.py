@@ -15,6 +15,8 @@ from agents.quotas import why_waiting
 from tools.registry import closest, registry
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from agents.models import Run
     from heartbit_site.base.models import Workspace
 
@@ -87,7 +89,28 @@ def of_tool(name: str, workspace: Workspace | None = None) -> Held:
 def stopped_tools(workspace: Workspace) -> dict[str, str]:
     """Who stopped which tools, there or everywhere, by the tools' names."""
     there = Q(workspace=None) | Q(workspace=workspace)
-    return {row.tool: _who(row) for row in Pause.objects.filter(there, kind=PauseKind.TOOL)}
+    rows = Pause.objects.filter(there, kind=PauseKind.TOOL).order_by("by_operator", "at")
+    return {row.tool: _who(row) for row in rows}
+
+
+def rows_of(held: Held) -> QuerySet[Pause]:
+    """What holds it back: an operator's stop, the workspace's own, both or none."""
+    return Pause.objects.filter(
+        kind=held.kind, queue=held.queue, workspace=held.workspace, tool=held.tool
+    )
+
+
+def of_operator(held: Held, pause: Pause) -> str:
+    """Why whoever manages a workspace cannot end what an operator stopped there, and who can."""
+    slug = held.workspace.slug if held.workspace is not None else ""
+    what, ends = f"The workspace {slug} was stopped", f"continue {slug}"
+    if held.tool:
+        what = f"The tool {held.tool} was stopped in {slug}"
+        ends = f"start-tool {held.tool} --workspace {slug}"
+    return (
+        f"{what} by an operator, {_who(pause)}: only an operator can end that, on the page Fleet "
+        f"or by `heartbit fleet {ends}`."
+    )
 
 
 def refuse_if_halted(workspace: Workspace) -> None:
@@ -96,15 +119,18 @@ def refuse_if_halted(workspace: Workspace) -> None:
     Raises:
         HaltedError: The workspace is stopped, or everything is.
     """
-    halted = Pause.objects.filter(_halts(workspace.pk)).first()
+    halted = _first(_halts(workspace.pk))
     if halted is None:
         return
     everything = halted.kind == PauseKind.ALL
     what = "Everything" if everything else f"The workspace {workspace.slug}"
     again = "heartbit fleet continue" + ("" if everything else f" {workspace.slug}")
+    ends = "an operator ends that"
+    if not halted.by_operator:
+        ends = "whoever manages it ends that by `POST /api/v1/workspace/continue`, or an operator"
     raise HaltedError(
-        f"{what} was stopped by {_who(halted)}, so no run starts: an operator ends that on the "
-        f"page Fleet, or by `{again}`."
+        f"{what} was stopped by {_who(halted)}, so no run starts: {ends} on the page Fleet, or by "
+        f"`{again}`."
     )
 
 
@@ -113,7 +139,7 @@ def why_held(run: Run) -> str:
     if run.status != RunStatus.QUEUED:
         return ""
     of_queue = Q(kind=PauseKind.QUEUE, queue=run.queue)
-    held = Pause.objects.filter(_halts(run.workspace_id) | of_queue).first()
+    held = _first(_halts(run.workspace_id) | of_queue)
     if held is None:
         return why_waiting(run) if run.version.agent.enabled else STOPPED.format(run.agent)
     what = {
@@ -121,7 +147,15 @@ def why_held(run: Run) -> str:
         PauseKind.WORKSPACE: "The workspace was stopped",
         PauseKind.QUEUE: f"The queue {held.queue} was paused",
     }[PauseKind(held.kind)]
-    return f"{what} by {_who(held)}: the run goes on when an operator ends that on the page Fleet."
+    ends = "an operator ends that on the page Fleet"
+    if not held.by_operator:
+        ends = "whoever manages the workspace ends that, or an operator on the page Fleet"
+    return f"{what} by {_who(held)}: the run goes on when {ends}."
+
+
+def _first(which: Q) -> Pause | None:
+    """The first of those that hold something back; what only an operator ends counts most."""
+    return Pause.objects.filter(which).order_by("-by_operator", "at").first()
 
 
 def _halts(workspace_id: int) -> Q:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 _REASON = 500
 
 
-def pause_work(held: Held, *, by: Actor, reason: str = "") -> bool:
+def pause_work(held: Held, *, by: Actor, reason: str = "", by_operator: bool = True) -> bool:
     """Do it, tell the workers at once, and write it into the audit.
 
     Args:
         held: What.
         by: Who.
         reason: For whoever wonders why nothing moves.
+        by_operator: Whether they do so as an operator; else as whoever manages the workspace, and
+            the stop is the workspace's own, beside one that an operator may have placed.
 
     Returns:
         Whether anything changed: what is held back already stays as it was.
@@ -39,6 +41,7 @@ def pause_work(held: Held, *, by: Actor, reason: str = "") -> bool:
             queue=held.queue,
             workspace=held.workspace,
             tool=held.tool,
+            by_operator=by_operator,
             defaults={"by": by.name[:200], "reason": reason[:_REASON]},
         )
         if new:

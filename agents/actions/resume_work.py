@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
-from agents.models.pause import Pause
+from agents.errors import OperatorsStopError
+from agents.pauses import of_operator, rows_of
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
@@ -19,22 +20,34 @@ if TYPE_CHECKING:
 RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free
 
 
-def resume_work(held: Held, *, by: Actor) -> bool:
+def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
     """Do it, ring the runs that may start, and write it into the audit.
 
-    What is held back for another reason as well (a stopped agent, everything) stays so.
+    What is held back for another reason as well (a stopped agent, everything) stays so. An operator
+    ends the workspace's own stop too; whoever manages the workspace ends that alone, and an
+    operator's holds on.
+
+    Args:
+        held: What.
+        by: Who.
+        by_operator: Whether they do so as an operator; else as whoever manages the workspace.
 
     Returns:
         Whether anything changed: it may not have been held back.
+
+    Raises:
+        OperatorsStopError: There is nothing but an operator's stop, which they cannot end.
     """
     with transaction.atomic():
-        pauses = Pause.objects.filter(
-            kind=held.kind, queue=held.queue, workspace=held.workspace, tool=held.tool
-        )
-        lifted, _ = pauses.delete()
+        pauses = rows_of(held)
+        lifted, _ = (pauses if by_operator else pauses.filter(by_operator=False)).delete()
+        kept = pauses.order_by("-by_operator").first()
         if not lifted:
+            if kept is not None and kept.by_operator and not by_operator:
+                raise OperatorsStopError(of_operator(held, kept))
             return False
-        _tell(held)
+        if kept is None:
+            _tell(held)
         record(
             by,
             f"{held.action}.{'resume' if held.queue else 'start'}",

@@ -31,6 +31,8 @@ class Pause(models.Model):
         tool: The tool's name; empty for the other kinds.
         reason: For whoever wonders why nothing moves.
         by: Who, as people read it.
+        by_operator: Whether an operator placed it, who alone can end it then; else it is the
+            workspace's own, placed by whoever manages that. Both may exist at once.
     """
 
     kind = models.CharField(max_length=9, choices=PauseKind.choices)
@@ -41,15 +43,21 @@ class Pause(models.Model):
     tool = models.CharField(max_length=64, blank=True, default="", db_default="")
     reason = models.CharField(max_length=500, blank=True, default="", db_default="")
     by = models.CharField(max_length=200)
+    # Of a row whose writer does not say, only operators dispose.
+    by_operator = models.BooleanField(default=True, db_default=True)
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ["at"]
         constraints = [
             models.UniqueConstraint(
-                fields=["kind", "queue", "workspace", "tool"],
+                fields=["kind", "queue", "workspace", "tool", "by_operator"],
                 name="pause_once",
                 nulls_distinct=False,
+            ),
+            models.CheckConstraint(
+                name="pause_own_is_in_its_workspace",
+                condition=Q(by_operator=True) | Q(workspace__isnull=False),
             ),
             models.CheckConstraint(
                 name="pause_names_what_it_is_of",

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-#: Of the whole installation, and of each workspace.
-QUERY = "SELECT tool, workspace_id, by, reason FROM agents_pause WHERE kind = 'tool'"
+#: Of the whole installation, and of each workspace; of two for one place the operator's is last.
+QUERY = (
+    "SELECT tool, workspace_id, by, reason FROM agents_pause WHERE kind = 'tool'"
+    " ORDER BY by_operator"
+)
 
 
 def refusal(tool: str, who: str) -> str:

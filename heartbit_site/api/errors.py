@@ -20,7 +20,7 @@ from django.http import Http404, JsonResponse
 from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
 
-from agents.errors import ForgedMessageError, QuotaSpentError
+from agents.errors import ForgedMessageError, OperatorsStopError, QuotaSpentError
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (UnauthorizedError, 401),
     (ForgedMessageError, 401),
     (ForbiddenError, 403),
+    (OperatorsStopError, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
     (TooLargeError, 413),

@@ -62,6 +62,10 @@ class PauseOut(Schema):
     workspace: str = Field(description=PLACE)
     reason: str
     by: str
+    by_operator: bool = Field(
+        description="An operator placed it, and only operators end it; "
+        "else it is the workspace's own."
+    )
     at: str
 
 
@@ -71,7 +75,7 @@ class HeldOut(Schema):
     kind: HeldKind
     name: str = Field(description=NAME)
     workspace: str = Field(description=PLACE)
-    held: bool = Field(description="Whether it is held back now.")
+    held: bool = Field(description="Whether it is held back now; an operator's stop may hold on.")
     changed: bool = Field(description="Whether the request changed that.")
 
 

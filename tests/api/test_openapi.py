@@ -78,6 +78,6 @@ def test_the_page_loads_nothing_from_elsewhere(web: WebServer) -> None:
 def test_an_error_s_type_is_its_class() -> None:
     names = [name_of(kind) for kind, _ in STATUSES]
     assert names == [
-        *("malformed_body", "unauthorized", "forged_message", "forbidden"),
+        *("malformed_body", "unauthorized", "forged_message", "forbidden", "operators_stop"),
         *("not_found", "conflict", "too_large", "too_many_requests", "quota_spent", "heartbit"),
     ]

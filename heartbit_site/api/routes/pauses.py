@@ -84,7 +84,7 @@ async def halt_any(request: HttpRequest, slug: Slug, body: PauseIn) -> Any:
     summary="End any workspace's stop",
 )
 async def go_on_any(request: HttpRequest, slug: Slug) -> Any:
-    """What was handed back goes on where it was."""
+    """What was handed back goes on where it was; the workspace's own stop is ended too."""
     return await orm.in_thread(lambda: _free(request, _named(slug)))
 
 
@@ -130,7 +130,7 @@ async def halt_tool_of_any(request: HttpRequest, slug: Slug, tool: ToolName, bod
     summary="End a tool's stop in any workspace",
 )
 async def go_on_tool_of_any(request: HttpRequest, slug: Slug, tool: ToolName) -> Any:
-    """It may be called there again, unless it is stopped everywhere."""
+    """It may be called there again, unless it is stopped everywhere; the own stop is ended too."""
     return await orm.in_thread(lambda: _free(request, pauses.of_tool(tool, _workspace(slug))))
 
 
@@ -143,7 +143,9 @@ async def go_on_tool_of_any(request: HttpRequest, slug: Slug, tool: ToolName) ->
 async def halt_tool_here(request: HttpRequest, tool: ToolName, body: PauseIn) -> Any:
     """No call of it is run in the workspace: models are told so, and their runs go on."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: _hold(request, pauses.of_tool(tool, workspace), body.reason))
+    return await orm.in_thread(
+        lambda: _hold(request, pauses.of_tool(tool, workspace), body.reason, by_operator=False)
+    )
 
 
 @router.post(
@@ -153,9 +155,11 @@ async def halt_tool_here(request: HttpRequest, tool: ToolName, body: PauseIn) ->
     summary="End a tool's stop in the workspace",
 )
 async def go_on_tool_here(request: HttpRequest, tool: ToolName) -> Any:
-    """It may be called again, unless an operator has stopped it everywhere."""
+    """It may be called again; a stop that an operator placed only operators end (403)."""
     workspace = workspace_of(request)
-    return await orm.in_thread(lambda: _free(request, pauses.of_tool(tool, workspace)))
+    return await orm.in_thread(
+        lambda: _free(request, pauses.of_tool(tool, workspace), by_operator=False)
+    )
 
 
 @router.post(
@@ -167,14 +171,14 @@ async def go_on_tool_here(request: HttpRequest, tool: ToolName) -> Any:
 async def halt_workspace(request: HttpRequest, body: PauseIn) -> Any:
     """No run starts in it, and what is at work is handed back; nothing is lost."""
     held = pauses.of_workspace(workspace_of(request))
-    return await orm.in_thread(lambda: _hold(request, held, body.reason))
+    return await orm.in_thread(lambda: _hold(request, held, body.reason, by_operator=False))
 
 
 @router.post("/workspace/continue", auth=MANAGE, response=answers(HeldOut), summary="End the stop")
 async def go_on_workspace(request: HttpRequest) -> Any:
-    """What was handed back goes on where it was."""
+    """What was handed back goes on; a stop that an operator placed only operators end (403)."""
     held = pauses.of_workspace(workspace_of(request))
-    return await orm.in_thread(lambda: _free(request, held))
+    return await orm.in_thread(lambda: _free(request, held, by_operator=False))
 
 
 def _named(slug: str) -> pauses.Held:
@@ -188,11 +192,14 @@ def _workspace(slug: str) -> Workspace:
     return workspace
 
 
-def _hold(request: HttpRequest, held: pauses.Held, reason: str) -> dict[str, Any]:
-    changed = pause_work(held, by=actor_of(access_of(request)), reason=reason)
+def _hold(
+    request: HttpRequest, held: pauses.Held, reason: str, *, by_operator: bool = True
+) -> dict[str, Any]:
+    by = actor_of(access_of(request))
+    changed = pause_work(held, by=by, reason=reason, by_operator=by_operator)
     return fleet_forms.held(held, now=True, changed=changed)
 
 
-def _free(request: HttpRequest, held: pauses.Held) -> dict[str, Any]:
-    changed = resume_work(held, by=actor_of(access_of(request)))
-    return fleet_forms.held(held, now=False, changed=changed)
+def _free(request: HttpRequest, held: pauses.Held, *, by_operator: bool = True) -> dict[str, Any]:
+    changed = resume_work(held, by=actor_of(access_of(request)), by_operator=by_operator)
+    return fleet_forms.held(held, now=pauses.rows_of(held).exists(), changed=changed)

@@ -10,7 +10,7 @@ const STOPPED = "No run starts, and what is at work is handed back at once; an e
 /** Buttons that stop a tool, this workspace, or everything. */
 export function stops(now, act) {
   const all = now.some((one) => one.kind === "all");
-  const here = now.some((one) => one.kind === "workspace" && one.name === WORKSPACE);
+  const here = now.some((one) => one.kind === "workspace" && one.name === WORKSPACE && one.by_operator);
   return [
     el("button.button", { type: "button", onclick: () => stopTool(act) }, icon("build_circle"), "Stop a tool"),
     here || all ? null : el("button.button.danger", { type: "button", onclick: () => stopHere(act) }, icon("stop_circle"), "Stop this workspace"),
@@ -64,7 +64,7 @@ export function pauses(now, act) {
   return now.filter((one) => one.kind !== "queue").map((one) => {
     const { path, what, end } = SAID[one.kind](one);
     return el("div.problem.stopped", { role: "alert" }, icon("stop_circle"),
-      el("p", {}, el("b", {}, `${what} is stopped`), ` by ${one.by}, ${ago(one.at)}`, one.reason ? `: ${one.reason}` : ""),
+      el("p", {}, el("b", {}, `${what} is stopped`), ` by ${one.by}${one.by_operator ? "" : ", who manages it"}, ${ago(one.at)}`, one.reason ? `: ${one.reason}` : ""),
       el("button.button", { type: "button", onclick: () => act(`${path}/continue`, undefined, `${what} goes on.`) }, icon("play_arrow"), end));
   });
 }
