@@ -1,6 +1,6 @@
 """The clock of a worker process: a thread that does what has to be done also while Beat is down.
 
-It fires due schedules, and rings for deliveries that are overdue.
+It fires due schedules, and rings for deliveries, and for warnings of quotas, that are overdue.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from django.db import connection
 
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.ring_overdue import ring_overdue
+from scheduling.untold_quotas import UntoldQuotas
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ class Clock(threading.Thread):
         super().__init__(name="clock", daemon=True)
         self._over = threading.Event()
         self._look_for_overdue_at = 0.0
+        self._untold = UntoldQuotas()
 
     def stop(self) -> None:
         """End after the look under way."""
@@ -53,7 +55,7 @@ class Clock(threading.Thread):
             return
         # Set first: a look that fails is not made again in a second.
         self._look_for_overdue_at = now + OVERDUE_TICK_SECONDS
-        rung = ring_overdue()
+        rung = ring_overdue(self._untold)
         if rung:
             self._look_for_overdue_at = now + RUNG_SECONDS
             logger.info("nobody rang for %s in time: is Beat there?", ", ".join(rung))

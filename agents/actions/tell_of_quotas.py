@@ -8,15 +8,32 @@ in its period when it is nearly used up (``quota.warning``), and once when it is
 
 from __future__ import annotations
 
-from django.db import connection, transaction
+import logging
+
+from django.db import DatabaseError, connection, transaction
+
+logger = logging.getLogger(__name__)
 
 
 def tell_of_quotas() -> int:
     """Look, and tell; how many entries were written. Any number of processes may do so at once."""
+    return sum(map(_tell_if_it_can_be, workspaces_to_tell()))
+
+
+def workspaces_to_tell() -> list[int]:
+    """Those of which there is something to tell."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT heartbit_quotas_to_tell()")
-        workspaces = [workspace for (workspace,) in cursor.fetchall()]
-    return sum(map(_tell, workspaces))
+        return [workspace for (workspace,) in cursor.fetchall()]
+
+
+def _tell_if_it_can_be(workspace_id: int) -> int:
+    """A workspace that cannot be told holds up no other; the next look tries it again."""
+    try:
+        return _tell(workspace_id)
+    except DatabaseError:
+        logger.exception("workspace %s could not be told of its quotas", workspace_id)
+        return 0
 
 
 @transaction.atomic

@@ -1,6 +1,9 @@
-"""Ring for deliveries that nobody rang for: Beat is not the only one who looks at the time."""
+"""Ring for what nobody rang for: Beat is not the only one who looks at the time."""
 
 from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
@@ -9,21 +12,28 @@ from agents.inbound.mailboxes import mailboxes_are_overdue
 from heartbit_site.base import queues
 from heartbit_site.base.enqueue import Nudge, send
 
+if TYPE_CHECKING:
+    from scheduling.untold_quotas import UntoldQuotas
+
 #: Several of Beat's rings: while it is there, nothing is ever so late.
 OVERDUE_SECONDS = 30.0
 #: Mailboxes are looked at less often, one after the other.
 UNREAD_SECONDS = 120.0
 
 
-def ring_overdue() -> tuple[str, ...]:
+def ring_overdue(untold: UntoldQuotas) -> tuple[str, ...]:
     """Tell the workers of the queue ``system`` to send what is overdue; the tasks that were rung.
 
     Any number may ring at once: who sends a delivery takes it first.
+
+    Args:
+        untold: Of this process, which looks again and again.
     """
     found = (
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
         (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
+        (queues.TELL_OF_QUOTAS, untold.are_overdue(OVERDUE_SECONDS, now=time.monotonic())),
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
     for task in overdue:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
-from django.db import connections
+from django.db import connection, connections, transaction
 from django.db.models import F
 
 from agents.actions.save_budget import save_budget
@@ -198,6 +198,40 @@ class TestBeingTold:
             thread.start()
         for thread in threads:
             thread.join()
+        assert len(told(workspace)) == 1
+
+    def test_given_a_workspace_that_cannot_be_told_then_those_after_it_are(
+        self, workspace: Workspace, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        after = new_workspace()
+        for each in (workspace, after):
+            row = Budget(workspace=each, period="day", max_tokens=100)
+            save_budget(row)
+            Budget.objects.filter(pk=row.pk).update(spent_tokens=90)
+        locked, over = threading.Event(), threading.Event()
+
+        def hold_its_chain() -> None:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(7703, %s)", [workspace.pk])
+                locked.set()
+                over.wait(20)
+            connections.close_all()
+
+        holder = threading.Thread(target=hold_its_chain)
+        holder.start()
+        assert locked.wait(20)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '300ms'")
+            tell_of_quotas()
+        finally:
+            over.set()
+            holder.join()
+            with connection.cursor() as cursor:
+                cursor.execute("RESET lock_timeout")
+        assert (len(told(workspace)), len(told(after))) == (0, 1)
+        assert f"workspace {workspace.pk} " in caplog.text
+        tell_of_quotas()
         assert len(told(workspace)) == 1
 
     @pytest.mark.parametrize("event", ["quota.warning", "quota.reached"])

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.actions.save_budget import save_budget
 from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.choices import DeliveryStatus
 from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
 from agents.inbound.mailboxes import mailboxes_are_overdue
-from agents.models import Agent, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
+from agents.models import Agent, Budget, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.webhooks import new_message_id
+from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
+from scheduling.actions.ring_overdue import ring_overdue
 from scheduling.querysets import database_now
+from scheduling.untold_quotas import UntoldQuotas
 from tests.delivery.conftest import alone
 from tests.delivery.orders import ended, ordered, row_of
 from tests.fleet import wait_until
+from tests.quotas.limited import told
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -55,6 +61,20 @@ def test_given_no_beat_then_results_go_out_and_webhooks_are_looked_for(
     wait_until(lambda: row_of(run).status == DeliveryStatus.DELIVERED, what="delivered")
     wait_until(lambda: webhook.get().looked_at is not None, what="looked for")
     webhook.update(enabled=False)
+
+
+@pytest.mark.usefixtures("worker")
+def test_given_no_beat_then_a_quota_that_is_nearly_used_up_is_told_of(
+    workspace: Workspace,
+) -> None:
+    row = Budget(workspace=workspace, period="day", max_tokens=100)
+    save_budget(row)
+    Budget.objects.filter(pk=row.pk).update(spent_tokens=90)
+    untold = UntoldQuotas()
+    assert not untold.are_overdue(30, now=time.monotonic() - 60), "it was seen just then"
+    assert queues.TELL_OF_QUOTAS in ring_overdue(untold)
+    wait_until(lambda: told(workspace), what="told of")
+    assert not untold.are_overdue(30, now=time.monotonic())
 
 
 @pytest.mark.django_db
