@@ -91,10 +91,10 @@ class AgentSwitches:
         return self._switch(request, object_id, "stop")
 
     def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
-        """Of how many agents that changed something."""
+        """Of how many agents that changed something; ``response_action`` has the transaction."""
         this: Any = self
         done = [agent for agent in agents if switch_agent(agent, to)]
-        for agent in done:
+        for agent in done:  # last: the audit's chain is locked from here on
             this.note(request, to, agent)
         return len(done)
 

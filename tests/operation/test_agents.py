@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
+from django.urls import reverse
 
 from agents.actions.start_run import start_run
 from agents.actions.switch_agent import switch_agent
 from agents.agent_status import statuses as agent_statuses
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, Run, RunEvent
+from heartbit_site.base import audit
+from heartbit_site.base.models import AuditEntry
 from tests.fleet import wait_until
 from tests.operation.conftest import statuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
+
+    from django.test import Client
 
     from heartbit_site.base.models import Workspace
     from tests.fleet import Worker
@@ -112,3 +117,25 @@ def test_tools_that_are_not_what_they_were_are_named(workspace: Workspace, solo:
 
 def _children(run: UUID) -> list[UUID]:
     return list(Run.objects.filter(parent=run).values_list("pk", flat=True))
+
+
+def test_given_an_audit_that_cannot_be_written_then_no_chosen_agent_is_stopped(
+    admin_browser: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("analyst", "researcher", "writer")
+    agents = Agent.objects.filter(workspace=workspace, name__in=names)
+    assert agents.count() == 3
+    record = audit.record
+
+    def fail_at_the_second(*given: Any, **named: Any) -> None:
+        if AuditEntry.objects.filter(workspace=workspace, action="agent.stop").exists():
+            raise OperationalError("no space left on device")
+        record(*given, **named)
+
+    monkeypatch.setattr(audit, "record", fail_at_the_second)
+    chosen = {"action": "stop", "_selected_action": list(agents.values_list("pk", flat=True))}
+    admin_browser.raise_request_exception = False
+    answer = admin_browser.post(reverse("admin:agents_agent_changelist"), chosen)
+    assert answer.status_code >= 500
+    assert not agents.filter(enabled=False).exists()
+    assert not AuditEntry.objects.filter(workspace=workspace, action="agent.stop").exists()
