@@ -46,7 +46,7 @@ def read_inbox(run: Run, *, limit: int) -> Read:
         message = as_entry(entry.message)
         room -= len(json.dumps(message, ensure_ascii=False).encode())
         if messages and room < 0:
-            break  # the first is read in any case: what is too long is cut, and says so
+            break  # the first alone is too long only where the agent's limit is less than usual
         taken.append(entry)
         messages.append(message)
     mine = InboxEntry.objects.filter(pk__in=[entry.pk for entry in taken])

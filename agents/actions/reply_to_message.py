@@ -12,7 +12,7 @@ from agents.actions.push_reply import push_reply
 from agents.errors import RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, inbox_of
 from agents.messaging.guard import hops_of
-from agents.messaging.keeping import Draft, begin, checked_text, keep
+from agents.messaging.keeping import Draft, begin, checked_entry, keep
 from agents.models import Agent, Message, MessageKind
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def reply_to_message(
         RecipientError: Whoever wrote it is gone, or is the sender; or the text is too long.
         LoopGuardError: Too many messages in a row, or in a minute.
     """
-    words = checked_text(text)
+    words = checked_entry(text)
     answered = _find(sender, message_id)
     if answered.sender == sender.address:
         raise RecipientError("You wrote that message yourself: answer what others write.")

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from agents.messaging.addresses import recipient
 from agents.messaging.guard import hops_of
-from agents.messaging.keeping import Draft, begin, checked_text, checked_thread, keep
+from agents.messaging.keeping import Draft, begin, checked_entry, checked_thread, keep
 from agents.models import Message, MessageKind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def send_message(
         AgentNotFoundError: No published agent has that name.
         LoopGuardError: Too many messages in a row, or in a minute.
     """
-    words, about = checked_text(text), checked_thread(thread)
+    words, about = checked_entry(text), checked_thread(thread)
     earlier = begin(sender, key)
     if earlier is not None:
         return earlier

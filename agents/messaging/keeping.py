@@ -14,6 +14,7 @@ messages become visible in the order of their numbers. Locks of runs come after 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from agents.messaging.addresses import Recipient, Sender
 
 MOST_CHARACTERS = 20_000
+#: Bytes of a text as the inbox shows it, in JSON: with all that is said of the message it fits into
+#: a tool's result of the usual size (32,768), and is read whole.
+MOST_OF_AN_ENTRY = 30_000
 MOST_OF_A_THREAD = 100  # characters of its name
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
 
@@ -66,7 +70,7 @@ def checked_text(text: str) -> str:
 
     Raises:
         EmptyTaskError: It is blank.
-        RecipientError: It is too long for an inbox.
+        RecipientError: It is too long.
     """
     words = clean_text(text).strip()
     if not words:
@@ -75,6 +79,23 @@ def checked_text(text: str) -> str:
         raise RecipientError(
             f"The message has {len(words):,} characters, and {MOST_CHARACTERS:,} may be sent: "
             "shorten it."
+        )
+    return words
+
+
+def checked_entry(text: str) -> str:
+    """What is said in an inbox, as it can be kept, and read in one piece.
+
+    Raises:
+        EmptyTaskError: It is blank.
+        RecipientError: It is too long.
+    """
+    words = checked_text(text)
+    size = len(json.dumps(words, ensure_ascii=False).encode())
+    if size > MOST_OF_AN_ENTRY:
+        raise RecipientError(
+            f"The message takes {size:,} bytes in an inbox, and {MOST_OF_AN_ENTRY:,} may be sent: "
+            "shorten it, or send it in parts."
         )
     return words
 

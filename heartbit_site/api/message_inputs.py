@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_A_THREAD
+from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
 from heartbit_site.api.fields import Text, Word  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.api.inputs import Body
 
@@ -20,7 +20,9 @@ def _said(text: str) -> str:
 class SendIn(Body):
     """A message to agents: to inboxes, as a task, or as the answer to another message."""
 
-    text: Annotated[Text, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_said)]
+    text: Annotated[
+        Text, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_said)
+    ] = Field(description=f"In an inbox it takes at most {MOST_OF_AN_ENTRY:,} bytes, as JSON.")
     to: Word = Field("", description="An agent's name, or broadcast: every agent's inbox.")
     kind: Literal["notification", "task"] = Field(
         "notification", description="task: a run of the agent begins with it."

@@ -99,6 +99,7 @@ def test_an_agent_s_answer_is_found_and_answered(caller: Caller, writes: Writes)
         ({"reply_to": "x", "kind": "task"}, 422, "a reply is on its message's thread"),
         ({"to": "writer", "kind": "task", "thread": "t"}, 422, "a thread of its own"),
         ({"to": "writer", "text": "  "}, 422, "say something"),
+        ({"to": "writer", "text": "я" * 19_994}, 422, "takes 39,990 bytes in an inbox"),
     ],
 )
 def test_what_cannot_be_sent_says_why(

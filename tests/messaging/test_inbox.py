@@ -21,17 +21,22 @@ from agents.choices import RunStatus
 from agents.errors import RecipientError, UnknownMessageError
 from agents.events import RunSteered
 from agents.live.follow import wait_for_end
+from agents.messaging.addresses import sender_of_person
+from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
 from agents.runtime.toolbox import offer_of
 from agents.runtime.unread import with_unread
 from agents.turns import definition_of
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 from tests.admin import rows
 from tests.fleet import wait_until
 from tests.messaging.conftest import ALL, Writes, inbox
 from tests.runs.holding import pool
 from tests.runtime.deciding import ANNA, waiting
+from tools.pipeline import _as_text
 from tools.registry import registry
+from tools.result import answer
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +97,41 @@ def test_no_more_is_read_than_a_result_may_hold(
     reader = run_of(writes("terse"))
     found = [read_inbox(reader, limit=50) for _ in range(4)]
     assert [(len(read.messages), read.unread) for read in found] == [(2, 2), (1, 1), (1, 0), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["я" * 19_994, "💡" * 19_994, '"' * 19_994, "\x01" * 6_000],
+    ids=["cyrillic", "emoji", "quotes", "control"],
+)
+def test_what_could_not_be_read_whole_is_not_sent(
+    ada: Sender, writes: Writes, unserved: Workspace, text: str
+) -> None:
+    with pytest.raises(RecipientError, match=r"bytes in an inbox, and 30,000 may be sent: shorten"):
+        send_message(ada, "writer", text)
+    assert inbox(unserved, "writer") == []
+
+
+@pytest.mark.parametrize("letter", ["x", "я", "💡", '"', "\x01"])
+def test_the_longest_message_is_read_whole_with_all_that_is_said_of_it(
+    unserved: Workspace, writes: Writes, letter: str
+) -> None:
+    far = sender_of_person(unserved, Actor("💡" * 200, "terminal"))
+    asks = writes("writer")
+    asked = send_message(asks, "analyst", "Which?")
+    cancel_run(unserved, run_of(asks).pk, reason="over")  # the reply is for the next one
+    size = len(json.dumps(letter, ensure_ascii=False).encode()) - 2
+    text = letter * min(MOST_CHARACTERS, (MOST_OF_AN_ENTRY - 2) // size)
+    send_message(far, "writer", text, thread='"' * 100)
+    reply_to_message(writes("analyst"), str(asked.pk), text)
+    reader = run_of(writes("writer"))
+    for unread in (1, 0):
+        read = read_inbox(reader, limit=50)
+        assert (texts(read.messages), read.unread) == ([text], unread), "one at a time"
+        value = {"messages": list(read.messages), "unread": read.unread}
+        shown = answer(_as_text(value), "ok", 32_768)
+        assert not shown.truncated
+        assert json.loads(shown.content) == value
 
 
 def test_runs_that_read_at_once_get_each_message_once_and_in_order(
