@@ -1,7 +1,5 @@
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """A wait keeps the patience that it had at first, however often it begins anew."""
@@ -22,5 +20,4 @@ class Migration(migrations.Migration):
             " WHERE resolved_at IS NULL AND expires_at IS NOT NULL",
             migrations.RunSQL.noop,
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

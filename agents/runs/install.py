@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "3d5ee1e90e88786420eb0b41432a338bdc70da194eaf97c5598ea963033e32a1"
+FINGERPRINT = "56c4fd6d1ebd19ea835ab8ceaa3344efb6687834f9e1c83586d9941ae079f08a"
 
 
 def statements() -> str:
