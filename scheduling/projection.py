@@ -23,6 +23,8 @@ from heartbit_site.base import queues
 from scheduling.choices import Kind
 
 if TYPE_CHECKING:
+    from django.db.models import Model
+
     from scheduling.models import Schedule
 
 RING_EXPIRES = 60  # seconds; later the workers' clocks have seen the slot
@@ -77,24 +79,20 @@ def _rhythm(schedule: Schedule) -> dict[str, object] | None:
             crontab = _crontab(schedule)
             return {"crontab": crontab} if crontab is not None else None
         case Kind.INTERVAL:
-            interval, _ = IntervalSchedule.objects.get_or_create(
-                every=schedule.every_seconds, period=IntervalSchedule.SECONDS
-            )
-            return {"interval": interval}
+            every = {"every": schedule.every_seconds, "period": IntervalSchedule.SECONDS}
+            return {"interval": _shared(IntervalSchedule, **every)}
         case _:
             if schedule.at is None:
                 return None
-            clocked, _ = ClockedSchedule.objects.get_or_create(
-                clocked_time=schedule.at.astimezone(UTC)
-            )
-            return {"clocked": clocked}
+            return {"clocked": _shared(ClockedSchedule, clocked_time=schedule.at.astimezone(UTC))}
 
 
-def _crontab(schedule: Schedule) -> CrontabSchedule | None:
+def _crontab(schedule: Schedule) -> Model | None:
     minute, hour, day, month, weekday = schedule.cron.lower().split()
     if _ONLY_OURS.search(schedule.cron.lower()) or max(len(month), len(weekday)) > _LONGEST_FIELD:
         return None
-    crontab, _ = CrontabSchedule.objects.get_or_create(
+    return _shared(
+        CrontabSchedule,
         minute=minute,
         hour=hour,
         day_of_month=day,
@@ -102,4 +100,13 @@ def _crontab(schedule: Schedule) -> CrontabSchedule | None:
         day_of_week=weekday.replace("7", "0"),
         timezone=schedule.time_zone,
     )
-    return crontab
+
+
+def _shared(model: type[Model], **rhythm: object) -> Model:
+    """Beat's row of a rhythm, which all schedules that have this rhythm use.
+
+    Nothing makes it unique: of two workspaces that save a new rhythm at once each makes a row. One
+    is as good as the other, so that is no reason to refuse anybody, as ``get_or_create`` would.
+    """
+    rows = model._default_manager
+    return rows.filter(**rhythm).order_by("pk").first() or rows.create(**rhythm)
