@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: A slot that nobody fired for so long was missed; the policy for missed ones decides about it.
 LATE = timedelta(minutes=5)
-#: So many slots are made up for at most, the latest ones.
+#: So many missed slots are made up for at most, the latest ones.
 MOST = 100
 _EARLIEST = timedelta(microseconds=1)
 
@@ -55,10 +55,7 @@ def due(schedule: Schedule, now: datetime) -> Due:
         return Due((), (), None)
     rhythm = rhythm_of(schedule)
     last = min(now, schedule.ends_at) if schedule.ends_at is not None else now
-    come = list(
-        itertools.islice(itertools.takewhile(lambda one: one >= first, rhythm.before(last)), MOST)
-    )
-    come.reverse()
+    come = _come(schedule, rhythm.before(last), now)
     # With jitter a slot may have come and not be due: it waits, and so do those after it.
     times = list(itertools.accumulate((fires_at(schedule, slot) for slot in come), max))
     ready = come[: bisect_right(times, now)]
@@ -70,12 +67,32 @@ def due(schedule: Schedule, now: datetime) -> Due:
     on_time = ready[len(late) :]
     match schedule.missed:
         case Missed.ALL:
-            made_up = late
+            made_up = late[-MOST:]
         case Missed.ONE if not on_time:
             made_up = late[-1:]
         case _:
             made_up = []
     return Due((*made_up, *on_time), tuple(late[: len(late) - len(made_up)]), following)
+
+
+def _come(schedule: Schedule, earlier: Iterator[datetime], now: datetime) -> list[datetime]:
+    """The slots since the schedule was last looked at, the earliest first.
+
+    Of those that were missed, whatever their jitter, the latest: after a year there are too many.
+    All others, however many come within the jitter: they may still be waiting.
+    """
+    first = schedule.next_slot
+    missed_before = now - LATE - timedelta(seconds=schedule.jitter_seconds)
+    come: list[datetime] = []
+    missed = 0
+    for slot in earlier:
+        if slot < missed_before:
+            missed += 1
+        if first is None or slot < first or missed > MOST:
+            break
+        come.append(slot)
+    come.reverse()
+    return come
 
 
 def first_slot(schedule: Schedule, now: datetime) -> datetime | None:

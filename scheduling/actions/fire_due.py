@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 100
 _BUSY = "The run before it was still at work."
 _complaints = Complaints()  # the clock looks each second, and a defect stays
-_PASSED = "It was missed, and the schedule skips what it missed."
+_PASSED = "It was missed, and is not made up for."
 
 
 def fire_due(only: int | None = None) -> int:

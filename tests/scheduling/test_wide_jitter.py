@@ -10,6 +10,7 @@ from scheduling.choices import Kind, Missed
 from scheduling.models import Schedule
 from scheduling.slots import due, fires_at
 
+HOUR = timedelta(hours=1)
 BEGIN = datetime(2026, 11, 22, 9, tzinfo=UTC)
 TEN_MINUTES = timedelta(minutes=10)
 
@@ -35,3 +36,32 @@ def test_given_a_clock_that_looks_all_the_time_then_nothing_is_missed(missed: st
         schedule.next_slot = found.next_slot
     assert fired == [BEGIN + number * TEN_MINUTES for number in range(len(fired))]
     assert len(fired) > 30
+
+
+@pytest.mark.parametrize("seconds", [10, 30, 60])
+@pytest.mark.parametrize("away", [timedelta(0), timedelta(minutes=9)])
+def test_given_more_slots_within_the_jitter_than_are_made_up_for_then_none_is_lost(
+    seconds: int, away: timedelta
+) -> None:
+    schedule = Schedule(
+        pk=4711,
+        kind=Kind.INTERVAL,
+        every_seconds=seconds,
+        begins_at=BEGIN,
+        jitter_seconds=3600,
+        missed=Missed.ALL,
+        next_slot=BEGIN,
+    )
+    fired: list[datetime] = []
+    skipped: list[datetime] = []
+    for second in range(0, 3 * 3600, 5):
+        now = BEGIN + timedelta(seconds=second)
+        if not timedelta(0) <= now - BEGIN - HOUR < away:  # for when nobody looks
+            found = due(schedule, now)
+            fired += found.fire
+            skipped += found.skip
+            schedule.next_slot = found.next_slot
+    come = [BEGIN + timedelta(seconds=n * seconds) for n in range(2 * 3600 // seconds)]
+    assert sorted([*fired, *skipped])[: len(come)] == come, "each once, and none without a word"
+    assert fired == sorted(fired)
+    assert away or not skipped, "it looked all the time"

@@ -86,5 +86,5 @@ def _lived_through(schedule: Schedule) -> None:
             slot=slot,
             status=FiringStatus.SKIPPED if is_away else FiringStatus.STARTED,
             run_id=None if is_away else run,
-            note="It was missed, and the schedule skips what it missed." if is_away else "",
+            note="It was missed, and is not made up for." if is_away else "",
         )
