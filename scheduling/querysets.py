@@ -6,43 +6,65 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
-from agents.models import Pause
+from agents.models import Pause, Run
 from agents.models.pause import PauseKind
-from scheduling.choices import FiringStatus
+from scheduling.choices import FiringStatus, Overlap
 from scheduling.errors import ScheduleNotFoundError
 from scheduling.models import Firing, Schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from django.db.models import QuerySet
+
     from heartbit_site.base.models import Workspace
 
 
-def due_schedules(limit: int, *, only: int | None = None) -> list[int]:
-    """Those whose time has come, and those that hold a slot back, where nothing is stopped.
+def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int] = ()) -> list[int]:
+    """Those whose time has come, and those that can start a slot they held back.
 
     Slots of a stopped agent, of a stopped workspace and of a stopped installation wait: what
     becomes of them when it goes on is the schedule's policy for missed slots.
 
     Args:
-        limit: So many of each at most.
+        limit: So many of each at most: those that have waited longest.
         only: No other schedule than this.
+        aside: None of these.
     """
     halted = Pause.objects.filter(
         Q(kind=PauseKind.ALL) | Q(kind=PauseKind.WORKSPACE, workspace=OuterRef("workspace"))
     )
-    rows = Schedule.objects.filter(~Exists(halted), agent__enabled=True)
+    rows = Schedule.objects.filter(~Exists(halted), agent__enabled=True).exclude(pk__in=aside)
     if only is not None:
         rows = rows.filter(pk=only)
     # Two questions, for each has an index of its own; nearly always both answers are empty.
     due = rows.filter(enabled=True, next_at__lte=Now()).order_by("next_at")
-    held = Firing.objects.filter(status=FiringStatus.HELD).values("schedule")
     found = [
         *due.values_list("pk", flat=True)[:limit],
-        *rows.filter(pk__in=held).values_list("pk", flat=True)[:limit],
+        *_able_to_start(rows).values_list("pk", flat=True)[:limit],
     ]
     return list(dict.fromkeys(found))
+
+
+def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
+    """Of some schedules those that hold a slot back for which nothing has to end any more.
+
+    Those that wait for a run may do so for weeks: they must not fill the answer.
+    """
+    held = Firing.objects.filter(status=FiringStatus.HELD)
+    earliest = held.filter(schedule=OuterRef("pk")).order_by("slot").values("slot")[:1]
+    live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
+    at_work = Firing.objects.filter(
+        Exists(live), schedule=OuterRef("pk"), status=FiringStatus.STARTED, over=False
+    )
+    return (
+        rows.filter(pk__in=held.values("schedule"))
+        .filter(Q(overlap=Overlap.PARALLEL) | ~Exists(at_work))
+        .order_by(Subquery(earliest), "pk")
+    )
 
 
 def find_schedule(workspace: Workspace, name: str) -> Schedule:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from django.db import InterfaceError, OperationalError, transaction
 
+from scheduling.aside import Aside
 from scheduling.choices import Cause, FiringStatus, Overlap
 from scheduling.complaints import Complaints
 from scheduling.errors import ScheduleError
@@ -24,10 +25,14 @@ from scheduling.slots import due, fires_at
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from django.db.models import QuerySet
+
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
+MOST_HELD = 100  # of a schedule, beside those that somebody asked for afterwards
 _BUSY = "The run before it was still at work."
+_aside = Aside()
 _complaints = Complaints()  # the clock looks each second, and a defect stays
 _PASSED = "It was missed, and is not made up for."
 
@@ -41,7 +46,8 @@ def fire_due(only: int | None = None) -> int:
     Returns:
         How many slots were dealt with.
     """
-    return sum(_fired(schedule_id) for schedule_id in due_schedules(AT_ONCE, only=only))
+    aside = _aside.ids() if only is None else []
+    return sum(_fired(one) for one in due_schedules(AT_ONCE, only=only, aside=aside))
 
 
 def _fired(schedule_id: int) -> int:
@@ -51,9 +57,10 @@ def _fired(schedule_id: int) -> int:
     except (OperationalError, InterfaceError):
         raise  # the database is away, for all of them
     except Exception as error:
+        _aside.put(schedule_id)
         if _complaints.is_news(schedule_id, f"{type(error).__name__}: {error}"):
             logger.exception(
-                "the schedule %d could not be fired; trying again each second, and saying so again "
+                "the schedule %d could not be fired; trying again each minute, and saying so again "
                 "in an hour",
                 schedule_id,
             )
@@ -89,22 +96,28 @@ def _take(schedule: Schedule, slot: datetime) -> None:
     """Start a slot's run, or hold or skip it while the run before is at work."""
     if schedule.overlap == Overlap.PARALLEL or not at_work(schedule):
         start_firing(schedule, slot, Cause.SLOT)
-    elif schedule.overlap == Overlap.QUEUE:
+    elif schedule.overlap != Overlap.QUEUE:
+        note(schedule, slot, FiringStatus.SKIPPED, _BUSY)
+    elif _held(schedule).filter(cause=Cause.SLOT).count() < MOST_HELD:
         note(schedule, slot, FiringStatus.HELD, _BUSY)
     else:
-        note(schedule, slot, FiringStatus.SKIPPED, _BUSY)
+        many = f"{_BUSY} {MOST_HELD} slots wait for its end already."
+        note(schedule, slot, FiringStatus.SKIPPED, many)
 
 
 def _start_held(schedule: Schedule) -> int:
     """Start slots that were held back: the next one, or all where they may work side by side."""
     done = 0
-    held = Firing.objects.filter(schedule=schedule, status=FiringStatus.HELD)
-    for firing in held.order_by("slot")[:AT_ONCE]:
+    for firing in _held(schedule).order_by("slot")[:AT_ONCE]:
         if schedule.overlap != Overlap.PARALLEL and at_work(schedule):
             break
         start_firing(schedule, firing.slot, Cause(firing.cause))
         done += 1
     return done
+
+
+def _held(schedule: Schedule) -> QuerySet[Firing]:
+    return Firing.objects.filter(schedule=schedule, status=FiringStatus.HELD)
 
 
 def _move_on(schedule: Schedule, next_slot: datetime | None, now: datetime) -> None:
