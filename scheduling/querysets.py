@@ -27,21 +27,21 @@ def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int]
     """Those whose time has come, and those that can start a slot they held back.
 
     Slots of a stopped agent, of a stopped workspace and of a stopped installation wait: what
-    becomes of them when it goes on is the schedule's policy for missed slots.
+    becomes of them when it goes on is the schedule's policy for missed slots. A paused schedule has
+    no slots, and what it holds back waits as well.
 
     Args:
         limit: So many of each at most: those that have waited longest.
         only: No other schedule than this.
-        aside: None of these.
+        aside: None of these, unless it is the only one.
     """
     halted = Pause.objects.filter(
         Q(kind=PauseKind.ALL) | Q(kind=PauseKind.WORKSPACE, workspace=OuterRef("workspace"))
     )
-    rows = Schedule.objects.filter(~Exists(halted), agent__enabled=True).exclude(pk__in=aside)
-    if only is not None:
-        rows = rows.filter(pk=only)
+    rows = Schedule.objects.filter(~Exists(halted), enabled=True, agent__enabled=True)
+    rows = rows.exclude(pk__in=aside) if only is None else rows.filter(pk=only)
     # Two questions, for each has an index of its own; nearly always both answers are empty.
-    due = rows.filter(enabled=True, next_at__lte=Now()).order_by("next_at")
+    due = rows.filter(next_at__lte=Now()).order_by("next_at")
     found = [
         *due.values_list("pk", flat=True)[:limit],
         *_able_to_start(rows).values_list("pk", flat=True)[:limit],

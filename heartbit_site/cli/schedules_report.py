@@ -222,7 +222,8 @@ def backfill(schedules: Schedules, name: str, begin: str, end: str, *, as_json: 
         write_json({"slots": slots})
     else:
         order = "at once" if found["overlap"] == "parallel" else "one after the other"
-        write(f"{slots} {'slot runs' if slots == 1 else 'slots run'}, {order}.")
+        when = "" if found["enabled"] else ", when it is resumed"
+        write(f"{slots} {'slot runs' if slots == 1 else 'slots run'}, {order}{when}.")
     return OK
 
 

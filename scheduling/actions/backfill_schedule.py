@@ -25,8 +25,8 @@ _ASKED = "Asked for afterwards: it starts when its turn comes."
 def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by: Actor) -> int:
     """Hold the slots of a span that have no run; the clocks start them, one after the other.
 
-    Where the schedule's runs may overlap they start side by side. A slot that was skipped or failed
-    is made up for, too; one that has a run is not.
+    Where the schedule's runs may overlap they start side by side; while it is paused, none starts.
+    A slot that was skipped or failed is made up for, too; one that has a run is not.
 
     Args:
         schedule: A saved one; slots before its begin count as well.

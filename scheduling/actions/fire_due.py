@@ -46,8 +46,8 @@ def fire_due(only: int | None = None) -> int:
     Returns:
         How many slots were dealt with.
     """
-    aside = _aside.ids() if only is None else []
-    return sum(_fired(one) for one in due_schedules(AT_ONCE, only=only, aside=aside))
+    found = due_schedules(AT_ONCE, only=only, aside=_aside.ids())
+    return sum(_fired(schedule_id) for schedule_id in found)
 
 
 def _fired(schedule_id: int) -> int:
@@ -74,9 +74,11 @@ def _fire(schedule_id: int) -> int:
     schedule = locked.filter(pk=schedule_id).first()
     if schedule is None:
         return 0
+    if not schedule.enabled:  # paused, perhaps since it was found
+        return 0
     done = _start_held(schedule)
     now = database_now()
-    if not schedule.enabled or schedule.next_at is None or schedule.next_at > now:
+    if schedule.next_at is None or schedule.next_at > now:
         return done
     try:
         found = due(schedule, now)

@@ -141,6 +141,10 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
     causes = [line.split()[5] for line in shown.out.splitlines()[-4:]]
     assert causes == ["manual", "manual", "backfill", "backfill"]
     assert Firing.objects.filter(schedule=row).count() == 4
+    afar("schedules", "pause", name)
+    earlier = f"{began - timedelta(days=3):%Y-%m-%dT%H:%M:%S}"
+    waits = heartbit("schedules", "backfill", name, "--from", earlier, "--to", earlier)
+    assert waits.out == "1 slot runs, one after the other, when it is resumed.\n"
     careful = heartbit("schedules", "remove", name)
     assert (careful.code, careful.out) == (2, "")
     assert careful.err == f"heartbit: Say --yes if {name} and the log of its slots may go.\n"

@@ -19,7 +19,7 @@ from agents.actions.switch_agent import switch_agent
 from agents.models import Delivery, Run
 from heartbit_site.base.models import AuditEntry
 from scheduling.actions.backfill_schedule import backfill_schedule
-from scheduling.actions.fire_due import fire_due
+from scheduling.actions.fire_due import _fired, fire_due
 from scheduling.actions.forget_firings import forget_firings
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
@@ -29,7 +29,7 @@ from scheduling.complaints import MOST, Complaints
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.firings import at_work, start_firing
 from scheduling.models import Firing, Schedule
-from scheduling.querysets import database_now
+from scheduling.querysets import database_now, due_schedules
 from tests.scheduling.conftest import ANN, let_pass
 
 if TYPE_CHECKING:
@@ -233,6 +233,32 @@ def test_a_backfill_holds_what_has_no_run(planned: Plan) -> None:
         backfill_schedule(plan, now, now + HOUR, by=ANN)
     with pytest.raises(ScheduleConflictError, match="more than 200 slots"):
         backfill_schedule(plan, now - 300 * HOUR, now, by=ANN)
+
+
+@transacted
+def test_a_paused_schedule_starts_nothing_that_it_held(planned: Plan) -> None:
+    plan = planned(overlap=Overlap.QUEUE)
+    for _ in range(2):
+        an_hour_later(plan)
+    assert statuses(plan) == ["started", "held"]
+    plan.refresh_from_db()
+    plan.enabled = False
+    save_schedule(plan, by=ANN)
+    now = database_now()
+    assert backfill_schedule(plan, now - 5 * HOUR, now - 3 * HOUR, by=ANN) == 2
+    cancel_run(plan.workspace, runs(plan)[0].pk, reason="over")
+    assert plan.pk not in due_schedules(100)
+    assert _fired(plan.pk) == 0, "also when it was paused after it had been found"
+    assert sorted(statuses(plan)) == ["held", "held", "held", "started"]
+    plan.refresh_from_db()
+    plan.enabled = True
+    save_schedule(plan, by=ANN)
+    for _ in range(3):
+        assert fire_due(only=plan.pk) == 1
+        for run in runs(plan):
+            if run.finished_at is None:
+                cancel_run(plan.workspace, run.pk, reason="over")
+    assert statuses(plan) == ["started"] * 4
 
 
 @pytest.mark.parametrize(

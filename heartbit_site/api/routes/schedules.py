@@ -177,7 +177,10 @@ async def run(request: HttpRequest, schedule: Named, idempotency_key: Idempotenc
     summary="Make up for past slots",
 )
 async def backfill(request: HttpRequest, schedule: Named, body: SpanIn) -> Any:
-    """Slots of the span that have no run get one, one after the other; 409 when there are none."""
+    """Slots of the span that have no run get one, one after the other; 409 when there are none.
+
+    While the schedule is paused none of them starts.
+    """
     access = access_of(request)
 
     def hold() -> int:
