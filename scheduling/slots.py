@@ -54,8 +54,7 @@ def due(schedule: Schedule, now: datetime) -> Due:
     if first is None:
         return Due((), (), None)
     rhythm = rhythm_of(schedule)
-    last = min(now, schedule.ends_at) if schedule.ends_at is not None else now
-    come = _come(schedule, rhythm.before(last), now)
+    come = _come(schedule, rhythm, now)
     # With jitter a slot may have come and not be due: it waits, and so do those after it.
     times = list(itertools.accumulate((fires_at(schedule, slot) for slot in come), max))
     ready = come[: bisect_right(times, now)]
@@ -75,20 +74,30 @@ def due(schedule: Schedule, now: datetime) -> Due:
     return Due((*made_up, *on_time), tuple(late[: len(late) - len(made_up)]), following)
 
 
-def _come(schedule: Schedule, earlier: Iterator[datetime], now: datetime) -> list[datetime]:
-    """The slots since the schedule was last looked at, the earliest first.
+def come_slots(schedule: Schedule, now: datetime) -> list[datetime]:
+    """The slots since the schedule was last looked at, due or not, the earliest first.
 
     Of those that were missed, whatever their jitter, the latest: after a year there are too many.
     All others, however many come within the jitter: they may still be waiting.
+
+    Raises:
+        ScheduleError: Its rhythm is none.
     """
+    return _come(schedule, rhythm_of(schedule), now)
+
+
+def _come(schedule: Schedule, rhythm: Rhythm, now: datetime) -> list[datetime]:
     first = schedule.next_slot
+    if first is None:
+        return []
+    last = min(now, schedule.ends_at) if schedule.ends_at is not None else now
     missed_before = now - LATE - timedelta(seconds=schedule.jitter_seconds)
     come: list[datetime] = []
     missed = 0
-    for slot in earlier:
+    for slot in itertools.takewhile(lambda one: one >= first, rhythm.before(last)):
         if slot < missed_before:
             missed += 1
-        if first is None or slot < first or missed > MOST:
+        if missed > MOST:
             break
         come.append(slot)
     come.reverse()

@@ -11,6 +11,7 @@ from agents.delivery.targets import check_targets
 from heartbit_site.base.audit import Actor, changed, record
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
+from scheduling.anew import RHYTHM, counts_anew, let_pass
 from scheduling.choices import Kind, Missed, Overlap, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Schedule
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 
 MOST = 1_000  # of a workspace
 TASK_CHARACTERS = 20_000
-_RHYTHM = ("kind", "cron", "time_zone", "every_seconds", "at", "begins_at", "ends_at")
 _CHANGED = (
-    *("name", "agent_id", "task_type", "task", "tool", "arguments", *_RHYTHM),
+    *("name", "agent_id", "task_type", "task", "tool", "arguments", *RHYTHM),
     *("missed", "overlap", "jitter_seconds", "approve", "deliver", "enabled"),
 )
 _LONGEST = {"name": 100, "tool": 64, "cron": 120, "time_zone": 60}  # as the columns have it
@@ -38,6 +38,8 @@ _CLOCKS_OWN = ("next_slot", "next_at", "last_slot", "conversation_id", "periodic
 @transaction.atomic
 def save_schedule(schedule: Schedule, *, by: Actor) -> None:
     """Write the row; a changed rhythm, or one switched on again, counts from now.
+
+    Slots of the old rhythm that have come and were not looked at are noted as skipped.
 
     Args:
         schedule: New or changed.
@@ -60,8 +62,10 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
         schedule.conversation_id = None  # that is with the other agent
     if before is None:
         schedule.made_by = by.name[:200]
-    if before is None or _counts_anew(changes):
-        schedule.next_slot = _aimed(schedule, now, is_new=before is None)
+        schedule.next_slot = _aimed(schedule, now, is_new=True)
+    elif counts_anew(before, schedule, changes, now):
+        let_pass(before, schedule, now)
+        schedule.next_slot = _aimed(schedule, now, is_new=False)
     _write(schedule)
     record(
         by,
@@ -199,10 +203,6 @@ def _aimed(schedule: Schedule, now: datetime, *, is_new: bool) -> datetime | Non
 def _only_pauses(before: Schedule, after: Schedule) -> bool:
     """Whatever has become of it, say its webhook is gone: it can be paused."""
     return not after.enabled and _changes(before, after).keys() <= {"enabled"}
-
-
-def _counts_anew(changes: dict[str, Any]) -> bool:
-    return bool(changes.keys() & {*_RHYTHM, "enabled"})
 
 
 def _changes(before: Schedule | None, after: Schedule) -> dict[str, Any]:
