@@ -13,6 +13,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.choices import SecondMessage
 from agents.delivery.targets import read_targets
+from agents.keys import OwnKey
 from agents.llm.dictated import DICTATED, dictation
 from agents.models import Conversation, Run
 from heartbit_site.base.audit import Actor
@@ -78,18 +79,18 @@ def start_firing(
 
 def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
     # To the microsecond: what somebody runs at a slot's very second is not that slot's run.
-    key = key or f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}"
+    name = key or OwnKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}")
     by = Actor(f"schedule {schedule.name}", "system")
     match schedule.task_type:
         case TaskType.MESSAGE:
-            run_id = _post(schedule, _task(schedule, slot), key, by)
+            run_id = _post(schedule, _task(schedule, slot), name, by)
         case TaskType.TOOL_CALL:
             run_id = start_run(
                 schedule.workspace,
                 dictation(schedule.tool, schedule.arguments),
                 agent=schedule.agent.name,
                 model=DICTATED,
-                idempotency_key=key,
+                idempotency_key=name,
                 approve=schedule.approve,
                 by=by,
                 hops=schedule.hops,
@@ -99,7 +100,7 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
                 schedule.workspace,
                 _task(schedule, slot),
                 agent=schedule.agent.name,
-                idempotency_key=key,
+                idempotency_key=name,
                 approve=schedule.approve,
                 by=by,
                 hops=schedule.hops,
@@ -109,7 +110,7 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
     return run_id
 
 
-def _post(schedule: Schedule, text: str, key: str, by: Actor) -> UUID:
+def _post(schedule: Schedule, text: str, key: str | OwnKey, by: Actor) -> UUID:
     """Say it on the schedule's conversation; the first firing, or the next one, begins it."""
     conversation = None
     if schedule.conversation_id is not None:

@@ -18,6 +18,7 @@ from agents.audited import record_of_run
 from agents.choices import Home
 from agents.errors import InvalidEditError, RunStateError
 from agents.events import RunForked, RunSteered, encode
+from agents.keys import stored_key
 from agents.loop.past import boundary, find_turn, is_final
 from agents.output import respond
 from agents.quotas import refuse_if_spent
@@ -111,6 +112,7 @@ def fork_run(
         TurnOpenError: A call of the turn has no result, and none is replaced.
         InvalidEditError: The edits contradict each other, or do not fit the call.
         VersionNotFoundError: The agent has no such version.
+        ReservedKeyError: The idempotency key begins as Heartbit's own do.
         ForkRefusedError: The turn ended the source, and nothing new is said.
         AgentNotFoundError: The agent is stopped.
         HaltedError: The workspace, or everything, is.
@@ -155,7 +157,7 @@ def accept_fork(
         json.dumps(plan.changed, ensure_ascii=False),
         json.dumps([encode(event) for event in events], ensure_ascii=False),
         home.value,
-        idempotency_key,
+        stored_key(idempotency_key),
         by.name,
         by.user_id,
     )

@@ -13,6 +13,7 @@ from agents.audited import record_of_run
 from agents.choices import Home, SecondMessage
 from agents.errors import ConversationBusyError
 from agents.events import RunSteered
+from agents.keys import stored_key
 from agents.models import Conversation, Run, RunEvent
 from agents.quotas import refuse_if_spent
 from heartbit_site.base.audit import NOBODY, Actor
@@ -21,6 +22,7 @@ from heartbit_site.base.ids import new_id
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from agents.keys import OwnKey
     from heartbit_site.base.models import Workspace
 
 _CONVERSE = (
@@ -75,7 +77,7 @@ def post_message(
     by: Actor = NOBODY,
     model: str = "",
     home: Home = Home.FLEET,
-    idempotency_key: str | None = None,
+    idempotency_key: str | OwnKey | None = None,
     second_message: SecondMessage | None = None,
     approve: bool = False,
     hops: int = 0,
@@ -97,12 +99,14 @@ def post_message(
 
     Raises:
         EmptyTaskError: ``text`` is blank.
+        ReservedKeyError: The idempotency key begins as Heartbit's own do.
         AgentNotFoundError: The conversation's agent is gone or stopped.
         ConversationBusyError: The policy is to refuse it, and a run is under way.
         QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
     """
     policy = SecondMessage(second_message or conversation.second_message)
-    reached = _under_way(conversation, policy, idempotency_key)
+    key = stored_key(idempotency_key)
+    reached = _under_way(conversation, policy, key)
     run_id = new_id()
     parameters = (
         conversation.pk,
@@ -114,7 +118,7 @@ def post_message(
         home.value,
         0,
         model,
-        idempotency_key,
+        key,
         conversation.origin,
         approve,
         None,

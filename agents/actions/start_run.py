@@ -11,6 +11,7 @@ from agents.actions.ring_run import ring_queue
 from agents.agent_names import unknown_agent
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
+from agents.keys import stored_key
 from agents.models import Agent
 from agents.pauses import refuse_if_halted
 from agents.payload import render
@@ -22,6 +23,7 @@ from heartbit_site.base.untrusted import clean_text
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from agents.keys import OwnKey
     from agents.payload import TaskPayload
     from heartbit_site.base.models import Workspace
 
@@ -39,7 +41,7 @@ def start_run(
     model: str = "",
     home: Home = Home.FLEET,
     priority: int = 0,
-    idempotency_key: str | None = None,
+    idempotency_key: str | OwnKey | None = None,
     origin: str = "",
     approve: bool = False,
     payload: TaskPayload | None = None,
@@ -68,6 +70,7 @@ def start_run(
 
     Raises:
         EmptyTaskError: ``task`` is blank.
+        ReservedKeyError: The idempotency key begins as Heartbit's own do.
         AgentNotFoundError: No published agent has that name.
         HaltedError: The workspace, or everything, is stopped.
         QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
@@ -81,7 +84,7 @@ def start_run(
         home.value,
         priority,
         model,
-        idempotency_key,
+        stored_key(idempotency_key),
         origin,
         approve,
         payload.model_dump_json() if payload is not None else None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from django.db import connection
 from ninja import Header
 
+from agents.keys import stored_key
 from agents.models import Run
 from heartbit_site.api.fields import Word
 
@@ -28,8 +29,11 @@ def run_with(workspace: Workspace, key: str | None) -> UUID | None:
     """The run that a key has started, if there is one.
 
     Requests with the same key come here one after the other, until the caller's transaction ends.
+
+    Raises:
+        ReservedKeyError: The key begins as Heartbit's own do.
     """
-    if not key:
+    if not stored_key(key):
         return None
     with connection.cursor() as cursor:
         cursor.execute(

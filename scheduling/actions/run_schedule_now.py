@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from agents.keys import stored_key
 from heartbit_site.base.audit import Actor, record
 from scheduling.choices import Cause, FiringStatus
 from scheduling.errors import ScheduleConflictError
@@ -30,8 +31,10 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
         The run's id.
 
     Raises:
+        ReservedKeyError: The key begins as Heartbit's own do.
         ScheduleConflictError: No run can be started; the sentence says why. Nothing is noted.
     """
+    stored_key(key)
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
     firing: Firing = start_firing(row, database_now(), Cause.MANUAL, key=key)
