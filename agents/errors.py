@@ -46,7 +46,7 @@ class EmptyTaskError(HeartbitError):
 
 
 class ConversationBusyError(ConflictError):
-    """The last message of the conversation is still worked on, and its policy is to refuse."""
+    """The conversation's last message is still worked on, and this one cannot be taken now."""
 
 
 class NoLongerOpenError(ConflictError):

@@ -122,16 +122,13 @@ def _post(schedule: Schedule, text: str, key: str | OwnKey, by: Actor) -> UUID:
         )
         schedule.conversation_id = conversation.pk
         schedule.save(update_fields=["conversation_id"])
-    # What an agent planned gives a run under way no new turns: it waits for a run of its own.
-    told = SecondMessage(conversation.second_message)
-    if schedule.made_in_run is not None and told is SecondMessage.STEER:
-        told = SecondMessage.QUEUE
     posted = post_message(
         conversation,
         text,
         by=by,
         idempotency_key=key,
-        second_message=told,
+        # A run of its own: one that is only told would deliver to its own addressees.
+        second_message=SecondMessage.QUEUE,
         approve=schedule.approve,
         hops=schedule.hops,
     )

@@ -10,9 +10,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from agents.models import Agent, Run
+from agents.models import Agent, Delivery, Run, RunEvent
 from heartbit_site.api import forms
-from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.models import AuditEntry, UsageEntry
 from heartbit_site.cli import describe
 from tests.cli.test_run import TEAM
 
@@ -199,3 +199,29 @@ def test_agents_and_tools_are_listed(caller: Caller, parked: str) -> None:
 def test_health_needs_no_key(web: WebServer) -> None:
     response = httpx.get(f"{web.url}/api/v1/health")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_what_a_run_under_way_is_told_has_no_result_of_its_own(
+    caller: Caller, parked: str, workspace: Workspace
+) -> None:
+    body = {"agent": parked, "second_message": "steer"}
+    thread = caller.post("/conversations", body).json()["conversation"]
+    to_ann = {"deliver": [{"kind": "email", "to": ["ann@example.org"]}]}
+    live = caller.submit("First.", conversation_id=thread, **to_ann)["run"]
+    to_bob = {"deliver": [{"kind": "email", "to": ["bob@example.org"]}]}
+    second = {"task": "Second.", "conversation_id": thread}
+    told = RunEvent.objects.filter(run_id=live, type="run.steered")
+    seen = AuditEntry.objects.filter(workspace=workspace, action="run.steer")
+    refused = caller.post("/runs", {**second, **to_bob}, **{"Idempotency-Key": "second"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "conversation_busy")
+    assert refused.json()["detail"] == (
+        f"The conversation is busy with run {live}, which would be told: the message gets no "
+        "result of its own that could be delivered. Wait for it, or leave out deliver."
+    )
+    assert not told.exists()
+    assert not seen.exists()
+    steered = caller.post("/runs", second, **{"Idempotency-Key": "second"})
+    assert (steered.status_code, steered.json()["run"]) == (200, live)
+    assert told.count() == seen.count() == 1
+    orders = Delivery.objects.filter(workspace=workspace)
+    assert [order.target["to"] for order in orders] == [["ann@example.org"]]

@@ -22,6 +22,7 @@ from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import TERMINAL, Home
 from agents.delivery.targets import check_targets
+from agents.errors import ConversationBusyError
 from agents.forks import forks_of
 from agents.live.follow import wait_for_end
 from agents.live.valkey import ValkeySource, connect
@@ -55,8 +56,10 @@ from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
+    from agents.delivery.targets import Target
     from heartbit_site.base.access import Access
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
@@ -102,9 +105,11 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tu
                 idempotency_key=key,
                 approve=body.approve,
             )
-            if posted.outcome != "steered":  # else the run has its own
-                order_deliveries(posted.run_id, workspace, targets)
-            return posted.outcome != "steered", posted.run_id
+            if posted.outcome == "steered":
+                _refuse_to_deliver(posted.run_id, targets)  # undoes the message
+                return False, posted.run_id
+            order_deliveries(posted.run_id, workspace, targets)
+            return True, posted.run_id
         run_id = start_run(
             workspace,
             body.task,
@@ -118,6 +123,15 @@ def _accept(workspace: Workspace, body: RunIn, key: str | None, by: Actor) -> tu
         )
         order_deliveries(run_id, workspace, targets)
     return True, run_id
+
+
+def _refuse_to_deliver(run_id: UUID, targets: Sequence[Target]) -> None:
+    """The result of a run that was told something goes where it was ordered, and nowhere else."""
+    if targets:
+        raise ConversationBusyError(
+            f"The conversation is busy with run {run_id}, which would be told: the message gets no "
+            "result of its own that could be delivered. Wait for it, or leave out deliver."
+        )
 
 
 @router.get("/runs", auth=READ_RUNS, response=answers(RunPageOut, 404), summary="List runs")
