@@ -1,4 +1,7 @@
-"""Send the results of runs that have ended to whom they were ordered for (docs/decisions/0009)."""
+"""Send the results of runs that have ended to whom they were ordered for (docs/decisions/0009).
+
+Leases and pauses are by the database's clock, as what is due is: a worker's own may be wrong.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.artifacts import find_artifact
@@ -125,8 +129,8 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
         endpoint = endpoints.select_for_update(no_key=True).filter(pk=target.endpoint).first()
         if endpoint is None:
             return _Outcome("The webhook was removed before it was told.", final=True)
-        now, message_id = timezone.now(), new_message_id()
-        if not _mine(delivery).update(message_id=message_id, next_at=now, error=""):
+        message_id, ended = new_message_id(), run.finished_at or timezone.now()
+        if not _mine(delivery).update(message_id=message_id, next_at=Now(), error=""):
             return None
         WebhookDelivery.objects.create(
             endpoint=endpoint,
@@ -134,8 +138,7 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
             event=RUN_DELIVERED,
             occurrence=f"delivery:{delivery.pk}",
             message_id=message_id,
-            payload=message(RUN_DELIVERED, run.finished_at or now, data_of(run)),
-            next_at=now,
+            payload=message(RUN_DELIVERED, ended, data_of(run)),
         )
     return None
 
@@ -167,7 +170,7 @@ def _send(delivery: Delivery, target: EmailTarget, letter: Letter) -> _Outcome |
             else:
                 later = later or refusal.sentence
             # Noted at once: whoever takes over sends to the others alone.
-            rest = timezone.now() + timedelta(seconds=LEASE_SECONDS)
+            rest = Now() + timedelta(seconds=LEASE_SECONDS)
             if not _mine(delivery).update(settled=settled, next_at=rest):
                 return None
     if later:
@@ -189,14 +192,14 @@ def _mine(delivery: Delivery) -> QuerySet[Delivery]:
 
 def _store(delivery: Delivery, outcome: _Outcome) -> bool:
     """Note the outcome; whether it arrived."""
-    now, error = timezone.now(), outcome.error[:_MOST_SAID]
+    error = outcome.error[:_MOST_SAID]
     if not error:
-        done = {"status": DeliveryStatus.DELIVERED, "delivered_at": now, "error": ""}
+        done = {"status": DeliveryStatus.DELIVERED, "delivered_at": Now(), "error": ""}
         return bool(_mine(delivery).update(**done))
     wait = None if outcome.final else retry_after(delivery.attempts)
     if wait is None:
         _mine(delivery).update(status=DeliveryStatus.FAILED, error=error)
     else:
-        _mine(delivery).update(next_at=now + wait, error=error)
+        _mine(delivery).update(next_at=Now() + wait, error=error)
     logger.info("delivery %s has not arrived after attempt %d", delivery.pk, delivery.attempts)
     return False

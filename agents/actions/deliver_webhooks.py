@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus
@@ -144,19 +145,18 @@ async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
 
 def _store(delivery: WebhookDelivery, reply: _Reply) -> None:
     """Note the outcome, unless somebody else has taken the message over meanwhile."""
-    now = timezone.now()
     mine = WebhookDelivery.objects.filter(
         pk=delivery.pk, status=DeliveryStatus.PENDING, attempts=delivery.attempts
     )
     noted = {"response_code": reply.code, "error": reply.error[:500]}
     if not reply.error:
-        mine.update(status=DeliveryStatus.DELIVERED, delivered_at=now, **noted)
+        mine.update(status=DeliveryStatus.DELIVERED, delivered_at=Now(), **noted)
         return
     wait = None if reply.code == _GONE else retry_after(delivery.attempts)
     if wait is None:
         mine.update(status=DeliveryStatus.FAILED, **noted)
     else:
-        mine.update(next_at=now + wait, **noted)
+        mine.update(next_at=Now() + wait, **noted)
     if reply.code == _GONE:
         _disable(delivery.endpoint)
     logger.info("webhook %s was not told: %s", delivery.endpoint_id, reply.error)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from agents.errors import TooManyWebhooksError
 from agents.models import WebhookEndpoint
@@ -87,8 +87,9 @@ def _change(endpoint: WebhookEndpoint, by: Actor) -> None:
         return
     if "enabled" in changes:
         endpoint.disabled_because = ""
-        endpoint.since = timezone.now() if endpoint.enabled else before.since
+        endpoint.since = Now() if endpoint.enabled else before.since
     endpoint.save(update_fields=[*_CHANGED, "disabled_because", "since"])
+    endpoint.refresh_from_db(fields=["since"])
     _record(endpoint, "webhook.change", by, changes)
 
 

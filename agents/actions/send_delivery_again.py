@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from agents.actions.send_webhook_again import send_webhook_again
 from agents.choices import DeliveryKind, DeliveryStatus
@@ -53,7 +53,7 @@ def _anew(delivery: Delivery) -> dict[str, Any]:
         "error": "",
         "settled": reached,
         "delivered_at": None,
-        "next_at": timezone.now(),
+        "next_at": Now(),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus
@@ -31,7 +32,7 @@ def send_webhook_again(delivery: WebhookDelivery, *, by: Actor) -> None:
     _check(delivery.endpoint)
     done = WebhookDelivery.objects.filter(pk=delivery.pk).exclude(status=DeliveryStatus.PENDING)
     again = {"status": DeliveryStatus.PENDING, "attempts": 0, "delivered_at": None}
-    if not done.update(**again, next_at=timezone.now()):
+    if not done.update(**again, next_at=Now()):
         raise DeliveryStateError("The message is on its way already: look again in a while.")
     delivery.refresh_from_db(fields=[*again, "next_at"])
     _record(delivery, "webhook.send_again", by)
@@ -49,15 +50,13 @@ def ping_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> WebhookDelivery:
         DeliveryStateError: The endpoint is disabled.
     """
     _check(endpoint)
-    message_id, now = new_message_id(), timezone.now()
+    message_id = new_message_id()
     made = WebhookDelivery.objects.create(
         endpoint=endpoint,
         event=PING,
         occurrence=message_id,
         message_id=message_id,
-        payload=message(PING, now, {"webhook": endpoint.pk, "name": endpoint.name}),
-        next_at=now,
-        created_at=now,
+        payload=message(PING, timezone.now(), {"webhook": endpoint.pk, "name": endpoint.name}),
     )
     _record(made, "webhook.ping", by)
     return made
