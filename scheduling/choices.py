@@ -41,7 +41,7 @@ class FiringStatus(models.TextChoices):
     """What became of a slot."""
 
     STARTED = "started", "Started"
-    HELD = "held", "Held back"  # it starts when the run before it has ended
+    HELD = "held", "Held back"  # it starts when the run before it has ended, or when it can
     SKIPPED = "skipped", "Skipped"  # by the policies of its schedule
     FAILED = "failed", "Failed"  # no run could be started
 

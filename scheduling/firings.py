@@ -19,6 +19,7 @@ from agents.models import Conversation, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import Cause, FiringStatus, TaskType
+from scheduling.holding import clear, refuse, will_pass
 from scheduling.models import Firing
 from scheduling.rhythm import spoken, time_zone
 
@@ -52,7 +53,8 @@ def start_firing(
 ) -> Firing:
     """Start the run of a slot, in the caller's transaction; the schedule's row is locked.
 
-    What stands in the way (the agent is gone, a quota is spent) is noted as the slot's outcome.
+    What stands in the way (the agent is gone, a quota is spent) is noted in the slot's row. If it
+    may pass, and nobody waits for an answer, the slot is held, and tried again.
 
     Args:
         schedule: Whose.
@@ -71,8 +73,10 @@ def start_firing(
         with transaction.atomic():
             firing.run_id = _start(schedule, slot, key)
         firing.status, firing.note = FiringStatus.STARTED, ""
+        firing.refused_at = firing.try_at = None
+        clear(schedule)
     except HeartbitError as error:
-        firing.status, firing.note = FiringStatus.FAILED, str(error)[:_NOTE]
+        refuse(firing, error, for_now=cause is not Cause.MANUAL and will_pass(error, schedule))
     firing.save()
     return firing
 

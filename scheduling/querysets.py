@@ -52,9 +52,11 @@ def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int]
 def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
     """Of some schedules those that hold a slot back for which nothing has to end any more.
 
-    Those that wait for a run may do so for weeks: they must not fill the answer.
+    Those that wait for a run may do so for weeks: they must not fill the answer, and neither must
+    those that are not tried again yet.
     """
-    held = Firing.objects.filter(status=FiringStatus.HELD)
+    to_try = Q(try_at=None) | Q(try_at__lte=Now())
+    held = Firing.objects.filter(to_try, status=FiringStatus.HELD)
     earliest = held.filter(schedule=OuterRef("pk")).order_by("slot").values("slot")[:1]
     live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
     at_work = Firing.objects.filter(

@@ -32,7 +32,9 @@ class FiringOut(Schema):
 
     slot: str = Field(description="When it was due; of a manual one, when somebody asked for it.")
     cause: Literal["slot", "manual", "backfill"]
-    status: FiringState = Field(description="held: it starts when the run before it has ended.")
+    status: FiringState = Field(
+        description="held: it starts when the run before it has ended, or when it can: see note."
+    )
     note: str = Field(description="Why it was skipped, held back or failed.")
     run: str | None
     run_status: Status | None = Field(description="Null: it has no run, or that is archived.")

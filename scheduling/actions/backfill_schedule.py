@@ -76,7 +76,13 @@ def _earlier(schedule: Schedule, begin: datetime) -> datetime:
 def _hold(schedule: Schedule, slots: list[datetime]) -> int:
     known = Firing.objects.filter(schedule=schedule, slot__in=slots)
     again = known.filter(status__in=[FiringStatus.SKIPPED, FiringStatus.FAILED])
-    held = again.update(status=FiringStatus.HELD, cause=Cause.BACKFILL, note=_ASKED)
+    held = again.update(
+        status=FiringStatus.HELD,
+        cause=Cause.BACKFILL,
+        note=_ASKED,
+        refused_at=None,
+        try_at=None,
+    )
     fresh = set(slots) - set(known.values_list("slot", flat=True))
     Firing.objects.bulk_create(
         Firing(

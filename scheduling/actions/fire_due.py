@@ -17,7 +17,8 @@ from scheduling.choices import Cause, FiringStatus, Overlap
 from scheduling.complaints import Complaints
 from scheduling.errors import ScheduleError
 from scheduling.firings import at_work, note, start_firing
-from scheduling.models import Firing, Schedule
+from scheduling.holding import give_way, line, wait_behind
+from scheduling.models import Schedule
 from scheduling.projection import project, unproject
 from scheduling.querysets import database_now, due_schedules
 from scheduling.slots import due, fires_at
@@ -25,7 +26,6 @@ from scheduling.slots import due, fires_at
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from django.db.models import QuerySet
 
 logger = logging.getLogger(__name__)
 
@@ -76,8 +76,8 @@ def _fire(schedule_id: int) -> int:
         return 0
     if not schedule.enabled:  # paused, perhaps since it was found
         return 0
-    done = _start_held(schedule)
     now = database_now()
+    done = _start_held(schedule, now)
     if schedule.next_at is None or schedule.next_at > now:
         return done
     try:
@@ -97,29 +97,31 @@ def _fire(schedule_id: int) -> int:
 def _take(schedule: Schedule, slot: datetime) -> None:
     """Start a slot's run, or hold or skip it while the run before is at work."""
     if schedule.overlap == Overlap.PARALLEL or not at_work(schedule):
-        start_firing(schedule, slot, Cause.SLOT)
+        give_way(schedule)
+        if not wait_behind(schedule, slot):
+            start_firing(schedule, slot, Cause.SLOT)
     elif schedule.overlap != Overlap.QUEUE:
         note(schedule, slot, FiringStatus.SKIPPED, _BUSY)
-    elif _held(schedule).filter(cause=Cause.SLOT).count() < MOST_HELD:
+    elif line(schedule).filter(cause=Cause.SLOT).count() < MOST_HELD:
         note(schedule, slot, FiringStatus.HELD, _BUSY)
     else:
         many = f"{_BUSY} {MOST_HELD} slots wait for its end already."
         note(schedule, slot, FiringStatus.SKIPPED, many)
 
 
-def _start_held(schedule: Schedule) -> int:
+def _start_held(schedule: Schedule, now: datetime) -> int:
     """Start slots that were held back: the next one, or all where they may work side by side."""
     done = 0
-    for firing in _held(schedule).order_by("slot")[:AT_ONCE]:
+    for firing in line(schedule)[:AT_ONCE]:
+        if firing.try_at is not None and firing.try_at > now:
+            break
         if schedule.overlap != Overlap.PARALLEL and at_work(schedule):
             break
-        start_firing(schedule, firing.slot, Cause(firing.cause))
+        tried = start_firing(schedule, firing.slot, Cause(firing.cause))
         done += 1
+        if tried.status == FiringStatus.HELD:
+            break
     return done
-
-
-def _held(schedule: Schedule) -> QuerySet[Firing]:
-    return Firing.objects.filter(schedule=schedule, status=FiringStatus.HELD)
 
 
 def _move_on(schedule: Schedule, next_slot: datetime | None, now: datetime) -> None:

@@ -17,6 +17,8 @@ class Firing(models.Model):
         slot: When it was due, without jitter; of a manual one, when somebody asked for it.
         run_id: Its run. No foreign key: the log outlives the run.
         note: Why it was skipped, held back or failed, as one sentence.
+        refused_at: Of one that is held because its run could not start: since when.
+        try_at: When that is tried again; null: as soon as the run before it has ended.
         over: The run is known to have ended; set when somebody next asks.
     """
 
@@ -28,6 +30,8 @@ class Firing(models.Model):
     status = models.CharField(max_length=8, choices=FiringStatus.choices)
     run_id = models.UUIDField("run", null=True, blank=True)
     note = models.CharField(max_length=300, blank=True, default="")
+    refused_at = models.DateTimeField(null=True, editable=False)
+    try_at = models.DateTimeField(null=True, editable=False)
     over = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now())
 

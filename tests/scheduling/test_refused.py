@@ -1,0 +1,240 @@
+"""Slots whose run cannot start for now: they wait, are tried again, and given up after a day."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+from django.db.models import F
+
+from agents import pauses
+from agents.actions.cancel_run import cancel_run
+from agents.actions.pause_work import pause_work
+from agents.actions.switch_agent import switch_agent
+from agents.models import Run
+from heartbit_site.base.models import Tier, Workspace
+from scheduling.actions.backfill_schedule import backfill_schedule
+from scheduling.actions.fire_due import fire_due
+from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap
+from scheduling.errors import ScheduleConflictError
+from scheduling.firings import start_firing
+from scheduling.holding import GIVEN_UP, LONGEST, SHORTEST
+from scheduling.models import Firing, Schedule
+from scheduling.querysets import database_now
+from tests.scheduling.conftest import ANN, let_pass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Plan = Callable[..., Schedule]
+HOUR = timedelta(hours=1)
+transacted = pytest.mark.django_db
+
+
+@pytest.fixture
+def spent(workspace: Workspace) -> Iterator[Tier]:
+    """The workspace has started its runs of today."""
+    tier = Tier.objects.create(name=f"tiny-{token_hex(4)}", runs_per_day=0)
+    Workspace.objects.filter(pk=workspace.pk).update(tier=tier)
+    yield tier
+    Workspace.objects.filter(pk=workspace.pk).update(tier=None)
+    tier.delete()
+
+
+def lift(tier: Tier) -> None:
+    Tier.objects.filter(pk=tier.pk).update(runs_per_day=None)
+
+
+def firings(schedule: Schedule) -> list[Firing]:
+    return list(Firing.objects.filter(schedule=schedule).order_by("slot"))
+
+
+def statuses(schedule: Schedule) -> list[str]:
+    return [str(firing.status) for firing in firings(schedule)]
+
+
+def later(schedule: Schedule, by: timedelta) -> None:
+    """Let time pass for what a schedule has tried, and look."""
+    rows = Firing.objects.filter(schedule=schedule)
+    rows.update(refused_at=F("refused_at") - by, try_at=F("try_at") - by)
+    fire_due(only=schedule.pk)
+
+
+def once(planned: Plan) -> Schedule:
+    plan = planned(kind=Kind.ONCE, at=database_now() + HOUR)
+    let_pass(plan, HOUR)
+    return plan
+
+
+def pause_of(firing: Firing) -> timedelta:
+    assert firing.try_at is not None
+    return firing.try_at - database_now()
+
+
+@transacted
+def test_a_reminder_waits_for_the_quota_and_comes_once(planned: Plan, spent: Tier) -> None:
+    plan = once(planned)
+    assert fire_due(only=plan.pk) == 1
+    [held] = firings(plan)
+    assert held.status == FiringStatus.HELD
+    assert held.note.startswith("Tried again for a day: The workspace t-")
+    assert SHORTEST - timedelta(seconds=20) < pause_of(held) <= SHORTEST
+    assert fire_due(only=plan.pk) == 0, "not before its pause is over"
+    waited = []
+    for _ in range(9):
+        later(plan, pause_of(firings(plan)[0]))
+        waited.append(round(pause_of(firings(plan)[0]) / SHORTEST))
+    assert waited == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert LONGEST == 60 * SHORTEST
+    lift(spent)
+    later(plan, LONGEST)
+    assert fire_due(only=plan.pk) == 0
+    [started] = firings(plan)
+    assert (started.status, started.note, started.try_at) == ("started", "", None)
+    assert Run.objects.filter(workspace=plan.workspace).count() == 1
+
+
+@transacted
+def test_after_a_day_it_has_failed_and_says_why(planned: Plan, spent: Tier) -> None:
+    plan = once(planned)
+    fire_due(only=plan.pk)
+    later(plan, GIVEN_UP)
+    [failed] = firings(plan)
+    assert (failed.status, failed.try_at) == (FiringStatus.FAILED, None)
+    assert failed.note.startswith("The workspace t-")
+    lift(spent)
+    assert fire_due(only=plan.pk) == 0
+
+
+def halt(plan: Schedule) -> None:
+    pause_work(pauses.of_workspace(plan.workspace), by=ANN)
+
+
+def stop(plan: Schedule) -> None:
+    switch_agent(plan.agent, "stop")
+    plan.agent.enabled = False
+    plan.agent.save()
+
+
+def fill(plan: Schedule) -> None:
+    plan.agent.max_runs_per_minute = 0
+    plan.agent.save()
+
+
+@pytest.mark.parametrize("hinder", [halt, stop, fill])
+@transacted
+def test_whatever_may_pass_holds_a_slot(planned: Plan, hinder: Callable[[Schedule], None]) -> None:
+    plan = planned()
+    hinder(plan)
+    held = start_firing(plan, database_now(), Cause.SLOT)
+    assert (held.status, held.run_id) == (FiringStatus.HELD, None), held.note
+    assert held.try_at is not None
+
+
+@transacted
+def test_what_has_to_be_mended_fails_at_once(planned: Plan) -> None:
+    plan = once(planned)
+    plan.agent.current_version = None
+    plan.agent.save()
+    fire_due(only=plan.pk)
+    assert statuses(plan) == ["failed"]
+
+
+@transacted
+def test_run_now_is_refused_and_writes_nothing(planned: Plan, spent: Tier) -> None:
+    plan = planned()
+    with pytest.raises(ScheduleConflictError, match="has started its 0 runs of today"):
+        run_schedule_now(plan, by=ANN)
+    assert firings(plan) == []
+
+
+@pytest.mark.parametrize(
+    ("missed", "overlap", "first"),
+    [
+        (Missed.ONE, Overlap.SKIP, "skipped"),
+        (Missed.SKIP, Overlap.PARALLEL, "skipped"),
+        (Missed.ALL, Overlap.SKIP, "held"),
+        (Missed.ONE, Overlap.QUEUE, "held"),
+    ],
+)
+@transacted
+def test_when_the_next_slot_comes_its_policies_decide(
+    planned: Plan, spent: Tier, missed: Missed, overlap: Overlap, first: str
+) -> None:
+    plan = planned(missed=missed, overlap=overlap)
+    for _ in range(2):
+        let_pass(plan, HOUR)
+        Firing.objects.filter(schedule=plan).update(slot=F("slot") - HOUR)
+        fire_due(only=plan.pk)
+    assert statuses(plan) == [first, "held"]
+    if first == "skipped":
+        note = firings(plan)[0].note
+        assert note.startswith("It could not start before the next slot came: The workspace t-")
+    lift(spent)
+    later(plan, LONGEST)
+    assert statuses(plan) == (
+        ["skipped", "started"] if first == "skipped" else ["started", "held"]
+    ), "one after the other"
+    for run in Run.objects.filter(workspace=plan.workspace):
+        cancel_run(plan.workspace, run.pk, reason="x")
+    fire_due(only=plan.pk)
+    assert statuses(plan)[1] == "started"
+
+
+@transacted
+def test_no_more_of_them_wait_than_are_made_up_for(
+    planned: Plan, spent: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scheduling.holding.MOST", 2)
+    plan = planned(missed=Missed.ALL)
+    for _ in range(4):
+        let_pass(plan, HOUR)
+        Firing.objects.filter(schedule=plan).update(slot=F("slot") - HOUR)
+        fire_due(only=plan.pk)
+    assert statuses(plan) == ["skipped", "skipped", "held", "held"]
+
+
+@transacted
+def test_what_is_made_up_for_waits_in_its_order(planned: Plan, spent: Tier) -> None:
+    plan = planned(overlap=Overlap.PARALLEL)
+    now = database_now()
+    assert backfill_schedule(plan, now - 3 * HOUR, now, by=ANN) == 3
+    fire_due(only=plan.pk)
+    rows = firings(plan)
+    assert {row.status for row in rows} == {"held"}
+    assert [row.note[:5] for row in rows] == ["Tried", "Asked", "Asked"], "one was tried"
+    assert len({row.try_at for row in rows}) == 1
+    assert fire_due() == 0
+    lift(spent)
+    later(plan, SHORTEST)
+    assert statuses(plan) == ["started"] * 3
+    assert not Firing.objects.filter(schedule=plan, try_at__isnull=False).exists()
+
+
+def test_many_clocks_at_once_start_what_waited_once(planned: Plan, spent: Tier) -> None:
+    plan = once(planned)
+    fire_due(only=plan.pk)
+    assert statuses(plan) == ["held"]
+    lift(spent)
+    Firing.objects.filter(schedule=plan).update(try_at=F("try_at") - SHORTEST)
+    barrier = threading.Barrier(8)
+
+    def look() -> None:
+        barrier.wait()
+        for _ in range(3):
+            fire_due(only=plan.pk)
+        connection.close()
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses(plan) == ["started"]
+    assert Run.objects.filter(workspace=plan.workspace).count() == 1
