@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from django.contrib import admin, messages
 from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -19,7 +18,6 @@ from heartbit_site.base.admin.themed import (
     ModelAdmin,
     ask_again,
     dialog,
-    page_action,
     pill,
 )
 from heartbit_site.base.admin.trail import actor_of
@@ -286,26 +284,40 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
             messages.success(request, f"{held} slots are held; they start one after the other.")
         return HttpResponse(headers={"HX-Refresh": "true"})
 
-    @page_action(label="Pause", icon="pause", permissions=["change"])
-    def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @dialog(
+        DialogForm,
+        label="Pause",
+        explanation="Its slots pass until it goes on; nothing is made up for by itself.",
+        submit="Pause",
+        icon="pause",
+        permissions=["change"],
+        variant="DEFAULT",
+    )
+    def pause(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Let its slots pass."""
         return self._switch(request, object_id, enabled=False)
 
-    @page_action(label="Go on", icon="resume", permissions=["change"], variant="PRIMARY")
-    def go_on(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @dialog(
+        DialogForm,
+        label="Go on",
+        explanation="It fires again, from the next slot on.",
+        submit="Go on",
+        icon="resume",
+        permissions=["change"],
+    )
+    def go_on(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Fire again, from the next slot on."""
         return self._switch(request, object_id, enabled=True)
 
     def _switch(self, request: HttpRequest, object_id: str, *, enabled: bool) -> HttpResponse:
         schedule = self.get_object(request, object_id)
-        if schedule is None:
-            return redirect("admin:scheduling_schedule_changelist")
-        schedule.enabled = enabled
-        try:
-            save_schedule(schedule, by=actor_of(request))
-        except HeartbitError as error:
-            messages.error(request, str(error))
-        return redirect("admin:scheduling_schedule_change", object_id)
+        if schedule is not None:
+            schedule.enabled = enabled
+            try:
+                save_schedule(schedule, by=actor_of(request))
+            except HeartbitError as error:
+                messages.error(request, str(error))
+        return HttpResponse(headers={"HX-Refresh": "true"})
 
 
 def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:

@@ -128,13 +128,25 @@ def test_what_cannot_run_now_is_said(browser: Client, planned: Plan) -> None:
 
 def test_it_is_paused_and_goes_on(browser: Client, planned: Plan) -> None:
     row = planned()
-    browser.get(action(row, "pause"))
+    browser.post(action(row, "pause"), SENT)
     row.refresh_from_db()
     assert (row.enabled, row.next_slot) == (False, None)
-    browser.get(action(row, "go_on"))
+    browser.post(action(row, "go_on"), SENT)
     row.refresh_from_db()
     assert row.enabled
     assert row.next_slot is not None
+
+
+@pytest.mark.parametrize("name", ["pause", "go_on"])
+def test_a_link_on_a_foreign_page_neither_pauses_nor_goes_on(
+    browser: Client, planned: Plan, name: str
+) -> None:
+    row = planned(enabled=name == "pause")
+    asked = browser.get(action(row, name))
+    row.refresh_from_db()
+    assert row.enabled == (name == "pause")
+    text = asked.content.decode()
+    assert 'name="csrfmiddlewaretoken"' in text, "it asks in a dialog"
 
 
 def test_a_span_of_the_past_is_made_up_for(browser: Client, planned: Plan) -> None:

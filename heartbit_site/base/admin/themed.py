@@ -180,7 +180,11 @@ def page_action(
     permissions: Sequence[str],
     variant: Literal["DEFAULT", "PRIMARY"] = "DEFAULT",
 ) -> Callable[[F], F]:
-    """Mark a method ``(request[, object_id])`` as a button above a page, which asks nothing."""
+    """Mark a method ``(request[, object_id])`` as a button above a page, which asks nothing.
+
+    The button is a link, and a foreign page can link there too: the method leads somewhere or shows
+    something. What changes anything is a ``dialog``, whose form is posted with a token.
+    """
     decorator: Callable[[F], F] = unfold_action(
         description=label, icon=icon, permissions=permissions, variant=ActionVariant[variant]
     )
