@@ -12,6 +12,7 @@ from agents.errors import LoopGuardError, SubAgentError
 from agents.messaging.guard import hops_to, is_delegated
 from agents.models import Run
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import save_schedule
@@ -182,7 +183,12 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
             moment = datetime.fromisoformat(at)
         except ValueError:
             raise ScheduleError(f"{at!r} is no time: write it like 2026-12-01T09:00.") from None
-        return moment if moment.tzinfo is not None else moment.replace(tzinfo=time_zone(zone))
+        if moment.tzinfo is not None:
+            return moment
+        try:
+            return moment_there(moment, time_zone(zone))
+        except NoSuchTimeError as error:
+            raise ScheduleError(str(error)) from None
     return database_now().replace(microsecond=0) + timedelta(seconds=in_seconds or 0)
 
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.output import one_line, seconds
 
@@ -42,7 +43,7 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
     """A point in time; what says no offset from UTC is meant in the zone.
 
     Raises:
-        CommandError: It is none.
+        CommandError: It is none, or the zone's clocks leap over it.
     """
     try:
         found = datetime.fromisoformat(text)
@@ -52,7 +53,12 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
             "2026-12-01T09:00.",
             USAGE,
         ) from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=zone)
+    if found.tzinfo is not None:
+        return found
+    try:
+        return moment_there(found, zone).astimezone(zone)
+    except NoSuchTimeError as error:
+        raise CommandError(f"{option}: {error}", USAGE) from None
 
 
 def time_zone(name: str) -> ZoneInfo:

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
-from unfold.widgets import (
-    UnfoldAdminCheckboxSelectMultipleWidget,
-    UnfoldAdminSplitDateTimeWidget,
-    UnfoldBooleanSwitchWidget,
-)
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBooleanSwitchWidget
 
 from agents.models import WebhookEndpoint
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from scheduling.actions.save_schedule import check
+from scheduling.admin.local_fields import LocalTimeField, LocalTimeWidget, StackedTimeWidget
+from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
+from scheduling.rhythm import time_zone
 from scheduling.slots import first_slot
 
+if TYPE_CHECKING:
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
 _EMAIL, _WEBHOOK, _ARTIFACT = "email", "webhook", "artifact"
+_TIMES = ("at", "begins_at", "ends_at")
 
 
 class ScheduleForm(forms.ModelForm[Schedule]):
-    """What is done and when; where results go is told apart by its kinds."""
+    """What is done and when; where results go is told apart by its kinds.
+
+    Times are shown and read as the clocks of the chosen time zone have them. Another zone leaves
+    the time of day as it stands, but for a begin that nobody touched: that stays the moment it was.
+    """
 
     mail_to = forms.CharField(
         label="E-mail to",
@@ -64,6 +73,18 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         widgets = {
             "task": text_widget(rows=6, placeholder="Write the sales report of last week ..."),
             "cron": line_widget(placeholder="0 9 * * MON"),
+        } | {name: LocalTimeWidget() for name in _TIMES}
+        field_classes = dict.fromkeys(_TIMES, LocalTimeField)
+        help_texts = {
+            "at": "For a one-off: when, by the clocks of the time zone.",
+            "time_zone": "Where all its times of day are meant, e.g. Europe/Berlin.",
+            "begins_at": (
+                "Nothing fires before it; an interval counts from it. By the clocks of the time "
+                "zone. Empty: now."
+            ),
+            "ends_at": (
+                "Nothing fires after it. By the clocks of the time zone. Empty: it never ends."
+            ),
         }
         labels = {
             "task_type": "What happens",
@@ -76,6 +97,7 @@ class ScheduleForm(forms.ModelForm[Schedule]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._show_times()
         for target in self.instance.deliver:
             match target["kind"]:
                 case "email":
@@ -86,15 +108,46 @@ class ScheduleForm(forms.ModelForm[Schedule]):
                 case "artifact":
                     self.initial["keep_as"] = target["name"]
 
+    def clean(self) -> dict[str, Any]:
+        """Times of day become points in time: now the zone is known in which they are meant."""
+        found = super().clean() or self.cleaned_data
+        if "time_zone" not in found:
+            return found
+        try:
+            zone = time_zone(found["time_zone"])
+        except ScheduleError as error:
+            self.add_error("time_zone", str(error))
+            return found
+        for name in _TIMES:
+            if found.get(name) is None:
+                continue
+            if name == "begins_at" and name not in self.changed_data:
+                found[name] = self.instance.begins_at
+                continue
+            try:
+                found[name] = moment_there(found[name], zone)
+            except NoSuchTimeError as error:
+                self.add_error(name, str(error))
+        return found
+
+    def _show_times(self) -> None:
+        try:
+            zone = time_zone(self.instance.time_zone)
+        except ScheduleError:  # of an older version: in UTC, until there is one
+            return
+        for name in _TIMES:
+            moment = getattr(self.instance, name)
+            if moment is not None:
+                self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
+
     def _post_clean(self) -> None:
         """Also asks the verb whether it would take the row as it is now."""
         super()._post_clean()  # type: ignore[misc]
+        schedule, now = self.instance, database_now()
+        schedule.begins_at = schedule.begins_at or now  # also for the page that says what is wrong
         if self.errors:
             return
-        schedule = self.instance
         schedule.deliver = self._targets()
-        now = database_now()
-        schedule.begins_at = schedule.begins_at or now
         try:
             check(schedule, schedule.workspace)
         except HeartbitError as error:
@@ -120,10 +173,19 @@ class ScheduleForm(forms.ModelForm[Schedule]):
 
 
 class SpanForm(DialogForm):
-    """A span of the past."""
+    """A span of the past, by the clocks of the schedule's time zone."""
 
-    begin = forms.SplitDateTimeField(label="From", widget=UnfoldAdminSplitDateTimeWidget())
-    end = forms.SplitDateTimeField(label="To", widget=UnfoldAdminSplitDateTimeWidget())
+    begin = LocalTimeField(label="From", widget=StackedTimeWidget())
+    end = LocalTimeField(label="To", widget=StackedTimeWidget())
+
+    def span(self, zone: ZoneInfo) -> tuple[datetime, datetime]:
+        """Its ends, where those clocks are.
+
+        Raises:
+            NoSuchTimeError: One of them is a time that the clocks leap over.
+        """
+        given = self.cleaned_data
+        return moment_there(given["begin"], zone), moment_there(given["end"], zone)
 
 
 def conditions() -> dict[str, str]:

@@ -22,6 +22,7 @@ from heartbit_site.base.admin.themed import (
 )
 from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.local_times import NoSuchTimeError
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
@@ -78,7 +79,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
                 "classes": TAB,
                 "fields": (
                     *("task_type", "task", ("tool", "arguments")),
-                    *(("kind", "cron", "every_seconds", "at", "time_zone"), "approve"),
+                    *(("kind", "time_zone"), "cron", "every_seconds", "at", "approve"),
                 ),
             },
         ),
@@ -92,8 +93,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
                 "classes": TAB,
                 "fields": (
                     ("missed", "overlap", "jitter_seconds"),
-                    ("begins_at", "ends_at"),
-                    "made",
+                    *("begins_at", "ends_at", "made"),
                 ),
             },
         ),
@@ -265,20 +265,23 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     @dialog(
         SpanForm,
         label="Make up for",
-        explanation="Slots of this span that have no run get one, one after the other.",
+        explanation=(
+            "Slots of this span that have no run get one, one after the other. Both times are "
+            "meant in the schedule's time zone."
+        ),
         submit="Hold them",
         icon="history",
         permissions=["run"],
         variant="DEFAULT",
     )
-    def backfill(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def backfill(self, request: HttpRequest, form: SpanForm, object_id: str) -> HttpResponse:
         """Hold past slots; the clocks start them."""
         schedule = self.get_object(request, object_id)
         if schedule is not None:
-            span = form.cleaned_data
             try:
-                held = backfill_schedule(schedule, span["begin"], span["end"], by=actor_of(request))
-            except HeartbitError as error:
+                begin, end = form.span(time_zone(schedule.time_zone))
+                held = backfill_schedule(schedule, begin, end, by=actor_of(request))
+            except (HeartbitError, NoSuchTimeError) as error:
                 form.add_error("end", str(error))
                 return ask_again(request, form, submit="Hold them")
             messages.success(request, f"{held} slots are held; they start one after the other.")

@@ -264,6 +264,8 @@ def test_times_are_read_and_said_in_a_zone() -> None:
     assert times.moment("2026-12-01", BERLIN, "--from") == datetime(2026, 12, 1, tzinfo=BERLIN)
     fixed = datetime(2026, 12, 1, 8, tzinfo=UTC)
     assert times.moment("2026-12-01T09:00+01:00", ZoneInfo("UTC"), "--from") == fixed
+    with pytest.raises(CommandError, match="There is no 2027-03-28 02:30 in Europe/Berlin"):
+        times.moment("2027-03-28T02:30", BERLIN, "--at")
     assert times.spoken("2026-07-01T07:00:00+00:00", "Europe/Berlin") == "Wed 1 Jul 2026, 09:00"
     assert times.spoken("2026-07-01T07:00:09+00:00", "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
     now = datetime.now(UTC)

@@ -20,6 +20,7 @@ from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from tests.admin.conftest import browser, handler
 from tests.admin.forms import filled
+from tests.scheduling.conftest import utc
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -86,6 +87,7 @@ def test_one_is_made_with_where_its_results_go(browser: Client, planned: Plan) -
         ({"cron": "9 o'clock"}, "has 2 fields"),
         ({"kind": "interval", "every_seconds": ""}, "at least 10 seconds"),
         ({"time_zone": "Mars/Base"}, "no time zone"),
+        ({"kind": "interval", "every_seconds": "3"}, "greater than or equal to 10"),
         ({"mail_to": "nobody"}, "no e-mail address"),
         ({"task": ""}, "task is empty"),
     ],
@@ -147,6 +149,62 @@ def test_a_link_on_a_foreign_page_neither_pauses_nor_goes_on(
     assert row.enabled == (name == "pause")
     text = asked.content.decode()
     assert 'name="csrfmiddlewaretoken"' in text, "it asks in a dialog"
+
+
+def once(browser: Client, known: Schedule, at: str, zone: str = "Europe/Berlin") -> Any:
+    """Make a one-off on the form; ``at`` as its two fields have it."""
+    day, time = at.split()
+    data = filled(browser.get(f"{SCHEDULES}add/")) | {
+        "workspace": known.workspace.pk,
+        "agent": known.agent.pk,
+        "name": "Once",
+        "task": "Write it.",
+        "kind": "once",
+        "at_0": day,
+        "at_1": time,
+        "time_zone": zone,
+    }
+    return browser.post(f"{SCHEDULES}add/", data)
+
+
+def test_times_are_meant_and_shown_in_the_schedules_zone(browser: Client, planned: Plan) -> None:
+    answer = once(browser, planned(name="Known"), "2027-07-01 09:00:00")
+    assert answer.status_code == 302, errors(answer)
+    made = Schedule.objects.get(name="Once")
+    assert made.at == utc("2027-07-01T07:00")
+    shown = browser.get(page(made))
+    assert 'value="09:00:00"' in shown.content.decode()
+    times = {"at_0": "2027-07-01", "at_1": "09:00:00"}
+    begin = shown.context["adminform"].form["begins_at"].value()
+    times |= {"begins_at_0": f"{begin:%Y-%m-%d}", "begins_at_1": f"{begin:%H:%M:%S}"}
+    ends = {"ends_at_0": "2028-01-01", "ends_at_1": "00:00"}
+    moved = {"time_zone": "America/New_York"}
+    browser.post(page(made), filled(shown) | times | ends | moved)
+    kept = Schedule.objects.get(pk=made.pk)
+    assert (kept.at, kept.ends_at) == (utc("2027-07-01T13:00"), utc("2028-01-01T05:00"))
+    assert kept.begins_at == made.begins_at, "nobody touched it: it stays the moment it was"
+
+
+def test_a_time_that_clocks_leap_over_is_refused_and_one_that_comes_twice_is_the_first(
+    browser: Client, planned: Plan
+) -> None:
+    known = planned(name="Known")
+    leapt = once(browser, known, "2027-03-28 02:30")
+    assert "There is no 2027-03-28 02:30 in Europe/Berlin" in errors(leapt)
+    far = once(browser, known, "0001-01-01 00:00")
+    assert "The year 1 is too far away." in errors(far)
+    once(browser, known, "2027-10-31 02:30")
+    assert Schedule.objects.get(name="Once").at == utc("2027-10-31T00:30")
+
+
+def test_a_span_is_meant_in_the_schedules_zone(browser: Client, planned: Plan) -> None:
+    row = planned(kind=Kind.CRON, cron="0 9 * * *", time_zone="Pacific/Kiritimati")
+    span = {
+        "begin_0": "2026-03-02", "begin_1": "09:00", "end_0": "2026-03-02", "end_1": "09:00"
+    }  # fmt: skip
+    browser.post(action(row, "backfill"), span | SENT)
+    [held] = Firing.objects.filter(schedule=row)
+    assert held.slot == utc("2026-03-01T19:00")
 
 
 def test_a_span_of_the_past_is_made_up_for(browser: Client, planned: Plan) -> None:

@@ -88,6 +88,7 @@ async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> N
 
 
 async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent) -> None:
+    there = {"time_zone": "Europe/Berlin"}
     task = calls(
         ("schedule", {"name": "a", "task": "x"}),
         ("schedule", {"name": "b", "task": "x", "cron": "0 9 * * MON", "in_seconds": 60}),
@@ -95,6 +96,7 @@ async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent
         ("schedule", {"name": "c", "task": "x", "at": "tomorrow"}),
         ("schedule", {"name": "d", "task": "x", "every_seconds": 5}),
         ("schedule", {"name": "e", "task": "x", "cron": "nine o'clock"}),
+        ("schedule", {"name": "f", "task": "x", "at": "2027-03-28T02:30", **there}),
     )
     run = await studio.run(f"{task} [[text: Done.]]", agent="planner")
     said = list(await results(run))
@@ -104,6 +106,7 @@ async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent
     assert "is no time" in said[3]
     assert "every_seconds" in said[4]
     assert "has 2 fields" in said[5]
+    assert "the clocks leap over it" in said[6]
     assert run.status == RunStatus.SUCCEEDED
     assert await orm.in_thread(lambda: plans(studio)) == []
 
