@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from pydantic import Field
@@ -13,9 +15,11 @@ from agents.messaging.guard import hops_to, is_delegated
 from agents.models import Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.local_times import NoSuchTimeError, moment_there
+from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from scheduling import rhythm
 from scheduling.actions.remove_schedule import remove_schedule
-from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.save_schedule import CREATED, save_schedule
 from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 MOST_ACTIVE = 20  # of one agent's own
 MOST_A_DAY = 50
 SHORTEST_SECONDS = 300
+_LOOKED_AT = 48  # slots of a cron expression: what comes close does so within few days of it
 LONGEST_AHEAD_SECONDS = 366 * 24 * 3600
 
 Seconds = Annotated[
@@ -82,9 +87,11 @@ def schedule(
     given = [one for one in (in_seconds, at, every_seconds, cron) if one is not None]
     if len(given) != 1:
         raise ScheduleError("Give exactly one of in_seconds, at, every_seconds and cron.")
+    # Held until the end: what is counted here stays as it is while this one is added.
+    workspace = Workspace.objects.select_for_update(no_key=True).get(pk=context.workspace_id)
     run = Run.objects.select_related("version__agent", "root__version").get(pk=context.run_id)
     hops = _steps_to(run)
-    _refuse_too_many(run)
+    _refuse_too_many(workspace, run)
     planned = Schedule(
         workspace_id=context.workspace_id,
         agent=run.version.agent,
@@ -97,6 +104,7 @@ def schedule(
     )
     if cron is not None:
         planned.kind, planned.cron = Kind.CRON, cron
+        _refuse_too_often(planned)
     elif every_seconds is not None:
         planned.kind, planned.every_seconds = Kind.INTERVAL, every_seconds
     else:
@@ -104,7 +112,7 @@ def schedule(
     conversation = run.root.conversation
     if conversation is not None and conversation.agent == context.agent:
         planned.task_type, planned.conversation_id = TaskType.MESSAGE, conversation.pk
-    save_schedule(planned, by=_actor(context))
+    save_schedule(planned, by=_actor(context.agent))
     return f"Planned {planned.name!r}: {rhythm_of(planned).words}. {_next(planned)}"
 
 
@@ -128,7 +136,7 @@ def cancel_schedule(
     if found is None:
         names = ", ".join(own.values_list("name", flat=True)) or "nothing"
         raise ScheduleError(f"You have planned no {name!r}; you have planned {names}.")
-    remove_schedule(found, by=_actor(context))
+    remove_schedule(found, by=_actor(context.agent))
     return f"Cancelled {found.name!r}."
 
 
@@ -164,17 +172,41 @@ def _steps_to(run: Run) -> int:
     return hops
 
 
-def _refuse_too_many(run: Run) -> None:
-    """An agent that plans without end stops here."""
-    own = Schedule.objects.filter(agent=run.version.agent, made_in_run__isnull=False)
+def _refuse_too_many(workspace: Workspace, run: Run) -> None:
+    """An agent that plans without end stops here; the workspace's row is locked."""
+    agent = run.version.agent
+    own = Schedule.objects.filter(agent=agent, made_in_run__isnull=False)
     if own.filter(next_slot__isnull=False).count() >= MOST_ACTIVE:
         raise ScheduleError(
             f"You have planned {MOST_ACTIVE} tasks that are still to come, which is the most: "
             "cancel one first."
         )
-    day = database_now() - timedelta(days=1)
-    if own.filter(created_at__gt=day).count() >= MOST_A_DAY:
+    if _made_today(workspace, agent.name) >= MOST_A_DAY:
         raise ScheduleError(f"You have planned {MOST_A_DAY} tasks within a day, which is the most.")
+
+
+def _made_today(workspace: Workspace, agent: str) -> int:
+    """How many it has planned within a day: the audit knows also those that were cancelled."""
+    entries = AuditEntry.objects.filter(chain=workspace.pk)
+    day = database_now() - timedelta(days=1)
+    # By the chain's own index, from its end: older entries are not looked at.
+    older = entries.filter(at__lte=day).order_by("-number").values_list("number", flat=True)
+    today = entries.filter(number__gt=older.first() or 0)
+    by = _actor(agent)
+    return today.filter(action=CREATED, actor=by.name, via=by.via).count()
+
+
+def _refuse_too_often(planned: Schedule) -> None:
+    """What every_seconds may not do, a cron expression may not do either."""
+    rhythm_of(planned)  # it is one
+    # In UTC, where no slots come closer because clocks are changed.
+    slots = rhythm.Cron(planned.cron, ZoneInfo("UTC")).after(database_now())
+    for slot, following in itertools.pairwise(itertools.islice(slots, _LOOKED_AT)):
+        if (following - slot).total_seconds() < SHORTEST_SECONDS:
+            raise ScheduleError(
+                f"{planned.cron!r} comes due too often: leave at least "
+                f"{SHORTEST_SECONDS // 60} minutes between two."
+            )
 
 
 def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
@@ -198,5 +230,5 @@ def _next(planned: Schedule) -> str:
     return f"Next: {spoken(planned.next_slot, time_zone(planned.time_zone))}."
 
 
-def _actor(context: ToolContext) -> Actor:
-    return Actor(f"agent {context.agent}", "system")
+def _actor(agent: str) -> Actor:
+    return Actor(f"agent {agent}", "system")

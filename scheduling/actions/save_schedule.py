@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST = 1_000  # of a workspace
 TASK_CHARACTERS = 20_000
+CREATED = "schedule.create"  # in the audit
 _CHANGED = (
     *("name", "agent_id", "task_type", "task", "tool", "arguments", *RHYTHM),
     *("missed", "overlap", "jitter_seconds", "approve", "deliver", "enabled"),
@@ -69,7 +70,7 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
     _write(schedule)
     record(
         by,
-        "schedule.create" if before is None else "schedule.change",
+        CREATED if before is None else "schedule.change",
         workspace=workspace,
         target=f"schedule:{schedule.pk}",
         label=schedule.name,

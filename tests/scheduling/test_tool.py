@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, ToolCall
 from heartbit_site.base import orm
 from scheduling import agent_tools
+from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import TaskType
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.models import Run
+    from heartbit_site.base.audit import Actor
     from tests.runtime.conftest import Studio
 
 TOOLS = ("schedule", "list_schedules", "cancel_schedule")
@@ -122,3 +126,52 @@ async def test_an_agent_that_plans_without_end_is_stopped(
     *_, last = await results(run)
     assert "which is the most" in last
     assert len(await orm.in_thread(lambda: plans(studio))) == 2
+
+
+async def test_cron_expressions_leave_as_much_between_two_as_intervals(
+    studio: Studio, planner: Agent
+) -> None:
+    often = ("* * * * *", "0,4 9 * * MON", "0,58 * 1 * *", "*/2 9 29 2 *")
+    seldom = ("*/5 * * * *", "0,50 2-3 * * *", "0 0 29 2 *")
+    zone = {"time_zone": "Europe/Berlin"}
+    asked: list[tuple[str, dict[str, object]]] = [
+        ("schedule", {"name": cron, "task": "x", "cron": cron, **zone}) for cron in often + seldom
+    ]
+    run = await studio.run(f"{calls(*asked)} [[text: Done.]]", agent="planner")
+    said = await results(run)
+    assert ["too often" in one for one in said] == [True] * len(often) + [False] * len(seldom)
+    assert len(await orm.in_thread(lambda: plans(studio))) == len(seldom)
+
+
+async def test_what_was_cancelled_counts_among_a_days(
+    studio: Studio, planner: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_tools, "MOST_A_DAY", 2)
+    asked: list[tuple[str, dict[str, object]]] = []
+    for number in range(3):
+        asked += [
+            ("schedule", {"name": f"n{number}", "task": "x", "in_seconds": 60}),
+            ("cancel_schedule", {"name": f"n{number}"}),
+        ]
+    run = await studio.run(f"{calls(*asked)} [[text: Done.]]", agent="planner")
+    said = await results(run)
+    assert "2 tasks within a day, which is the most" in said[4]
+    assert "Cancelled" in said[3]
+
+
+async def test_runs_side_by_side_do_not_plan_more_than_the_most(
+    studio: Studio, planner: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save(schedule: Schedule, *, by: Actor) -> None:
+        time.sleep(0.5)  # the other one counts meanwhile
+        save_schedule(schedule, by=by)
+
+    monkeypatch.setattr(agent_tools, "save_schedule", save)
+    monkeypatch.setattr(agent_tools, "MOST_ACTIVE", 1)
+    tasks = [
+        calls(("schedule", {"name": name, "task": "x", "in_seconds": 600})) for name in ("a", "b")
+    ]
+    await asyncio.gather(
+        *(studio.run(f"{task} [[text: Done.]]", agent="planner") for task in tasks)
+    )
+    assert len(await orm.in_thread(lambda: plans(studio))) == 1
