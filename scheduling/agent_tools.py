@@ -118,7 +118,10 @@ def schedule(
 
 @tool(effect=Effect.PURE, tags=("schedule",))
 def list_schedules(context: ToolContext) -> list[dict[str, str]]:
-    """List what you have planned for yourself and is still to come."""
+    """List what you have planned for yourself and is still to come.
+
+    In a conversation that is what you planned in it.
+    """
     return [
         {"name": one.name, "when": rhythm_of(one).words, "task": one.task, "next": _next(one)}
         for one in _own(context)
@@ -141,12 +144,15 @@ def cancel_schedule(
 
 
 def _own(context: ToolContext) -> QuerySet[Schedule]:
+    """What it planned where it is asked now: whoever else writes to it has no part in that."""
+    run = Run.objects.select_related("root").get(pk=context.run_id)
     rows = Schedule.objects.filter(
         workspace=context.workspace_id,
         agent__name=context.agent,
         agent__origin="",
         made_in_run__isnull=False,
         next_slot__isnull=False,
+        conversation_id=run.root.conversation_id,
     )
     return rows.select_related("agent", "workspace").order_by("next_slot")
 

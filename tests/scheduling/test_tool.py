@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import Home, RunStatus
+from agents.delivery.targets import EmailTarget
 from agents.live.follow import wait_for_end
 from agents.models import Agent, ToolCall
 from heartbit_site.base import orm
@@ -23,8 +25,9 @@ from scheduling.querysets import database_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
 
-    from agents.models import Run
+    from agents.models import Conversation, Run
     from heartbit_site.base.audit import Actor
     from tests.runtime.conftest import Studio
 
@@ -51,20 +54,42 @@ def plans(studio: Studio) -> list[Schedule]:
     return list(Schedule.objects.filter(workspace=studio.workspace).order_by("pk"))
 
 
+async def say(
+    studio: Studio, thread: Conversation, *asked: tuple[str, dict[str, object]], reply: str = ""
+) -> Run:
+    """Post a message that has the agent call these; the answer is mailed as that to a channel's."""
+
+    def post() -> UUID:
+        text = f"{calls(*asked)} [[text: Done.]]"
+        run = post_message(thread, text, model="openai:fake", home=Home.LOCAL).run_id
+        order_deliveries(run, studio.workspace, [answer_to(reply)] if reply else [])
+        return run
+
+    run_id = await orm.in_thread(post)
+    studio.host.execute(run_id)
+    return await wait_for_end(run_id, studio.host.window)
+
+
+def answer_to(address: str) -> EmailTarget:
+    return EmailTarget(
+        to=[address],
+        subject="Re: Hello",
+        attach=False,
+        outside=True,
+        in_reply_to="<1@example.org>",
+        references=["<0@example.org>", "<1@example.org>"],
+    )
+
+
+async def begun(studio: Studio) -> Conversation:
+    return await orm.in_thread(lambda: start_conversation(studio.workspace, agent="planner"))
+
+
 async def test_remind_me_in_three_days(studio: Studio, planner: Agent) -> None:
     three_days = 3 * 24 * 3600
+    thread = await begun(studio)
     asked = {"name": "Call Ann", "task": "Remind them to call Ann.", "in_seconds": three_days}
-    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="planner"))
-    posted = await orm.in_thread(
-        lambda: post_message(
-            thread,
-            f"{calls(('schedule', asked))} [[text: Done.]]",
-            model="openai:fake",
-            home=Home.LOCAL,
-        )
-    )
-    studio.host.execute(posted.run_id)
-    run = await wait_for_end(posted.run_id, studio.host.window)
+    run = await say(studio, thread, ("schedule", asked))
     assert run.status == RunStatus.SUCCEEDED
     [plan] = await orm.in_thread(lambda: plans(studio))
     assert (plan.name, plan.task_type) == ("planner: Call Ann", TaskType.MESSAGE)
@@ -89,6 +114,25 @@ async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> N
     assert cancelled == "Cancelled 'planner: Weekly'."
     assert "You have planned no 'Weekly'" in again
     assert await orm.in_thread(lambda: plans(studio)) == []
+
+
+async def test_what_was_planned_in_a_conversation_is_seen_and_cancelled_there_alone(
+    studio: Studio, planner: Agent
+) -> None:
+    ann, mallory = await begun(studio), await begun(studio)
+    await say(studio, ann, ("schedule", {"name": "Lawyer", "task": "x", "in_seconds": 9000}))
+    curious: tuple[tuple[str, dict[str, object]], ...] = (
+        ("list_schedules", {}),
+        ("cancel_schedule", {"name": "Lawyer"}),
+    )
+    nothing = "ScheduleError: You have planned no 'Lawyer'; you have planned nothing."
+    elsewhere = await results(await say(studio, mallory, *curious))
+    assert elsewhere == ["[]", nothing]
+    alone = await studio.run(f"{calls(*curious)} [[text: Done.]]", agent="planner")
+    assert await results(alone) == ["[]", nothing]
+    listed, cancelled = await results(await say(studio, ann, *curious))
+    assert "Lawyer" in listed
+    assert "Cancelled" in cancelled
 
 
 async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent) -> None:
