@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from pydantic import Field
 
+from agents.choices import DeliveryKind
 from agents.errors import LoopGuardError, SubAgentError
 from agents.messaging.guard import hops_to, is_delegated
-from agents.models import Run
+from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from heartbit_site.base.models import AuditEntry, Workspace
@@ -112,6 +113,7 @@ def schedule(
     conversation = run.root.conversation
     if conversation is not None and conversation.agent == context.agent:
         planned.task_type, planned.conversation_id = TaskType.MESSAGE, conversation.pk
+        planned.deliver = _replies(run)
     save_schedule(planned, by=_actor(context.agent))
     return f"Planned {planned.name!r}: {rhythm_of(planned).words}. {_next(planned)}"
 
@@ -176,6 +178,14 @@ def _steps_to(run: Run) -> int:
             "more, and say in your answer what is left to do."
         )
     return hops
+
+
+def _replies(run: Run) -> list[dict[str, Any]]:
+    """Where the answer under way goes outside, as that to a channel's mail: so will the planned."""
+    orders = Delivery.objects.filter(
+        run_id=run.root_id, kind=DeliveryKind.EMAIL, target__outside=True
+    )
+    return list(orders.order_by("position").values_list("target", flat=True))
 
 
 def _refuse_too_many(workspace: Workspace, run: Run) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,9 +15,11 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.choices import Home, RunStatus
 from agents.delivery.targets import EmailTarget
 from agents.live.follow import wait_for_end
-from agents.models import Agent, ToolCall
+from agents.models import Agent, Delivery, ToolCall
 from heartbit_site.base import orm
+from heartbit_site.base.audit import SYSTEM
 from scheduling import agent_tools
+from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import TaskType
 from scheduling.models import Schedule
@@ -114,6 +116,19 @@ async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> N
     assert cancelled == "Cancelled 'planner: Weekly'."
     assert "You have planned no 'Weekly'" in again
     assert await orm.in_thread(lambda: plans(studio)) == []
+
+
+async def test_a_reminder_goes_back_where_it_was_asked_for(studio: Studio, planner: Agent) -> None:
+    asked: tuple[str, dict[str, object]]
+    asked = ("schedule", {"name": "Call", "task": "x", "in_seconds": 600})
+    await say(studio, await begun(studio), asked, reply="ada@example.org")
+
+    def fire() -> Any:
+        [plan] = plans(studio)
+        run = run_schedule_now(plan, by=SYSTEM)
+        return Delivery.objects.get(run_id=run).target
+
+    assert await orm.in_thread(fire) == answer_to("ada@example.org").model_dump()
 
 
 async def test_what_was_planned_in_a_conversation_is_seen_and_cancelled_there_alone(
