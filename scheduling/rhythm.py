@@ -172,7 +172,8 @@ def time_zone(name: str) -> ZoneInfo:
 
 @functools.cache
 def _names() -> frozenset[str]:
-    return frozenset(available_timezones())
+    # What these two mean is each machine's own matter; the second is of no place.
+    return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
 def spoken(moment: datetime, zone: ZoneInfo) -> str:

@@ -235,6 +235,7 @@ def test_once_is_once() -> None:
         "right/UTC",
         "../etc/x",
         "/etc/x",
+        *("localtime", "Factory"),  # zones to Python, and of no place
     ],
 )
 def test_a_file_of_the_data_that_is_no_time_zone_is_none(name: str) -> None:
