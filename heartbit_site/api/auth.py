@@ -34,28 +34,29 @@ _READS = {"GET", "HEAD", "OPTIONS"}
 
 
 class ScopeAuth(AuthBase):
-    """An API key in ``Authorization: Bearer``, or a session, with one scope."""
+    """An API key in ``Authorization: Bearer``, or a session, with a scope, or with several."""
 
     openapi_type = "http"
     openapi_scheme = SCHEME
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, *scopes: str) -> None:
         super().__init__()
-        self.scope = scope
+        self.scopes = tuple(filter(None, scopes))
 
     async def __call__(self, request: HttpRequest) -> Access:
         """Who asks, with their workspace and scopes.
 
         Raises:
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
-            ForbiddenError: They do not have the scope, or a session sent no CSRF token.
+            ForbiddenError: They do not have each scope, or a session sent no CSRF token.
             NoWorkspaceError: A session asks for a workspace that the person is no member of.
             TooManyRequestsError: They ask too often.
         """
         access = await orm.in_thread(lambda: _access(request))
-        if not access.allows(self.scope):
-            what = "The API key does" if access.via == "api" else "Your role here does"
-            raise ForbiddenError(f"{what} not have the scope {self.scope}.")
+        for scope in self.scopes:
+            if not access.allows(scope):
+                what = "The API key does" if access.via == "api" else "Your role here does"
+                raise ForbiddenError(f"{what} not have the scope {scope}.")
         return access
 
 
@@ -206,6 +207,8 @@ WRITE_RUNS = ScopeAuth("runs:write")
 DECIDE = ScopeAuth("approvals:decide")
 READ_AGENTS = ScopeAuth("agents:read")
 WRITE_AGENTS = ScopeAuth("agents:write")
+#: A schedule is an agent's, and starts runs.
+WRITE_SCHEDULES = ScopeAuth("agents:write", "runs:write")
 MANAGE = ScopeAuth("workspace:manage")
 READ_AUDIT = ScopeAuth("audit:read")
 MEMBER = MemberAuth()

@@ -64,12 +64,14 @@ class DescribedAPI(NinjaAPI):
 
 class _Description(OpenAPISchema):
     def operation_details(self, operation: Operation) -> dict[str, Any]:
-        """One route: with the scope that it takes, in words and for programs."""
+        """One route: with the scopes that it takes, in words and for programs."""
         found: dict[str, Any] = super().operation_details(operation)
         for auth in operation.auth_callbacks:
-            if isinstance(auth, ScopeAuth) and auth.scope:
-                found["x-scope"] = auth.scope
-                needs = f"Needs the scope `{auth.scope}`."
+            if isinstance(auth, ScopeAuth) and auth.scopes:
+                found["x-scope"] = " ".join(auth.scopes)
+                several = "s" if len(auth.scopes) > 1 else ""
+                named = " and ".join(f"`{scope}`" for scope in auth.scopes)
+                needs = f"Needs the scope{several} {named}."
                 found["description"] = f"{found.get('description', '')}\n\n{needs}".strip()
         return found
 

@@ -38,6 +38,7 @@ class Route:
     """A row of the API: what a request needs, and what it gives.
 
     Attributes:
+        also: A second scope that it needs; empty: none.
         right: The status for whoever may.
         foreign: For somebody with every scope, in another workspace, who names what is in mine.
     """
@@ -49,6 +50,7 @@ class Route:
     query: dict[str, Any] = field(default_factory=dict)
     right: int = 200
     foreign: int = 404
+    also: str = ""
 
 
 DIGEST = "0" * 64
@@ -130,10 +132,11 @@ ROUTES = (
         "agents:write",
         {"name": "{newcomer}", "agent": "parked", "task": "x", "cron": "0 0 1 1 *"},
         right=201,
+        also="runs:write",
     ),
     Route("POST", "/rhythms/preview", "agents:read", {"every_seconds": 60}, foreign=200),
     Route("GET", "/schedules/{schedule}", "agents:read"),
-    Route("PATCH", "/schedules/{schedule}", "agents:write", {"enabled": False}),
+    Route("PATCH", "/schedules/{schedule}", "agents:write", {"enabled": False}, also="runs:write"),
     Route("DELETE", "/schedules/{schedule}", "agents:write", right=204),
     Route("POST", "/schedules/{schedule}/run", "runs:write", right=201),
     Route(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
 
+TWICE = [route for route in table.ROUTES if route.also]
 PEOPLE = [asker for asker in table.ASKERS if not asker.endswith("key")]
 OUTSIDERS = ("stranger", "foreign", "anonymous", "wrong", "revoked", "narrow")
 PLACES = {"uuid:run": "run_id", "slug:agent": "name", "uuid:conversation": "conversation_id"}
@@ -58,6 +60,15 @@ def is_refused(route: table.Route, asker: str, due: int) -> bool:
     if asker == "foreign key" and route.scope == "fleet:manage":
         return False  # whoever operates the installation is nowhere foreign
     return asker.startswith(OUTSIDERS) or due in (401, 403)
+
+
+@pytest.mark.parametrize("route", TWICE, ids=lambda route: f"{route.method} {route.path}")
+def test_a_second_scope_is_needed_too(world: World, route: table.Route) -> None:
+    before = world.fingerprint()
+    newcomer = MAKERS["newcomer"](world.mine)
+    without = replace(route, scope=route.also)
+    assert not told(world, without, "narrow key", 403, world.targets | {"newcomer": newcomer})
+    assert world.fingerprint() == before, "nothing was written"
 
 
 @pytest.mark.parametrize("route", table.ROUTES, ids=lambda route: f"{route.method} {route.path}")

@@ -69,7 +69,7 @@ def _still(access: Access, session_key: str | None) -> bool:
     if access.key_id is None and not sessions.lasts(session_key, access.user_id):
         return False
     now = renew(access)
-    return now is not None and now.allows(READ_RUNS.scope)
+    return now is not None and all(map(now.allows, READ_RUNS.scopes))
 
 
 async def _each(messages: list[bytes]) -> Any:

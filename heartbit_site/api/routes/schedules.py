@@ -14,6 +14,7 @@ from heartbit_site.api.auth import (
     READ_AGENTS,
     WRITE_AGENTS,
     WRITE_RUNS,
+    WRITE_SCHEDULES,
     access_of,
     workspace_of,
 )
@@ -75,7 +76,7 @@ async def schedules(
 
 @router.post(
     "/schedules",
-    auth=WRITE_AGENTS,
+    auth=WRITE_SCHEDULES,
     response=answers(ScheduleOut, 409, status=201, body=True),
     summary="Make a schedule",
 )
@@ -114,7 +115,7 @@ async def show(request: HttpRequest, schedule: Named) -> Any:
 
 @router.patch(
     "/schedules/{schedule}",
-    auth=WRITE_AGENTS,
+    auth=WRITE_SCHEDULES,
     response=answers(ScheduleOut, 409, body=True),
     summary="Change a schedule",
 )
