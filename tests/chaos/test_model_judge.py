@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = Path(__file__).parents[2] / "docs/architecture/model-faults.md"
 ANSWERED: tuple[str, dict[str, Any], float] = ("model.answered", {"turn": 1}, 2.0)
+CUT_OFF: tuple[str, dict[str, Any], float] = ("model.cut", {"turn": 1}, 1.5)
 
 
 def case(mode: Mode) -> Case:
@@ -91,6 +92,11 @@ def test_what_is_documented_passes() -> None:
         ({"usage": ((12, 5, 0, Decimal(-1)),)}, "cost -1"),
         ({"tokens": (13, 5)}, "other tokens than the ledger"),
         ({"usage": ()}, "0 rows in the ledger"),
+        (
+            {"usage": ((12, 5, 0, None),) * 2, "tokens": (24, 10)},
+            "2 rows in the ledger for 1 answers",
+        ),
+        ({"journal": (CUT_OFF, CUT_OFF, ANSWERED)}, "1 answers and 2 cut off of 2 requests"),
     ],
 )
 def test_a_planted_fault_is_found(changes: dict[str, Any], fault: str) -> None:

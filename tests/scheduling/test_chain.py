@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
@@ -40,7 +41,9 @@ def run_of(sender: Sender) -> Run:
 
 def plan(run: Run, **when: object) -> Schedule:
     """What the tool makes of it."""
-    schedule(context_of(run), name=f"go on {run.pk}", task="Go on.", **(when or {"in_seconds": 60}))  # type: ignore[arg-type]
+    asked: dict[str, Any] = when or {"in_seconds": 60}
+    with transaction.atomic():  # as its result is journaled
+        schedule(context_of(run), name=f"go on {run.pk}", task="Go on.", **asked)
     return Schedule.objects.filter(made_in_run=run.pk).latest("pk")
 
 
