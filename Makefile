@@ -25,15 +25,7 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 	@$(BIN)/python -m heartbit_site.demo
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some
-ifdef ARGS
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
-else
-	# Most tests wait more than they work; those that break things prove nothing on a busy machine.
-	@failed=0; \
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not chaos" || failed=1; \
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m chaos || failed=1; \
-	exit $$failed
-endif
 
 check: $(STAMP) ## Lint, format, types, layers
 	$(BIN)/ruff check .
