@@ -19,7 +19,7 @@ from agents.loop.attempt import Attempt
 from agents.loop.request import request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from agents.llm.messages import StreamEvent, Usage
     from agents.llm.protocol import ChatModel
@@ -42,12 +42,14 @@ class Asking:
         definition: AgentDefinition,
         ports: Ports,
         limits: Limits,
+        proven: Callable[[], Awaitable[None]],
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
         self._ports = ports
         self._limits = limits
+        self._proven = proven
         self.restarts = 0
         self._attempt: Attempt | None = None
 
@@ -111,6 +113,9 @@ class Asking:
                     case Restarted(reason=reason):
                         self.restarts += 1
                         await self.cut(reason)
+                        # A process that was frozen finds its call timed out: the run may be
+                        # another's by now, who has been told already.
+                        await self._proven()
                         attempt = self._attempt = Attempt(attempt.request, attempt.turn)
                     case _:
                         attempt.hear(event)

@@ -40,7 +40,7 @@ class Slice:
         self._state = journaled.state
         self._definition = definition
         self._limits = Limits(definition, self._state)
-        self._asking = Asking(journaled, definition, ports, self._limits)
+        self._asking = Asking(journaled, definition, ports, self._limits, standing.proven)
         self._serving = Serving(journaled, definition, ports, standing)
         self._standing = standing
 
