@@ -55,8 +55,9 @@ def test_a_report_is_written_at_its_time_and_mailed(
     assert run.status == RunStatus.SUCCEEDED
     assert run.model.startswith("local:")
     assert run.output_tokens > 0
-    [mail] = box.mails
-    assert (mail["To"], mail["X-Heartbit-Run"]) == ("ann@example.org", str(run.pk))
+    # Results that other tests left undelivered are mailed as well.
+    [mail] = [one for one in box.mails if one["X-Heartbit-Run"] == str(run.pk)]
+    assert mail["To"] == "ann@example.org"
     parts = [part for part in mail.walk() if part.get_content_type() == "text/plain"]
     text = parts[0].get_payload(decode=True)
     assert isinstance(text, bytes)
