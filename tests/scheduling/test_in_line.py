@@ -23,7 +23,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_at_once(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    Schedule.objects.update(enabled=False)  # others' stand in no line, until the test's rollback
     monkeypatch.setattr(firing, "AT_ONCE", 2)
     monkeypatch.setattr(firing, "_aside", Aside())
 
