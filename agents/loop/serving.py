@@ -119,6 +119,8 @@ class Serving:
             if isinstance(call, PendingSuspension)
             and any(child.agent == error.agent for child in call.suspension.children)
         ]
+        if not refused:
+            raise error  # nobody asked for it: the same again would fail for ever
         answers = [
             ToolFinished(call.call_id, "refused", str(error), Effect.PURE) for call in refused
         ]
