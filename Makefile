@@ -14,7 +14,7 @@ override QUESTION := $(value QUESTION)
 export QUESTION
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock chaos bench shots security
+.PHONY: help setup demo test check format lock chaos bench shots security mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -48,6 +48,9 @@ shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs
 
 security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some
 	@$(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
+
+mutants: $(STAMP) ## Change the core a little and see that tests notice; ONLY=loop, SAMPLE=15
+	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE)) $(ARGS)
 
 lock: ## Pin all dependencies anew (needs uv)
 	uv pip compile pyproject.toml --extra local --extra dev --python-version 3.11 \

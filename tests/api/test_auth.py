@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.models import Membership, Role
 from heartbit_site.base.models.api_key import SCOPES
 from tests.api.server import Caller
+from tests.web.people import member, session_of
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -69,3 +71,14 @@ def test_a_malformed_header_is_refused(web: WebServer, header: str) -> None:
     assert response.status_code == 401
     assert response.headers["www-authenticate"].startswith("Bearer")
     assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_a_header_that_is_no_key_is_refused_whatever_the_session_may(
+    web: WebServer, workspace: Workspace
+) -> None:
+    cookies = {settings.SESSION_COOKIE_NAME: session_of(member(workspace))}
+    there = {"Heartbit-Workspace": workspace.slug}
+    with httpx.Client(base_url=f"{web.url}/api/v1", cookies=cookies, headers=there) as http:
+        assert http.get("/runs").status_code == 200
+        refused = http.get("/runs", headers={"Authorization": "Basic aGI6eA=="})
+        assert refused.status_code == 401

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Literal
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -21,6 +23,7 @@ from agents.events import (
     ModelDelayed,
     Recorded,
     RunCreated,
+    RunForked,
     RunRequeued,
     RunStarted,
     RunSteered,
@@ -200,3 +203,38 @@ def test_time_spent_waiting_or_queued_is_not_working_time() -> None:
 def test_a_cancel_request_is_seen() -> None:
     rows = recorded([RunCreated("Do it.", "agent"), STARTED, CancelRequested("enough")])
     assert fold(rows).cancel_reason == "enough"
+
+
+def test_the_working_times_of_all_slices_add_up() -> None:
+    events: list[tuple[int, Event]] = [
+        (0, RunCreated("Do it.", "agent")),
+        (10, STARTED),
+        (13, answer(1, 1)),
+        (20, STARTED),
+        (25, ToolFinished("1.0", "ok", "1")),
+        (40, STARTED),
+    ]
+    rows = [
+        Recorded(seq, EPOCH + timedelta(seconds=at), event)
+        for seq, (at, event) in enumerate(events, start=1)
+    ]
+    assert fold(rows).worked_seconds == 3 + 5
+
+
+def test_a_fork_has_spent_nothing_yet() -> None:
+    spent = replace(answer(1, 0, "Yes."), cost_usd="0.25")
+    source: list[Event] = [RunCreated("Do it.", "a"), STARTED, spent]
+    assert fold(recorded(source)).cost_usd == Decimal("0.25")
+    state = fold(recorded([*source, RunForked(str(uuid4()), 3, 1, {}, "ann")]))
+    assert (state.used_tokens, state.worked_seconds) == (0, 0)
+    assert state.cost_usd == Decimal(0)
+    assert state.messages[-1] == spent.message, "what was said stays"
+
+
+def test_answers_count_from_the_first_on_and_anew_after_what_a_person_says() -> None:
+    events: list[Event] = [RunCreated("Do it.", "a"), STARTED, replace(answer(1, 0, "A."), seen=2)]
+    assert fold(recorded(events)).answers == 1
+    events += [RunSteered("No: B.", source="person"), replace(answer(2, 0, "B."), seen=4)]
+    assert fold(recorded(events)).answers == 0, "what was asked has changed"
+    events.append(replace(answer(3, 0, "C."), seen=5))
+    assert fold(recorded(events)).answers == 1

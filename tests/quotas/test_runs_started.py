@@ -203,6 +203,15 @@ class TestOfAWorkspace:
         with pytest.raises(QuotaSpentError):
             submit(workspace)
 
+    async def test_a_new_limit_counts_no_sub_agents_of_the_day(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        root = await orm.in_thread(lambda: accept(workspace))
+        await suspended_on(pool, claimant, root, ["writer", "analyst"])
+        await orm.in_thread(lambda: give_tier(workspace, runs_per_day=5))
+        await orm.in_thread(lambda: submit(workspace))
+        assert await orm.in_thread(lambda: counted(workspace)) == 2
+
     def test_others_are_not_touched(self, workspace: Workspace) -> None:
         give_tier(workspace, runs_per_day=1)
         other, free = new_workspace(), new_workspace()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from agents.choices import Home, RunStatus
 from agents.events import RunSucceeded
@@ -96,6 +98,20 @@ def unanswered(queue: str) -> list[Run]:
 
 
 class TestRunsAtOnce:
+    async def test_given_a_run_that_is_not_due_when_it_is_rung_then_it_waits(
+        self, mine: Workspace, pool: Pool, fleet: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: give_tier(mine, runs_at_once=3))
+        [run_id] = await orm.in_thread(lambda: start(mine))
+        later = timezone.now() + timedelta(hours=1)
+        await orm.in_thread(lambda: Run.objects.filter(pk=run_id).update(available_at=later))
+        assert await nudge(pool, fleet, run_id) is None
+        now = timezone.now()
+        await orm.in_thread(lambda: Run.objects.filter(pk=run_id).update(available_at=now))
+        claimed = await nudge(pool, fleet, run_id)
+        assert claimed is not None
+        await finish(pool, claimed)
+
     async def test_given_eight_claimers_then_no_more_are_at_work_than_the_tier_allows(
         self, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:

@@ -16,12 +16,13 @@ from django.utils import timezone
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
 from agents.errors import NoLongerOpenError
 from agents.events import ApprovalRequested, ModelDelayed
 from agents.llm.messages import ToolCall
 from agents.loop.ports import PendingApproval, PendingSuspension, PendingTimer, Settled
-from agents.models import Agent, Decision, Run, RunEvent, ToolBinding, Wait
+from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Wait
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ChildTask, Suspension
@@ -349,3 +350,88 @@ async def test_a_pause_is_a_wait_for_a_time(
     assert (run_id,) in await orm.in_thread(expire)
     run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
     assert (run.status, run.home) == (RunStatus.QUEUED, Home.LOCAL)
+
+
+async def calculating(
+    workspace: Workspace,
+    pool: Pool,
+    claimant: Claimant,
+    *,
+    agent: str = "solo",
+    approve: bool = False,
+    needed: int = 1,
+) -> ToolCallRow:
+    """A run whose call of ``calculate`` waits for a person."""
+    start = partial(start_run, workspace, "Do it.", agent=agent, home=Home.LOCAL, approve=approve)
+    run_id = await orm.in_thread(start)
+    _, lease = await hold(pool, claimant, run_id)
+    await lease.record(answer(1, ToolCall("c", "calculate", '{"expression": "1"}')))
+    arguments = {"expression": "1"}
+    asked = replace(ASKED, tool="calculate", arguments=arguments, effect="pure", needed=needed)
+    assert isinstance(await lease.suspend(PendingApproval(asked)), Settled)
+    rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
+    return await orm.in_thread(lambda: rows.get(run_id=run_id))
+
+
+def published(workspace: Workspace, name: str, prompt: str = "Be brief.") -> Agent:
+    """An agent that asks before it calculates, published as it is now."""
+    row, created = Agent.objects.update_or_create(
+        workspace=workspace, name=name, defaults={"system_prompt": prompt, "approval": "always"}
+    )
+    if created:
+        ToolBinding.objects.create(agent=row, tool="calculate")
+    publish_agent(row)
+    return row
+
+
+class TestAPermissionDecidesOnly:
+    """What else waits: the same agent's, in the same version, unless its run wants to be asked."""
+
+    async def test_calls_of_its_agent(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: published(workspace, "solo"))
+        await orm.in_thread(lambda: published(workspace, "other"))
+        mine = await calculating(workspace, pool, claimant)
+        others = await calculating(workspace, pool, claimant, agent="other")
+        await orm.in_thread(partial(allow, mine, "ann"))
+        assert await verdicts(mine, others) == [("approved", "ann", "api")]
+
+    async def test_calls_of_its_version(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: published(workspace, "solo"))
+        older = await calculating(workspace, pool, claimant)
+        await orm.in_thread(lambda: published(workspace, "solo", "Be very brief."))
+        newer = await calculating(workspace, pool, claimant)
+        await orm.in_thread(partial(allow, newer, "ann"))
+        assert await verdicts(older, newer) == [("approved", "ann", "api")]
+
+    async def test_calls_of_runs_that_do_not_want_to_be_asked(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        await orm.in_thread(lambda: published(workspace, "solo"))
+        asking = await calculating(workspace, pool, claimant, approve=True)
+        free = await calculating(workspace, pool, claimant)
+        await orm.in_thread(partial(allow, free, "ann"))
+        assert not await decided(asking.run_id)
+
+
+async def test_one_of_several_approvers_gives_no_standing_permission(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    await orm.in_thread(lambda: published(workspace, "solo"))
+    call = await calculating(workspace, pool, claimant, needed=2)
+    with pytest.raises(NoLongerOpenError):
+        await orm.in_thread(partial(allow, call, "ann"))
+    assert not await decided(call.run_id)
+    assert not await orm.in_thread(Grant.objects.filter(workspace=workspace).exists)
+
+
+async def test_a_reason_that_the_database_cannot_hold_is_cleaned(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    call = await asking(workspace, pool, claimant)
+    await orm.in_thread(partial(deny_call, call, digest=DIGEST, by=ANN, reason=" No\x00\ud800 "))
+    decision = await orm.in_thread(partial(Decision.objects.get, run_id=call.run_id))
+    assert decision.reason == "No\ufffd\ufffd"

@@ -83,6 +83,16 @@ async def test_an_intent_is_no_progress(pool: Pool, claimant: Claimant, run_id: 
     assert (await fetch(run_id)).attempts == 1
 
 
+async def test_an_intent_forgives_no_death(pool: Pool, claimant: Claimant, run_id: UUID) -> None:
+    _, lease = await hold(pool, claimant, run_id)
+    await lease.record(answer(1, ToolCall("c", "store_item", "{}")))
+    await orm.in_thread(partial(die, claimant.worker_id))
+    again = await orm.in_thread(partial(worker, claimant))
+    _, lease = await hold(pool, again, run_id)
+    await lease.record(ToolStarted("1.0", "at_most_once"))
+    assert (await fetch(run_id)).attempts == 1
+
+
 async def test_a_worker_that_left_by_itself_blames_nobody(
     pool: Pool, claimant: Claimant, run_id: UUID
 ) -> None:

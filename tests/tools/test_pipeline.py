@@ -16,7 +16,7 @@ import pytest
 
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
 from tests.tools.calls import EXECUTOR, Opaque, add, add_on_loop, call, context, made, nothing
-from tools.pipeline import Prepared, Waiting, execute_here, prepare, resume
+from tools.pipeline import Prepared, Waiting, execute, execute_here, prepare, resume
 from tools.registry import Registry
 from tools.result import Done
 
@@ -120,6 +120,31 @@ async def test_a_call_that_times_out_in_the_queue_never_runs() -> None:
     assert done == Done(
         "late did not start within 0.05 s: every worker thread was busy.", "timeout"
     )
+    assert not ran.is_set()
+
+
+async def no_intent() -> None:
+    """Nothing is committed before the call."""
+
+
+async def test_a_tool_that_is_stopped_while_its_call_is_queued_does_not_run() -> None:
+    release, ran = threading.Event(), threading.Event()
+    stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(release.wait, 10)
+        prepared = prepare(
+            Registry([made(ran.set, name="late")]), name="late", arguments="{}", context=context()
+        )
+        assert isinstance(prepared, Prepared)
+        queued = asyncio.create_task(
+            execute(prepared, executor=executor, intent=no_intent, stop=stop)
+        )
+        while not executor._work_queue.qsize():  # the call waits for the only thread
+            await asyncio.sleep(0)
+        stop.set_result("It is stopped.")
+        release.set()
+        done = await queued
+    assert done == Done("It is stopped.", "refused")
     assert not ran.is_set()
 
 

@@ -1,0 +1,90 @@
+"""Change the core a little, many times, and see that a test notices: ``make mutants``.
+
+    python -m tests.mutants                      # a sample of every area
+    python -m tests.mutants --only loop,auth --sample 30
+    python -m tests.mutants --at agents/loop/limits.py:58
+
+Exit code 0: at least 90 of 100 mutants die in the tests of their area.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tests.mutants.areas import AREAS
+from tests.mutants.play import GREEN, ROOT, Verdict, play, repository, run_tests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.mutants.areas import Area
+    from tests.mutants.mutant import Mutant
+
+ENOUGH = 0.9  # of the mutants have to die
+
+
+def main() -> int:
+    """Play the mutants that were asked for."""
+    options = _options()
+    dead = alive = 0
+    with repository() as copy:
+        for name in options.only:
+            area = AREAS[name]
+            chosen = _chosen(area, options)
+            if not chosen:
+                continue
+            code, output = run_tests(copy, area.tests)
+            if code != GREEN:
+                sys.stdout.write(f"{output}\n{name}: the tests fail without a mutant already.\n")
+                return 2
+            survivors = _survivors(copy, area, chosen, most=options.sample)
+            dead += survivors[0]
+            alive += survivors[1]
+    share = dead / (dead + alive) if dead + alive else 1.0
+    sys.stdout.write(f"{dead} of {dead + alive} mutants died ({share:.0%}).\n")
+    return 0 if share >= ENOUGH else 1
+
+
+def _survivors(copy: Path, area: Area, chosen: list[Mutant], *, most: int) -> tuple[int, int]:
+    """Play mutants until so many were valid; how many died, and how many lived."""
+    counts = dict.fromkeys(Verdict, 0)
+    for mutant in chosen:
+        if counts[Verdict.DEAD] + counts[Verdict.ALIVE] == most:
+            break
+        began = time.monotonic()
+        described = mutant.described((copy / mutant.path).read_bytes())
+        verdict = play(copy, mutant, area.tests)
+        counts[verdict] += 1
+        seconds = time.monotonic() - began
+        sys.stdout.write(f"{verdict.value:9} {seconds:5.0f} s  {described}\n")
+        sys.stdout.flush()
+    return counts[Verdict.DEAD], counts[Verdict.ALIVE]
+
+
+def _chosen(area: Area, options: argparse.Namespace) -> list[Mutant]:
+    """Return the area's mutants in the order in which they are played."""
+    mutants = area.mutants(ROOT)
+    if options.at:
+        return [mutant for mutant in mutants if f"{mutant.path}:{mutant.line}" in options.at]
+    random.Random(options.seed).shuffle(mutants)  # noqa: S311  a sample, not a secret
+    return mutants
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(AREAS))
+    parser.add_argument("--sample", type=int, default=15, help="mutants of each area")
+    parser.add_argument("--seed", default="heartbit", help="chooses the sample")
+    parser.add_argument("--at", action="append", default=[], help="path:line, instead of a sample")
+    options = parser.parse_args()
+    if unknown := set(options.only) - AREAS.keys():
+        parser.error(f"no area {sorted(unknown)}: choose from {', '.join(AREAS)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

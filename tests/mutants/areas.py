@@ -1,0 +1,81 @@
+"""What is mutated, and the tests that have to notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tests.mutants import python_source, sql_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.mutants.mutant import Mutant
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A part of the core.
+
+    Attributes:
+        sources: Patterns of its files.
+        tests: What pytest is given, the quickest first.
+    """
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def mutants(self, root: Path) -> list[Mutant]:
+        """Return every mutant of the area's files."""
+        paths = sorted({path for pattern in self.sources for path in root.glob(pattern)})
+        return [
+            mutant
+            for path in paths
+            for mutant in (sql_source if path.suffix == ".sql" else python_source).mutants(
+                path.relative_to(root), path.read_bytes()
+            )
+        ]
+
+
+AREAS: Final = {
+    "loop": Area(
+        ("agents/loop/*.py",),
+        ("tests/loop", "tests/runtime", "tests/output", "tests/runs/test_checkpoints.py"),
+    ),
+    "runs": Area(
+        ("agents/runs/*.py", "agents/runs/sql/*.sql"),
+        ("tests/runs", "tests/quotas", "tests/operation", "tests/runtime", "tests/travel"),
+    ),
+    "pipeline": Area(
+        ("tools/*.py",),
+        ("tests/tools", "tests/runtime/test_loop.py", "tests/runtime/test_stopped_tools.py"),
+    ),
+    "decisions": Area(
+        ("agents/actions/decide_call.py", "agents/approval_links.py", "agents/runtime/rights.py"),
+        (
+            *("tests/runs/test_decisions.py", "tests/runtime/test_approvals.py"),
+            *("tests/runtime/test_lost_right.py", "tests/api/test_decisions.py"),
+            *("tests/web/test_questions.py", "tests/web/test_question_links.py"),
+            *("tests/web/test_approvals.py", "tests/web/test_approval_integrity.py"),
+        ),
+    ),
+    "auth": Area(
+        (
+            "heartbit_site/api/auth.py",
+            "heartbit_site/base/access.py",
+            "heartbit_site/api/guesses.py",
+        ),
+        (
+            *("tests/accounts", "tests/api/test_auth.py", "tests/api/test_guesses.py"),
+            *("tests/api/test_rate.py", "tests/web/test_matrix.py", "tests/web/test_sockets.py"),
+        ),
+    ),
+    "quotas": Area(
+        ("agents/quotas.py", "agents/pauses.py", "agents/runtime/budgets.py"),
+        ("tests/quotas", "tests/operation", "tests/runtime/test_budgets.py"),
+    ),
+    "schedules": Area(
+        ("scheduling/*.py", "scheduling/actions/*.py"),
+        ("tests/scheduling", "tests/api/test_schedules.py", "tests/delivery"),
+    ),
+}
