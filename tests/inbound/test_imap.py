@@ -282,12 +282,14 @@ def test_words_before_tls_are_not_taken_for_words_within() -> None:
     assert "spoke on before TLS" in told(script(answers), security="starttls")
 
 
-@pytest.mark.parametrize("security", ["none", "starttls"])
-def test_a_server_that_wants_no_password_is_not_believed(security: str) -> None:
+@pytest.mark.parametrize(
+    ("security", "why"),
+    [("none", "without a password"), ("starttls", "does not begin with STARTTLS")],
+)
+def test_a_server_that_wants_no_password_is_not_believed(security: str, why: str) -> None:
     offer = {**GOOD, "CAPABILITY": b"* CAPABILITY IMAP4rev1 STARTTLS\r\nTAG OK yes\r\n"}
-    said = told(script(offer, b"* PREAUTH welcome\r\n"), security=security)
 
-    assert "without a password" in said or "does not begin with STARTTLS" in said
+    assert why in told(script(offer, b"* PREAUTH welcome\r\n"), security=security)
 
 
 def test_a_server_that_never_greets_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,17 +314,15 @@ def test_a_server_that_sends_a_byte_now_and_then_is_left(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("command", "answer"),
+    ("command", "answer", "why"),
     [
-        ("CAPABILITY", b"* CAPABILITY {1000000000}\r\n"),
-        ("FETCH", b"* 1 FETCH (UID 8 BODY[] {1000000000}\r\n"),
-        ("FETCH", b"* 1 FETCH (UID 8 BODY[] {" + b"9" * 5000 + b"}\r\n"),
+        ("CAPABILITY", b"* CAPABILITY {1000000000}\r\n", "are taken"),
+        ("FETCH", b"* 1 FETCH (UID 8 BODY[] {1000000000}\r\n", "are taken"),
+        ("FETCH", b"* 1 FETCH (UID 8 BODY[] {" + b"9" * 5000 + b"}\r\n", "no mail server says"),
     ],
 )
-def test_a_literal_of_a_gigabyte_is_not_waited_for(command: str, answer: bytes) -> None:
-    said = told(script({**GOOD, command: answer}))
-
-    assert "at most 12582912 are taken" in said or "no mail server says" in said
+def test_a_literal_of_a_gigabyte_is_not_waited_for(command: str, answer: bytes, why: str) -> None:
+    assert why in told(script({**GOOD, command: answer}))
 
 
 def test_a_line_or_an_answer_without_an_end_is_not_kept() -> None:
