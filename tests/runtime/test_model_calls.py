@@ -70,6 +70,15 @@ async def test_retries_end(studio: Studio, agent: Create, wire_server: WireServe
     assert wire_server.stats()["requests"] - before == 3
 
 
+async def test_a_long_pause_is_not_waited_for_once_the_retries_are_used_up(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.in_thread(lambda: agent(max_retries=0))
+    run = await studio.run("[[error: 503 retry_after=300]] [[text: Never.]]")
+    assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
+    assert "model.delayed" not in kinds(await studio.events(run))
+
+
 async def test_the_next_model_answers_when_the_first_fails(studio: Studio, agent: Create) -> None:
     await orm.in_thread(
         lambda: agent(max_retries=0, fallback_models=["openai:second"], model="ollama:none")
