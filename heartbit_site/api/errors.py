@@ -45,6 +45,10 @@ class TooLargeError(HeartbitError):
     """The body is larger than any request needs."""
 
 
+class TooSlowError(HeartbitError):
+    """The body did not arrive in time."""
+
+
 class UnauthorizedError(HeartbitError):
     """No API key was sent, or one that opens nothing."""
 
@@ -73,6 +77,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (ForbiddenError, 403),
     (OperatorsStopError, 403),
     (NotFoundError, 404),
+    (TooSlowError, 408),
     (ConflictError, 409),
     (TooLargeError, 413),
     (TooManyRequestsError, 429),
@@ -116,11 +121,16 @@ def answer(status: int, code: str, detail: str) -> JsonResponse:
 
 def of_ours(request: HttpRequest, error: Any) -> HttpResponse:
     """The answer to one of our own errors."""
-    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    status = status_of(error)
     response = answer(status, name_of(type(error)), str(error))
     if isinstance(error, TooManyRequestsError | QuotaSpentError):
         response["Retry-After"] = str(error.seconds)
     return response
+
+
+def status_of(error: HeartbitError) -> int:
+    """Return the HTTP status of one of our own errors."""
+    return next(status for kind, status in STATUSES if isinstance(error, kind))
 
 
 def name_of(kind: type[Exception]) -> str:

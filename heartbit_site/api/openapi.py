@@ -7,7 +7,7 @@ from typing import Any
 from heartbit_site.api.outputs import ProblemOut
 
 _ALWAYS = (401, 403, 404, 422, 429, 503)
-_OF_BODIES = (400, 413)
+_OF_BODIES = (400, 408, 413)
 
 
 def answers(form: Any, *others: int, status: int = 200, body: bool = False) -> dict[int, Any]:

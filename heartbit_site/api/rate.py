@@ -91,15 +91,21 @@ class Buckets:
 
 def whose(address: str) -> str:
     """The bucket of all who come from an address, or from the network that is one customer's."""
+    found = customer(address)
+    return f"address:{address if found is None else found}"
+
+
+def customer(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Network | None:
+    """Return the address, or the network that one customer has; None: it is no IP address."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:  # of a socket in the file system
-        return f"address:{address}"
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return f"address:{found.ipv4_mapped}"
-        return f"address:{ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False)}"
-    return f"address:{found}"
+        return None
+    if isinstance(found, ipaddress.IPv4Address):
+        return found
+    if found.ipv4_mapped is not None:
+        return found.ipv4_mapped
+    return ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False)
 
 
 @functools.cache

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from channels.auth import AuthMiddlewareStack
-from channels.security.websocket import AllowedHostsOriginValidator
 
 from agents.live.member import HASTY, UNKNOWN
 from heartbit_site.api.auth import key_in, opened_by
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
+from heartbit_site.api.origin import OwnPagesOnly
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class Handshake:
 
     With a key no cookie counts, also when the key opens nothing, and no ``Origin`` is asked for:
     that one guards against a page of another site in the browser of somebody who is logged in, and
-    no page can set this header. Without a key the session's cookie counts, from pages of our own
-    hosts alone: a page of another site may open a socket to here, and the browser sends the cookie.
+    no page can set this header. Without a key the session's cookie counts, from our own pages alone
+    (``origin.OwnPagesOnly``).
 
     Args:
         consumers: Serve the sockets (``agents.live.member``). Of a key they are told in
@@ -37,7 +37,7 @@ class Handshake:
 
     def __init__(self, consumers: Any) -> None:
         self._consumers = consumers
-        self._pages = AllowedHostsOriginValidator(AuthMiddlewareStack(consumers))
+        self._pages = OwnPagesOnly(AuthMiddlewareStack(consumers))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one socket."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from heartbit_site.environment import Environment
 
 CONNECT_SECONDS: Final = 0.2
-GRACEFUL_SECONDS: Final = 3
 
 
 def up(*, port: int, bind: str, concurrency: int) -> int:
@@ -40,14 +39,10 @@ def up(*, port: int, bind: str, concurrency: int) -> int:
 
 def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     """What is started, in the order in which it is ended."""
-    web = ["heartbit_site.asgi:application", "--host", bind, "--port", str(port)]
-    web += ["--lifespan", "off", "--log-level", "warning", "--no-access-log"]
-    web += ["--timeout-graceful-shutdown", str(GRACEFUL_SECONDS), "--ws-max-size", "65536"]
-    # A page's lines are small and many: to compress each costs more than it saves.
-    web += ["--ws-per-message-deflate", "false"]
+    web = ["--bind", bind, "--port", str(port)]
     beat = ["--quiet", "-A", "heartbit_site.celery", "beat", "--loglevel", "warning", "--pidfile="]
     return [
-        Part("web", "blue", "uvicorn", web),
+        Part("web", "blue", "heartbit_site.web_server", web),
         Part("beat", "magenta", "celery", beat),
         Part("worker", "green", "heartbit_site.cli.main", ["serve", "-c", str(concurrency)]),
     ]

@@ -10,6 +10,7 @@ import django_stubs_ext
 from heartbit_site import environment
 from heartbit_site.keys import encryption_keys, secret_key
 from heartbit_site.settings.browser import (
+    AXES_CLIENT_IP_CALLABLE,
     AXES_COOLOFF_TIME,
     AXES_FAILURE_LIMIT,
     AXES_LOCKOUT_CALLABLE,
@@ -32,9 +33,18 @@ from heartbit_site.settings.mail import (
     HEARTBIT_APPROVAL_MAIL,
     HEARTBIT_PUBLIC_URL,
 )
+from heartbit_site.settings.network import (
+    CSRF_COOKIE_SECURE,
+    CSRF_TRUSTED_ORIGINS,
+    HEARTBIT_REQUEST_SECONDS,
+    HEARTBIT_TRUSTED_PROXIES,
+    SECURE_PROXY_SSL_HEADER,
+    SESSION_COOKIE_SECURE,
+)
 from heartbit_site.settings.theme import UNFOLD
 
 __all__ = [  # the others are defined here
+    "AXES_CLIENT_IP_CALLABLE",
     "AXES_COOLOFF_TIME",
     "AXES_FAILURE_LIMIT",
     "AXES_LOCKOUT_CALLABLE",
@@ -42,6 +52,8 @@ __all__ = [  # the others are defined here
     "AXES_RESET_ON_SUCCESS",
     "AXES_VERBOSE",
     "CONTENT_SECURITY_POLICY",
+    "CSRF_COOKIE_SECURE",
+    "CSRF_TRUSTED_ORIGINS",
     "DEFAULT_FROM_EMAIL",
     "EMAIL_BACKEND",
     "EMAIL_HOST",
@@ -54,6 +66,10 @@ __all__ = [  # the others are defined here
     "HEARTBIT_APPROVAL_LINK_HOURS",
     "HEARTBIT_APPROVAL_MAIL",
     "HEARTBIT_PUBLIC_URL",
+    "HEARTBIT_REQUEST_SECONDS",
+    "HEARTBIT_TRUSTED_PROXIES",
+    "SECURE_PROXY_SSL_HEADER",
+    "SESSION_COOKIE_SECURE",
     "UNFOLD",
 ]
 
@@ -150,12 +166,6 @@ STATICFILES_DIRS = [BASE_DIR / "heartbit_site" / "static"]
 SERVESTATIC_USE_FINDERS = True
 
 SESSION_COOKIE_HTTPONLY = True
-#: Behind HTTPS, as every installation that others reach should be.
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = os.environ.get("HEARTBIT_HTTPS", "") == "1"
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SESSION_COOKIE_SECURE else None
-CSRF_TRUSTED_ORIGINS = [
-    origin for origin in os.environ.get("HEARTBIT_TRUSTED_ORIGINS", "").split(",") if origin
-]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 

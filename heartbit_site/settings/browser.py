@@ -26,6 +26,8 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+#: Not a header's, whatever axes and what is installed beside it would read.
+AXES_CLIENT_IP_CALLABLE = "heartbit_site.web.login.client_address"
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_CALLABLE = "heartbit_site.web.login.locked_out"
 AXES_VERBOSE = False

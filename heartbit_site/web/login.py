@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv6Network
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.shortcuts import redirect, render
 
+from heartbit_site.api.rate import customer
 from heartbit_site.base.access import workspaces_of
 
 if TYPE_CHECKING:
@@ -28,6 +30,18 @@ def locked_out(
 ) -> HttpResponse:
     """What somebody reads who failed too often (see ``AXES_LOCKOUT_CALLABLE``)."""
     return render(request, "web/locked.html", {"problem": PAUSE}, status=429)
+
+
+def client_address(request: HttpRequest) -> str | None:
+    """Return the address by which failed logins are counted (see ``AXES_CLIENT_IP_CALLABLE``).
+
+    It is the one that the web server found (``HEARTBIT_TRUSTED_PROXIES``), never a header's. A
+    whole IPv6 network counts as one, as it does for those who guess keys.
+    """
+    found = customer(request.META.get("REMOTE_ADDR", ""))
+    if found is None:
+        return None
+    return str(found.network_address if isinstance(found, IPv6Network) else found)
 
 
 @login_required

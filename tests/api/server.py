@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -26,18 +27,28 @@ _ADDRESS = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
 
 
 class WebServer:
-    """Uvicorn in a process, logging to a file."""
+    """Uvicorn in a process, logging to a file.
+
+    Args:
+        files: How many it may open; None: as many as this process.
+        environment: Variables beside those of this process.
+    """
+
+    def __init__(self, *, files: int | None = None, **environment: str) -> None:
+        self._files = files
+        self._environment = {**os.environ, **environment}
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "uvicorn", "heartbit_site.asgi:application"]
-        command += ["--host", "127.0.0.1", "--port", "0", "--lifespan", "off"]
-        command += ["--timeout-graceful-shutdown", "1", "--no-access-log", "--ws-max-size", "65536"]
-        command += ["--ws-per-message-deflate", "false"]
+        command = [sys.executable, "-m", "heartbit_site.web_server", "--port", "0"]
+        command += ["--graceful-seconds", "1", "--log-level", "info"]
         descriptor, name = tempfile.mkstemp(prefix="web", suffix=".log")
         self.log = Path(name)
         self._process = subprocess.Popen(
-            command, cwd=ROOT, env=dict(os.environ), stdout=descriptor, stderr=descriptor
+            command, cwd=ROOT, env=self._environment, stdout=descriptor, stderr=descriptor
         )
+        self.pid = self._process.pid
+        if self._files is not None:
+            resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (self._files, self._files))
         os.close(descriptor)
         found = wait_until(self._address, seconds=40, what=f"the web server, see {self.log}")
         self.url: str = found[1]

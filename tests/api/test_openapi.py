@@ -40,7 +40,7 @@ def test_a_route_says_what_can_go_wrong(described: Any, route: Any) -> None:
         assert operation["security"] == [{"key": []}, {"session": []}]
         assert operation.get("x-scope", "") == f"{route.scope} {route.also}".strip()
     if route.body is not None:
-        expected |= {"400", "413"}
+        expected |= {"400", "408", "413"}
     assert expected <= set(operation["responses"])
     for status, answer in operation["responses"].items():
         if int(status) >= 400:
@@ -79,5 +79,6 @@ def test_an_error_s_type_is_its_class() -> None:
     names = [name_of(kind) for kind, _ in STATUSES]
     assert names == [
         *("malformed_body", "unauthorized", "forged_message", "forbidden", "operators_stop"),
-        *("not_found", "conflict", "too_large", "too_many_requests", "quota_spent", "heartbit"),
+        *("not_found", "too_slow", "conflict", "too_large", "too_many_requests", "quota_spent"),
+        "heartbit",
     ]

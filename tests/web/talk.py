@@ -30,6 +30,9 @@ class Talk:
         serving: The application.
         authorization: The header; empty: none is sent.
         query: Of the address.
+        host: The header.
+        scheme: Of the connection to the server.
+        forwarded: The scheme that a proxy says the client uses; empty: it says nothing.
     """
 
     def __init__(
@@ -41,15 +44,21 @@ class Talk:
         *,
         authorization: str = "",
         query: str = "",
+        host: str = "localhost",
+        scheme: str = "ws",
+        forwarded: str = "",
     ) -> None:
-        headers = [(b"host", b"localhost")]
+        headers = [(b"host", host.encode())]
+        if forwarded:
+            headers.append((b"x-forwarded-proto", forwarded.encode()))
         if origin:
             headers.append((b"origin", origin.encode()))
         if cookie:
             headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()))
         if authorization:
             headers.append((b"authorization", authorization.encode("latin-1")))
-        scope = {"type": "websocket", "path": path, "query_string": query.encode()}
+        scope: dict[str, Any] = {"type": "websocket", "scheme": scheme, "path": path}
+        scope["query_string"] = query.encode()
         communicator: Any = ApplicationCommunicator  # asgiref's tests' parts have no types
         self._there: Any = communicator(serving, {**scope, "headers": headers, "subprotocols": []})
 

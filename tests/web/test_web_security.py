@@ -141,10 +141,26 @@ def open_socket(
     return connect(address, origin=where, additional_headers=headers)
 
 
-@pytest.mark.parametrize("origin", [FOREIGN, "null", "http://127.0.0.1.evil.example", None])
+STRANGE = {
+    "another site": FOREIGN,
+    "no site": "null",
+    "a longer host": "http://127.0.0.1.evil.example",
+    "no page": None,
+    "another port": "http://127.0.0.1:1",
+    "no port": "http://127.0.0.1",
+    "another scheme": "https://127.0.0.1:{port}",
+    "another name of the host": "http://localhost:{port}",
+    "a path": "http://127.0.0.1:{port}/",
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
 def test_given_another_site_s_page_then_it_gets_no_socket(
-    site: WebServer, workspace: Workspace, origin: str | None
+    site: WebServer, workspace: Workspace, name: str
 ) -> None:
+    origin = STRANGE[name]
+    if origin is not None:
+        origin = origin.format(port=httpx.URL(site.url).port)
     session = session_of(member(workspace))
     with pytest.raises(InvalidStatus) as refused:
         open_socket(site, workspace.slug, session, origin=origin)

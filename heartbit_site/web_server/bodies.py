@@ -1,0 +1,142 @@
+"""Limits on request bodies: ASGI middleware that answers before Django reads anything.
+
+Django writes a body to a temporary file before any view can look at its size. This middleware
+holds a body in memory, and passes on only what arrived whole, in time, and within the limit of
+its address::
+
+    application = BodyLimits(get_asgi_application(), seconds=30)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any, Final
+
+from heartbit_site.api.bodies import MAX_BODY_BYTES
+from heartbit_site.api.errors import (
+    PROBLEM,
+    TOO_LARGE,
+    TooLargeError,
+    TooSlowError,
+    name_of,
+    problem,
+    status_of,
+)
+
+if TYPE_CHECKING:
+    from heartbit_site.base.errors import HeartbitError
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+#: For the admin's forms, which hold prompts and schemas: Django's own limit.
+FORM_BYTES: Final = 2_621_440
+#: For every other address: a login form needs no more, and a page or a file reads no body.
+OTHER_BYTES: Final = 65_536
+LIMITS: Final = (("/api/", MAX_BODY_BYTES), ("/admin/", FORM_BYTES))
+
+
+class BodyLimits:
+    """Refuse a request whose body is too large or too slow: 413 and 408.
+
+    A declared length is enough to refuse; a body of unknown length is read up to the limit. Below
+    ``/api/`` the answer is problem details, elsewhere one line of text.
+
+    Args:
+        application: Serves the requests that are let through.
+        seconds: Time for the whole body to arrive.
+    """
+
+    def __init__(self, application: Any, *, seconds: float) -> None:
+        self._application = application
+        self._seconds = seconds
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        limit = limit_for(scope["path"])
+        try:
+            if _declared_length(scope) > limit:
+                raise _too_large(limit)
+            async with asyncio.timeout(self._seconds):
+                body = await _read(receive, limit)
+        except TimeoutError:
+            await _refuse(scope, send, self._too_slow())
+        except TooLargeError as error:
+            await _refuse(scope, send, error)
+        else:
+            if body is not None:
+                await self._application(scope, _replay(body, receive), send)
+
+    def _too_slow(self) -> TooSlowError:
+        return TooSlowError(
+            f"The body did not arrive within {self._seconds:g} s: send it again, faster or shorter."
+        )
+
+
+def limit_for(path: str) -> int:
+    """Return the number of bytes that a body sent to the path may have."""
+    return next((limit for prefix, limit in LIMITS if path.startswith(prefix)), OTHER_BYTES)
+
+
+def _declared_length(scope: Any) -> int:
+    values = [value for name, value in scope["headers"] if name == b"content-length"]
+    return max((int(value) for value in values if value.isdigit()), default=0)
+
+
+async def _read(receive: Receive, limit: int) -> bytes | None:
+    """Return the whole body; None: the client has left.
+
+    Raises:
+        TooLargeError: It goes beyond the limit; the rest is not read.
+    """
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if len(body) > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a ``receive`` that gives the whole body once, then what comes after it."""
+    left = [body]
+
+    async def replay() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return replay
+
+
+def _too_large(limit: int) -> TooLargeError:
+    if limit == MAX_BODY_BYTES:
+        return TooLargeError(TOO_LARGE)
+    return TooLargeError(f"The body is too large: at most {limit:,} bytes are accepted here.")
+
+
+async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
+    status = status_of(error)
+    if scope["path"].startswith("/api/"):
+        kind = PROBLEM
+        content = json.dumps(problem(status, name_of(type(error)), str(error))).encode()
+    else:
+        kind, content = "text/plain; charset=utf-8", f"{error}\n".encode()
+    headers = [
+        (b"content-type", kind.encode()),
+        (b"content-length", str(len(content)).encode()),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if isinstance(error, TooSlowError):
+        # Nothing more is expected of this client. After 413 the connection stays for a moment:
+        # closed at once, it would be reset while the client still sends, and the answer lost.
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

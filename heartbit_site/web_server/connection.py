@@ -1,0 +1,119 @@
+"""Limits on connections: uvicorn's HTTP protocol, which waits for requests for ever, with an end.
+
+Uvicorn bounds the time between two requests only while nothing arrives: a client that sends half
+a request line, or nothing at all on a fresh connection, keeps it open until the process ends.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import h11
+from django.conf import settings
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+#: Read and dropped after an early answer (413), so that the client gets to see it.
+LINGER_BYTES: Final = 2_000_000
+COMPLAINT_SECONDS: Final = 60.0
+
+
+class BoundedProtocol(H11Protocol):
+    """A connection that ends when its client stands still for ``HEARTBIT_REQUEST_SECONDS``.
+
+    That long it waits for the whole header of a request, the first one as well as later ones, and
+    for a client to take what was sent to it. A client that was answered early may go on to send
+    its body for as long, up to ``LINGER_BYTES``. The time of a body that is read is bounded by
+    ``bodies.BodyLimits``. With ``limit_concurrency`` connections open a further one is closed at
+    once.
+    """
+
+    _complained_at: ClassVar[float] = float("-inf")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._seconds: float = settings.HEARTBIT_REQUEST_SECONDS
+        self._waiting: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
+        self._unread = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
+            self._complain()
+            transport.abort()
+            return
+        self._wait_for_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timers."""
+        self._cancel_timers()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what arrived; of the rest of a body that was answered early not too much."""
+        if self._is_answered() and self.conn.their_state is h11.SEND_BODY:
+            self._unread += len(data)
+            if self._unread > LINGER_BYTES:
+                self.transport.abort()
+                return
+        super().data_received(data)
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        self._unread = 0
+        self._wait_for_request()
+        super().on_response_complete()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Leave the connection to the WebSocket protocol, which pings its clients."""
+        self._cancel_timers()
+        super().handle_websocket_upgrade(event)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the client to take what was sent."""
+        super().pause_writing()
+        if self._stalled is None:
+            self._stalled = self.loop.call_later(self._seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client takes it."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+        super().resume_writing()
+
+    def _is_answered(self) -> bool:
+        """Return True while no request is being served."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait_for_request(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+        self._waiting = self.loop.call_later(self._seconds, self._end_unless_serving)
+
+    def _end_unless_serving(self) -> None:
+        # Also a connection that is closing, but whose client does not take the last answer.
+        if self._is_answered():
+            self.transport.abort()
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._waiting, self._stalled):
+            if timer is not None:
+                timer.cancel()
+        self._waiting = self._stalled = None
+
+    def _complain(self) -> None:
+        now = time.monotonic()
+        if now - BoundedProtocol._complained_at < COMPLAINT_SECONDS:
+            return
+        BoundedProtocol._complained_at = now
+        self.logger.warning(
+            "%d connections are open: further ones are closed at once. Raise the limit of open "
+            "files (ulimit -n), of which half may be connections, or limit clients in a proxy.",
+            len(self.connections),
+        )
