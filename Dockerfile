@@ -37,4 +37,4 @@ ENV PATH=/opt/venv/bin:$PATH \
 WORKDIR /app
 USER heartbit
 EXPOSE 8000
-CMD ["uvicorn", "heartbit_site.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", "--timeout-graceful-shutdown", "8", "--ws-max-size", "65536", "--ws-per-message-deflate", "false"]
+CMD ["heartbit", "web", "--bind", "0.0.0.0"]

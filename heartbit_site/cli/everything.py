@@ -20,6 +20,7 @@ from heartbit_site.embedded import client
 if TYPE_CHECKING:
     from heartbit_site.environment import Environment
 
+COMMANDS: Final = "heartbit_site.cli.main"
 CONNECT_SECONDS: Final = 0.2
 GRACEFUL_SECONDS: Final = 3
 
@@ -40,16 +41,12 @@ def up(*, port: int, bind: str, concurrency: int) -> int:
 
 def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     """What is started, in the order in which it is ended."""
-    web = ["heartbit_site.asgi:application", "--host", bind, "--port", str(port)]
-    web += ["--lifespan", "off", "--log-level", "warning", "--no-access-log"]
-    web += ["--timeout-graceful-shutdown", str(GRACEFUL_SECONDS), "--ws-max-size", "65536"]
-    # A page's lines are small and many: to compress each costs more than it saves.
-    web += ["--ws-per-message-deflate", "false"]
-    beat = ["--quiet", "-A", "heartbit_site.celery", "beat", "--loglevel", "warning", "--pidfile="]
+    web = ["web", "--bind", bind, "--port", str(port), "--grace", str(GRACEFUL_SECONDS)]
+    quiet = ["--loglevel", "warning"]
     return [
-        Part("web", "blue", "uvicorn", web),
-        Part("beat", "magenta", "celery", beat),
-        Part("worker", "green", "heartbit_site.cli.main", ["serve", "-c", str(concurrency)]),
+        Part("web", "blue", COMMANDS, [*web, *quiet]),
+        Part("beat", "magenta", COMMANDS, ["beat", *quiet]),
+        Part("worker", "green", COMMANDS, ["serve", "-c", str(concurrency)]),
     ]
 
 

@@ -21,6 +21,7 @@ from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.agents import agents
 from heartbit_site.cli.commands.approve import approve
 from heartbit_site.cli.commands.audit import audit
+from heartbit_site.cli.commands.beat import beat
 from heartbit_site.cli.commands.cancel import cancel
 from heartbit_site.cli.commands.completion import completion, prepare
 from heartbit_site.cli.commands.config import config
@@ -42,12 +43,13 @@ from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
+from heartbit_site.cli.commands.web import web
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
     *(runs, agents, schedules, tools, config, keys, audit),
     *(usage, deliveries, messages),
-    *(serve, fleet, up, down, doctor, completion),
+    *(serve, web, beat, fleet, up, down, doctor, completion),
 )
 NAMES: Final = tuple(
     str(command.info.name) if isinstance(command, typer.Typer) else command.__name__

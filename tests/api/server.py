@@ -26,13 +26,11 @@ _ADDRESS = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
 
 
 class WebServer:
-    """Uvicorn in a process, logging to a file."""
+    """`heartbit web` in a process, logging to a file."""
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "uvicorn", "heartbit_site.asgi:application"]
-        command += ["--host", "127.0.0.1", "--port", "0", "--lifespan", "off"]
-        command += ["--timeout-graceful-shutdown", "1", "--no-access-log", "--ws-max-size", "65536"]
-        command += ["--ws-per-message-deflate", "false"]
+        command = [sys.executable, "-m", "heartbit_site.cli.main"]
+        command += ["web", "--port", "0", "--grace", "1"]
         descriptor, name = tempfile.mkstemp(prefix="web", suffix=".log")
         self.log = Path(name)
         self._process = subprocess.Popen(
