@@ -12,7 +12,7 @@ import difflib
 import os
 import sys
 from importlib import metadata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 import typer.main
@@ -44,6 +44,10 @@ from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
 from heartbit_site.cli.commands.web import web
+from heartbit_site.cli.shared_options import add_shared_options
+
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
@@ -108,11 +112,18 @@ def main() -> None:
     sys.exit(_run(arguments, debug=debug))
 
 
+def command_tree() -> TyperGroup:
+    """Return all commands with all their options."""
+    tree = typer.main.get_group(app)
+    add_shared_options(tree)
+    return tree
+
+
 def _run(arguments: list[str], *, debug: bool) -> int:
     try:
         errors.set_up_logging(debug=debug)
         prepare()
-        command = typer.main.get_command(app)
+        command = command_tree()
         code = command.main(_with_command(arguments), prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:
         sentence = error.format_message().rstrip(".")
