@@ -18,6 +18,18 @@ from heartbit_site.config import locate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: Commands that concern the whole installation, or the code; all others work in one workspace.
+WHOLE: Final = frozenset(
+    {
+        *("serve", "web", "beat", "up", "down", "fleet", "doctor"),
+        *("audit", "users", "tools", "completion"),
+    }
+)
+#: Commands of a group whose others work in a workspace.
+WITHOUT_DATA: Final = frozenset({("config", "check")})
+
+_named_workspaces: list[str] = []  # what --workspace says in this process
+
 
 def _use_config(value: str | None) -> None:
     """Let a file be the configuration, as if HEARTBIT_CONFIG named it.
@@ -30,6 +42,18 @@ def _use_config(value: str | None) -> None:
         os.environ["HEARTBIT_CONFIG"] = value
 
 
+def _use_workspace(value: str | None) -> None:
+    """Work in a workspace, as if HEARTBIT_WORKSPACE named it."""
+    if value is not None:
+        os.environ["HEARTBIT_WORKSPACE"] = value
+        _named_workspaces.append(value)
+
+
+def named_workspace() -> str:
+    """Return the workspace that --workspace names; empty: the option was not given."""
+    return "".join(_named_workspaces[-1:])
+
+
 CONFIG: Final = typer.Option(
     None,
     "--config",
@@ -40,14 +64,25 @@ CONFIG: Final = typer.Option(
     callback=_use_config,
     expose_value=False,
 )
+WORKSPACE: Final = typer.Option(
+    None,
+    "--workspace",
+    metavar="WORKSPACE",
+    help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
+    show_default=False,
+    callback=_use_workspace,
+    expose_value=False,
+)
 
 
 def add_shared_options(root: TyperGroup) -> None:
     """Give each command of a tree the shared options that it lacks."""
     shared = _shared()
-    for command in _commands(root):
+    for path, command in _commands(root, ()):
         if _has(command, "--url") and not _has(command, "--config"):
             command.params.append(shared["config"])
+        if path and path[0] not in WHOLE and path not in WITHOUT_DATA:
+            command.params.append(shared["workspace"])
 
 
 def _shared() -> dict[str, Any]:
@@ -55,16 +90,16 @@ def _shared() -> dict[str, Any]:
     app = typer.Typer(add_completion=False)
 
     @app.command()
-    def command(*, config: str | None = CONFIG) -> None: ...
+    def command(*, config: str | None = CONFIG, workspace: str | None = WORKSPACE) -> None: ...
 
     return {str(option.name): option for option in typer.main.get_command(app).params}
 
 
-def _commands(command: Any) -> Iterator[Any]:
-    yield command
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
     if isinstance(command, TyperGroup):
-        for child in command.commands.values():
-            yield from _commands(child)
+        for name, child in command.commands.items():
+            yield from _commands(child, (*path, name))
 
 
 def _has(command: Any, option: str) -> bool:
