@@ -37,4 +37,4 @@ ENV PATH=/opt/venv/bin:$PATH \
 WORKDIR /app
 USER heartbit
 EXPOSE 8000
-CMD ["python", "-m", "heartbit_site.web_server", "--bind", "0.0.0.0", "--graceful-seconds", "8", "--log-level", "info", "--access-log"]
+CMD ["heartbit", "web", "--bind", "0.0.0.0"]

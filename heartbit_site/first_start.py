@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from agents.actions.create_default_team import create_default_team
 from agents.actions.republish_agents import republish_agents
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
+from heartbit_site.workspaces import find_workspace
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
@@ -58,8 +60,14 @@ def migrate_and_seed() -> Admin | None:
 
 
 def default_workspace() -> Workspace:
-    """The workspace that the command line works in."""
-    return Workspace.objects.get(slug=DEFAULT_WORKSPACE)
+    """Return the workspace that the command line works in.
+
+    It is that of `--workspace`, else of HEARTBIT_WORKSPACE, else the first one.
+
+    Raises:
+        NoWorkspaceError: There is none of that name.
+    """
+    return find_workspace(os.environ.get("HEARTBIT_WORKSPACE", "").strip() or DEFAULT_WORKSPACE)
 
 
 def _is_current() -> bool:

@@ -18,7 +18,7 @@ from agents.models import WorkerHeartbeat
 from tests.server_process import ROOT, ServerProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:
@@ -60,10 +60,11 @@ class Worker:
         queues: str = "agents,system",
         concurrency: int = 100,
         environment: dict[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         self._command = [
             *(sys.executable, "-m", "heartbit_site.cli.main", "serve"),
-            *("--queues", queues, "--concurrency", str(concurrency)),
+            *("--queues", queues, "--concurrency", str(concurrency), *options),
         ]
         self._environment = {**os.environ, **(environment or {})}
         descriptor, name = tempfile.mkstemp(prefix="worker", suffix=".log")

@@ -11,6 +11,8 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.base.models import Workspace
 
 ORCHESTRATOR = "orchestrator"
+#: Tools that every member of a team has, unless a file or a program says otherwise.
+BLACKBOARD = ("blackboard_list", "blackboard_read", "blackboard_write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +29,21 @@ MEMBERS = (
         "Finds and states the facts a question turns on.",
         "You are a researcher. State the facts that matter to the task, in short sentences. "
         "Say what you are not sure of.",
-        ("blackboard_list", "blackboard_read", "blackboard_write", "current_time", "http_get"),
+        (*BLACKBOARD, "current_time", "http_get"),
     ),
     _Member(
         "analyst",
         "Weighs facts: causes, effects, numbers, trade-offs.",
         "You are an analyst. Explain causes and effects, weigh the arguments, and do the sums. "
         "Be brief and concrete.",
-        ("blackboard_list", "blackboard_read", "blackboard_write", "calculate", "current_time"),
+        (*BLACKBOARD, "calculate", "current_time"),
     ),
     _Member(
         "writer",
         "Turns material into clear, readable prose.",
         "You are a writer. Write clear, plain prose for a general reader. No headings, no lists, "
         "unless you are asked for them.",
-        ("blackboard_list", "blackboard_read", "blackboard_write"),
+        BLACKBOARD,
     ),
 )
 PROMPT = (

@@ -90,6 +90,12 @@ class Control:
             self._beaten.clear()
             await self._beaten.wait()
 
+    @property
+    def is_proven(self) -> bool:
+        """True while the process is registered, holds its lock and has beaten within a lease."""
+        is_fresh = time.monotonic() - self._proven_at < self._lease_seconds
+        return bool(self.worker_id) and self._locked.is_set() and is_fresh
+
     def beats_steadily(self) -> bool:
         """Whether it has beaten on time for a lease; from any thread."""
         now = time.monotonic()

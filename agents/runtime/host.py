@@ -29,6 +29,7 @@ from agents.runtime.limiter import ValkeyLimiter
 from agents.runtime.models import Models
 from agents.runtime.outside import Outside
 from agents.runtime.process import Configuration, Process
+from agents.runtime.readiness import check_readiness
 from agents.runtime.reservations import LocalReservations, ValkeyReservations
 from agents.runtime.sweeper import Duty, Sweeper
 from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
@@ -161,6 +162,10 @@ class FleetHost(Host):
         self._doorbell.close()
         await self._window.flush()
         await self._valkey.aclose()
+
+    async def check_readiness(self) -> dict[str, str]:
+        """Return the state of everything that taking a run needs, by name."""
+        return await check_readiness(self.process, self._valkey)
 
     def _free_slots(self) -> int:
         return self._slots - self.process.in_flight

@@ -117,6 +117,19 @@ class Process:
         """How many runs it holds now."""
         return len(self._held)
 
+    @property
+    def is_draining(self) -> bool:
+        """True once the process claims nothing more."""
+        return self._draining.is_set()
+
+    async def ping(self) -> None:
+        """Ask the database for an answer.
+
+        Raises:
+            psycopg.Error: There was none.
+        """
+        await self._rows("SELECT 1", ())
+
     async def start(self) -> None:
         """Open the pool and register; claims are possible from here on."""
         await self._pool.open(wait=True)

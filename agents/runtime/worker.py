@@ -30,6 +30,13 @@ def start(*, queues: tuple[str, ...], slots: int) -> None:
     _host.append(aio.run(begin()))
 
 
+async def check_readiness() -> dict[str, str]:
+    """Return what `agents.runtime.readiness` finds; call it on the process's loop."""
+    if not _host:
+        return {"registration": "missing"}
+    return await _host[0].check_readiness()
+
+
 def drain() -> None:
     """Hand back everything that is held, so that a shutdown does not wait for models."""
     if _host:

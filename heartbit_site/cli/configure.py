@@ -42,9 +42,12 @@ def check(file: Path | None, *, as_json: bool) -> int:
             {"file": str(path), "problems": [], "agents": names, "model": model}
             | {"entry": configuration.entry}
             | {"schedules": [schedule.name for schedule in configuration.schedules]}
+            | {"notes": list(configuration.notes)}
         )
     else:
         write("\n".join([f"{path} is in order.", *_summary(configuration)]))
+        for sentence in configuration.notes:
+            note(sentence)
     return errors.OK
 
 

@@ -20,7 +20,9 @@ from heartbit_site.embedded import client
 if TYPE_CHECKING:
     from heartbit_site.environment import Environment
 
+COMMANDS: Final = "heartbit_site.cli.main"
 CONNECT_SECONDS: Final = 0.2
+GRACEFUL_SECONDS: Final = 3
 
 
 def up(*, port: int, bind: str, concurrency: int) -> int:
@@ -39,12 +41,12 @@ def up(*, port: int, bind: str, concurrency: int) -> int:
 
 def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     """What is started, in the order in which it is ended."""
-    web = ["--bind", bind, "--port", str(port)]
-    beat = ["--quiet", "-A", "heartbit_site.celery", "beat", "--loglevel", "warning", "--pidfile="]
+    web = ["web", "--bind", bind, "--port", str(port), "--grace", str(GRACEFUL_SECONDS)]
+    quiet = ["--loglevel", "warning"]
     return [
-        Part("web", "blue", "heartbit_site.web_server", web),
-        Part("beat", "magenta", "celery", beat),
-        Part("worker", "green", "heartbit_site.cli.main", ["serve", "-c", str(concurrency)]),
+        Part("web", "blue", COMMANDS, [*web, *quiet]),
+        Part("beat", "magenta", COMMANDS, ["beat", *quiet]),
+        Part("worker", "green", COMMANDS, ["serve", "-c", str(concurrency)]),
     ]
 
 

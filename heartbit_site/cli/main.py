@@ -12,7 +12,7 @@ import difflib
 import os
 import sys
 from importlib import metadata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 import typer.main
@@ -21,6 +21,7 @@ from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.agents import agents
 from heartbit_site.cli.commands.approve import approve
 from heartbit_site.cli.commands.audit import audit
+from heartbit_site.cli.commands.beat import beat
 from heartbit_site.cli.commands.cancel import cancel
 from heartbit_site.cli.commands.completion import completion, prepare
 from heartbit_site.cli.commands.config import config
@@ -42,12 +43,17 @@ from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
+from heartbit_site.cli.commands.web import web
+from heartbit_site.cli.shared_options import add_shared_options
+
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
     *(runs, agents, schedules, tools, config, keys, audit),
     *(usage, deliveries, messages),
-    *(serve, fleet, up, down, doctor, completion),
+    *(serve, web, beat, fleet, up, down, doctor, completion),
 )
 NAMES: Final = tuple(
     str(command.info.name) if isinstance(command, typer.Typer) else command.__name__
@@ -106,11 +112,18 @@ def main() -> None:
     sys.exit(_run(arguments, debug=debug))
 
 
+def command_tree() -> TyperGroup:
+    """Return all commands with all their options."""
+    tree = typer.main.get_group(app)
+    add_shared_options(tree)
+    return tree
+
+
 def _run(arguments: list[str], *, debug: bool) -> int:
     try:
         errors.set_up_logging(debug=debug)
         prepare()
-        command = typer.main.get_command(app)
+        command = command_tree()
         code = command.main(_with_command(arguments), prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:
         sentence = error.format_message().rstrip(".")

@@ -21,11 +21,10 @@ from agents.models import Run
 from agents.querysets import find_run
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
-from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import record
-from heartbit_site.base.models import Workspace
 from heartbit_site.cli.deciding import actor
 from heartbit_site.first_start import default_workspace
+from heartbit_site.workspaces import find_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,12 +92,5 @@ def _held(what: Holdable, name: str, place: str) -> pauses.Held:
     if what == "all":
         return pauses.EVERYTHING
     if what == "tool":
-        return pauses.of_tool(name, _workspace(place) if place else None)
-    return pauses.of_workspace(_workspace(name))
-
-
-def _workspace(slug: str) -> Workspace:
-    workspace = Workspace.objects.filter(slug=slug).first()
-    if workspace is None:
-        raise NoWorkspaceError(f"There is no workspace {slug}.")
-    return workspace
+        return pauses.of_tool(name, find_workspace(place) if place else None)
+    return pauses.of_workspace(find_workspace(name))

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.load import load
 from heartbit_site.cli.output import note
+from heartbit_site.cli.shared_options import named_workspace
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def server(
             process's environment if None.
 
     Raises:
-        ConfigurationError: The address cannot be used, there is no key, or the address is that of
-            a file which nobody named.
+        ConfigurationError: The address cannot be used, there is no key, the address is that of
+            a file which nobody named, or --workspace names a workspace.
     """
     environ = os.environ if environ is None else environ
     url, source = _configured(option, file, environ)
@@ -77,6 +78,12 @@ def server(
             f"{source} names the server {address}: say --url {shlex.quote(address)}, or "
             f"HEARTBIT_CONFIG={locate.NAME}, to send your key there; or --url '' to use this "
             "installation."
+        )
+    if workspace := named_workspace():
+        raise ConfigurationError(
+            f"--workspace {workspace} is for this installation, but at {address} the API key "
+            f"decides the workspace: leave it out and put a key of {workspace} into "
+            "HEARTBIT_API_KEY, or work here with --url ''."
         )
     key = environ.get("HEARTBIT_API_KEY", "").strip()
     if not key:

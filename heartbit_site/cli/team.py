@@ -32,6 +32,8 @@ def team_of(workspace: Workspace, file: Path, agent: str) -> Agent:
     configuration = load(file)
     entry = ephemeral_agent(workspace, configuration)
     note(f"Using the agents of {visible(str(file))}.")
+    for sentence in configuration.notes:
+        note(sentence)
     for provider, url in configuration.base_urls.items():
         os.environ.setdefault(f"{provider.upper().replace('-', '_')}_BASE_URL", url)
     return find_agent(workspace, agent, origin=entry.origin) if agent else entry

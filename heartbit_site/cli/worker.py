@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
@@ -17,13 +18,14 @@ from agents.llm import factory
 from heartbit_site.celery import app
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.services import kept
+from heartbit_site.health_server import HealthServer
 from heartbit_site.worker import restart_if_asked
 
 QUEUE_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
 
-def serve(*, concurrency: int, queues: str, loglevel: str) -> int:
-    """Work until told to stop."""
+def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, int] | None) -> int:
+    """Work until told to stop; `health`: where health checks are answered meanwhile."""
     names = [name.strip() for name in queues.split(",") if name.strip()]
     wrong = [name for name in names if not QUEUE_NAME.fullmatch(name)]
     if wrong or not names:
@@ -62,7 +64,10 @@ def serve(*, concurrency: int, queues: str, loglevel: str) -> int:
         without_mingle=True,
         without_heartbeat=True,
     )
-    with kept(settings.ENVIRONMENT):
+    with kept(settings.ENVIRONMENT), contextlib.ExitStack() as stack:
+        if health is not None:
+            server = stack.enter_context(HealthServer(*health))
+            logging.getLogger(__name__).info("Health checks are answered at %s.", server.url)
         worker.start()
     restart_if_asked()  # `heartbit fleet restart`
     code: int | None = worker.exitcode

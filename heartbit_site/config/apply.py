@@ -96,6 +96,7 @@ def import_config(
         )
     scheduled = write_schedules(locked, configuration.schedules, prune=prune, by=by)
     notes += [f"The schedule {name} was not made: its time is over." for name in scheduled.over]
+    notes += configuration.notes
     if configuration.base_urls:
         notes.append(
             "provider.base_url counts for `heartbit run --config` only: set it in the workspace's "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from agents.actions.create_default_team import PROMPT
+from agents.actions.create_default_team import BLACKBOARD, PROMPT
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.definition import (
     FIELDS,
@@ -13,6 +14,7 @@ from heartbit_site.config.definition import (
     ScheduleSetting,
     ToolSetting,
 )
+from heartbit_site.config.replaced import notes_on
 from heartbit_site.config.schedule_section import COLUMNS, KINDS, ScheduleSection
 from heartbit_site.config.sections import (
     AgentSection,
@@ -25,6 +27,9 @@ from heartbit_site.config.sections import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+#: Settings of `[orchestrator]` that are the defaults of all agents of the file.
+INHERITED: Final = ("max_turns", "max_tokens")
 
 
 def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
@@ -40,12 +45,15 @@ def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
     orchestrator = _orchestrator(content, agents)
     sections = [orchestrator, *agents] if orchestrator else agents
     return Configuration(
-        agents=tuple(_agent(section, provider.retry, files) for section in sections),
+        agents=_with_blackboard(
+            [_agent(section, provider.retry, orchestrator, files) for section in sections]
+        ),
         schedules=tuple(map(_schedule, content.get("schedules", ()))),
         entry=sections[0].name if sections else "",
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
         server_url=ServerSection.model_validate(content.get("server", {})).url,
+        notes=notes_on(content),
     )
 
 
@@ -67,19 +75,42 @@ def _orchestrator(
     return OrchestratorSection.model_validate({"team": team, **(table or {})})
 
 
-def _agent(section: AgentSection, retry: RetrySection, files: Mapping[str, str]) -> AgentSetting:
+def _with_blackboard(agents: list[AgentSetting]) -> tuple[AgentSetting, ...]:
+    """Give the blackboard's tools to every member of a team, but for those that it turns off."""
+    members = {name for agent in agents for name in agent.team}
+    return tuple(
+        replace(agent, tools=_and_blackboard(agent.tools)) if agent.name in members else agent
+        for agent in agents
+    )
+
+
+def _and_blackboard(tools: tuple[ToolSetting, ...]) -> tuple[ToolSetting, ...]:
+    named = {tool.tool for tool in tools}
+    added = [ToolSetting(tool=name) for name in BLACKBOARD if name not in named]
+    off = [ToolSetting(tool=name, enabled=False) for name in BLACKBOARD]
+    kept = [tool for tool in tools if tool not in off]
+    return tuple(sorted((*kept, *added), key=lambda tool: tool.tool))
+
+
+def _agent(
+    section: AgentSection,
+    retry: RetrySection,
+    orchestrator: OrchestratorSection | None,
+    files: Mapping[str, str],
+) -> AgentSetting:
     given = section.model_fields_set
     columns = {name: getattr(section, name) for name in FIELDS}
     columns["system_prompt"] = section.system_prompt or (
         files[section.system_prompt_file] if section.system_prompt_file is not None else PROMPT
     )
-    for name, fallback in (
-        ("max_retries", retry.max_retries),
-        ("retry_base_delay_ms", retry.base_delay_ms),
-        ("retry_max_delay_ms", retry.max_delay_ms),
-    ):
-        if name not in given:
-            columns[name] = fallback
+    fallbacks = {
+        "max_retries": retry.max_retries,
+        "retry_base_delay_ms": retry.base_delay_ms,
+        "retry_max_delay_ms": retry.max_delay_ms,
+    }
+    if orchestrator is not None:
+        fallbacks |= {name: getattr(orchestrator, name) for name in INHERITED}
+    columns |= {name: value for name, value in fallbacks.items() if name not in given}
     return setting_of(section, columns)
 
 

@@ -93,6 +93,7 @@ class Configuration:
         default_model: The ``provider:model`` of agents that name none; may be empty.
         base_urls: Where providers are, by name.
         server_url: The remote server; may be empty.
+        notes: Sentences about what the file says without effect.
     """
 
     agents: tuple[AgentSetting, ...] = ()
@@ -101,6 +102,7 @@ class Configuration:
     default_model: str = ""
     base_urls: Mapping[str, str] = field(default_factory=dict)
     server_url: str = ""
+    notes: tuple[str, ...] = ()
 
     def with_model(self, model: str) -> Configuration:
         """The same, with this model for every agent that names none."""

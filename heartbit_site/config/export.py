@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.create_default_team import BLACKBOARD, ORCHESTRATOR
 from agents.delivery.targets import target_of
 from agents.models import Agent
 from heartbit_site.config import toml_text
+from heartbit_site.config.build import INHERITED
 from heartbit_site.config.definition import DEFAULTS, FIELDS
 from heartbit_site.config.schedule_section import COLUMNS
 from heartbit_site.config.schedule_section import DEFAULTS as DEFAULT_COLUMNS
 from scheduling.models import Schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Set
+
     from agents.models import ToolBinding
     from heartbit_site.base.models import Workspace
 
@@ -36,15 +39,18 @@ def export(workspace: Workspace) -> str:
     entry = _entry(agents)
     others = [agent for agent in agents if agent is not entry]
     default_team = [agent.name for agent in others if agent.enabled and not agent.team.all()]
+    members = {member.name for agent in agents for member in agent.team.all()}
     parts = [_HEAD]
     if workspace.default_model:
         provider, _, model = workspace.default_model.partition(":")
         parts.append(_section("[provider]", {"name": provider, "model": model}))
     if entry is not None:
         name = {} if entry.name == ORCHESTRATOR else {"name": entry.name}
-        parts.append(_section("[orchestrator]", name | _content(entry, default_team)))
+        parts.append(_section("[orchestrator]", name | _content(entry, default_team, members)))
+    inherited = {name: getattr(entry, name) for name in INHERITED} if entry is not None else {}
     parts += [
-        _section("[[agents]]", {"name": agent.name} | _content(agent, [])) for agent in others
+        _section("[[agents]]", {"name": agent.name} | _content(agent, [], members, inherited))
+        for agent in others
     ]
     rows = Schedule.objects.filter(workspace=workspace, made_in_run__isnull=True)
     parts += [
@@ -64,16 +70,25 @@ def _entry(agents: list[Agent]) -> Agent | None:
     return next((agent for agent in agents if agent.team.all()), agents[0])
 
 
-def _content(agent: Agent, default_team: list[str]) -> dict[str, Any]:
+def _content(
+    agent: Agent,
+    default_team: list[str],
+    members: Set[str],
+    inherited: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    defaults = {**DEFAULTS, **(inherited or {})}
     columns = {name: getattr(agent, name) for name in FIELDS}
     content = {
         name: value
         for name, value in columns.items()
-        if name not in DEFAULTS or value != DEFAULTS[name]
+        if name not in defaults or value != defaults[name]
     }
-    bindings = sorted(agent.bindings.all(), key=lambda binding: binding.tool)
-    if bindings:
-        content["tools"] = [_tool(binding) for binding in bindings]
+    tools: dict[str, str | dict[str, Any]] = {}
+    if agent.name in members:  # reading adds these unless the file says that they are off
+        tools = {name: {"name": name, "enabled": False} for name in BLACKBOARD}
+    tools |= {binding.tool: _tool(binding) for binding in agent.bindings.all()}
+    if tools:
+        content["tools"] = [tools[name] for name in sorted(tools)]
     team = sorted(member.name for member in agent.team.all())
     if team != sorted(default_team):
         content["team"] = team

@@ -18,6 +18,7 @@ from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
+from heartbit_site.config.replaced import REPLACED
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
@@ -105,6 +106,8 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
     for key, table in content.items():
         if key in _TABLES:
             yield from complaints.check(_TABLES[key], table, (key,))
+        elif key in REPLACED:
+            continue
         elif key not in _ARRAYS:
             yield (key,), complaints.unknown(key, complaints.SECTIONS, path=(key,))
         elif not isinstance(table, list):

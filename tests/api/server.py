@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
 
 
 class WebServer:
-    """Uvicorn in a process, logging to a file.
+    """`heartbit web` in a process, logging to a file.
 
     Args:
         files: How many it may open; None: as many as this process.
@@ -39,8 +39,8 @@ class WebServer:
         self._environment = {**os.environ, **environment}
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "heartbit_site.web_server", "--port", "0"]
-        command += ["--graceful-seconds", "1", "--log-level", "info"]
+        command = [sys.executable, "-m", "heartbit_site.cli.main"]
+        command += ["web", "--port", "0", "--grace", "1"]
         descriptor, name = tempfile.mkstemp(prefix="web", suffix=".log")
         self.log = Path(name)
         self._process = subprocess.Popen(

@@ -83,3 +83,10 @@ def test_every_variable_given_to_heartbit_is_one_it_reads() -> None:
     documented = (ROOT / "README.md").read_text()
     for name in SERVICES["web"]["environment"]:
         assert f"`{name}`" in documented, name
+
+
+def test_the_workers_health_is_asked_for_where_it_is_served() -> None:
+    worker = SERVICES["worker"]
+    address = worker["command"][worker["command"].index("--bind") + 1]
+    host, _, port = address.rpartition(":")
+    assert f'HTTPConnection("{host}", {port},' in worker["healthcheck"]["test"][-1]

@@ -162,6 +162,16 @@ class TestTeam:
         assert result.text == "So."
         assert result.blackboard == {"agent:two": "Done."}
 
+    def test_members_use_the_blackboard_without_being_given_its_tools(
+        self, heartbit: Heartbit
+    ) -> None:
+        team = heartbit.agent("one", "Work.").agent("two", "Work.", tools=[people_of])
+        result = team.run(
+            '[[delegate: {"agent": "two", "task": "[[calls: blackboard_write'
+            ' {\\"key\\": \\"note\\", \\"value\\": \\"Here.\\"}]] [[text: Done.]]"}]] [[text: So.]]'
+        )
+        assert result.expect().blackboard == {"note": "Here.", "agent:two": "Done."}
+
     def test_nobody_named_is_the_default_team(self, heartbit: Heartbit) -> None:
         result = heartbit.response_schema(City).run(
             '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]]'

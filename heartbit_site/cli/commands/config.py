@@ -9,12 +9,14 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin, set_up_django
+from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.load import load
 from heartbit_site.environment import read
 
 FILE = typer.Argument(
     None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."
 )
+CONFIG = typer.Option(None, "--config", "-C", metavar="FILE", help="The same as FILE.")
 TARGET = typer.Argument("-", metavar="FILE", help="Where to; - is standard output.")
 PRUNE = typer.Option(
     options.OFF, "--prune", help="Also stop the agents, and pause the schedules, it does not name."
@@ -32,15 +34,25 @@ def of_config(context: typer.Context) -> None:
 
 
 @config.command()
-def check(file: Path | None = FILE, *, as_json: bool = options.JSON) -> None:
+def check(
+    file: Path | None = FILE, *, config: Path | None = CONFIG, as_json: bool = options.JSON
+) -> None:
     """Say everything that is wrong with a file; no service is needed."""
+    file = _one_of(file, config)
     set_up_django(read())
     raise typer.Exit(load("configure").check(file, as_json=as_json))
 
 
 @config.command(name="import")
-def import_(file: Path | None = FILE, *, prune: bool = PRUNE, as_json: bool = options.JSON) -> None:
+def import_(
+    file: Path | None = FILE,
+    *,
+    config: Path | None = CONFIG,
+    prune: bool = PRUNE,
+    as_json: bool = options.JSON,
+) -> None:
     """Make the agents and schedules of the installation what a file says."""
+    file = _one_of(file, config)
     set_up_django(read())
     configure = load("configure")
     configuration = configure.configuration_of(file)
@@ -55,3 +67,11 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> None:
     """Write the agents and schedules of the installation as a file."""
     begin("heartbit_site.cli.configure")
     raise typer.Exit(load("configure").export(file, force=force))
+
+
+def _one_of(file: Path | None, config: Path | None) -> Path | None:
+    if file is not None and config is not None and file != config:
+        raise CommandError(
+            f"FILE is {file} and --config is {config}: name one configuration file.", USAGE
+        )
+    return file or config

@@ -6,7 +6,9 @@ from enum import StrEnum
 
 import typer
 
+from heartbit_site.cli.address import parse_address
 from heartbit_site.cli.begin import begin
+from heartbit_site.cli.commands.up import check_port
 from heartbit_site.cli.load import load
 
 
@@ -22,6 +24,13 @@ class LogLevel(StrEnum):
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
 QUEUES = typer.Option("agents,system", "--queues", "-Q", metavar="A,B", help="What it serves.")
 LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="How much it says.")
+BIND = typer.Option(
+    "",
+    "--bind",
+    metavar="HOST:PORT",
+    help="Answer health checks there: /live and /ready.",
+    show_default=False,
+)
 
 
 def serve(
@@ -29,11 +38,17 @@ def serve(
     concurrency: int = CONCURRENCY,
     queues: str = QUEUES,
     loglevel: LogLevel = LOG_LEVEL,
+    bind: str = BIND,
 ) -> None:
     """Start a worker, which executes what was submitted.
 
     On Ctrl-C or SIGTERM it hands its runs back and leaves within two seconds.
     """
+    health = parse_address(bind) if bind else None
+    if health is not None:
+        check_port(*health)
     begin("heartbit_site.cli.worker")
-    code = load("worker").serve(concurrency=concurrency, queues=queues, loglevel=loglevel.value)
+    code = load("worker").serve(
+        concurrency=concurrency, queues=queues, loglevel=loglevel.value, health=health
+    )
     raise typer.Exit(code)

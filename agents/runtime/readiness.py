@@ -1,0 +1,40 @@
+"""Readiness of a worker process: reasons for which it can take no runs now."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import psycopg
+from redis.exceptions import RedisError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from redis.asyncio import Redis
+
+    from agents.runtime.process import Process
+
+#: Seconds within which the database and the broker each have to answer.
+ANSWER_SECONDS: Final = 2.0
+OK: Final = "ok"
+
+
+async def check_readiness(process: Process, broker: Redis) -> dict[str, str]:
+    """Return the state of everything that taking a run needs, `ok` or a reason, by name."""
+    database, valkey = await asyncio.gather(_answer(process.ping()), _answer(broker.ping()))
+    return {
+        "registration": OK if process.control.is_proven else "missing",
+        "database": database,
+        "broker": valkey,
+        "shutdown": "draining" if process.is_draining else OK,
+    }
+
+
+async def _answer(asked: Awaitable[Any]) -> str:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await asked
+    except (TimeoutError, OSError, psycopg.Error, RedisError):
+        return "unreachable"
+    return OK

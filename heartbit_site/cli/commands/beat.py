@@ -1,0 +1,21 @@
+"""`heartbit beat`: the clock that starts periodic tasks."""
+
+from __future__ import annotations
+
+import typer
+
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.commands.serve import LogLevel
+from heartbit_site.cli.load import load
+
+LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
+
+
+def beat(*, loglevel: LogLevel = LOG_LEVEL) -> None:
+    """Send periodic tasks to the workers when they are due.
+
+    They start people's schedules, deliver results and webhooks, read mailboxes and delete what is
+    past its retention. One beat an installation is enough.
+    """
+    begin()
+    load("beat").beat(loglevel=loglevel.value)

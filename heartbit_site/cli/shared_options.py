@@ -1,0 +1,106 @@
+"""Options that many commands share without handing them on: they act as environment variables do.
+
+They are added to the finished command tree, so that no command that needs one can lack it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+import typer.main
+from typer.core import TyperGroup
+
+from heartbit_site.config import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Commands that concern the whole installation, or the code; all others work in one workspace.
+WHOLE: Final = frozenset(
+    {
+        *("serve", "web", "beat", "up", "down", "fleet", "doctor"),
+        *("audit", "users", "tools", "completion"),
+    }
+)
+#: Commands of a group whose others work in a workspace.
+WITHOUT_DATA: Final = frozenset({("config", "check")})
+
+_named_workspaces: list[str] = []  # what --workspace says in this process
+
+
+def _use_config(value: str | None) -> None:
+    """Let a file be the configuration, as if HEARTBIT_CONFIG named it.
+
+    Raises:
+        ConfigurationError: The file is not there.
+    """
+    if value is not None:
+        locate.find(Path(value))
+        os.environ["HEARTBIT_CONFIG"] = value
+
+
+def _use_workspace(value: str | None) -> None:
+    """Work in a workspace, as if HEARTBIT_WORKSPACE named it."""
+    if value is not None:
+        os.environ["HEARTBIT_WORKSPACE"] = value
+        _named_workspaces.append(value)
+
+
+def named_workspace() -> str:
+    """Return the workspace that --workspace names; empty: the option was not given."""
+    return "".join(_named_workspaces[-1:])
+
+
+CONFIG: Final = typer.Option(
+    None,
+    "--config",
+    "-C",
+    metavar="FILE",
+    help="Use [server] url of this file; else HEARTBIT_CONFIG.",
+    show_default=False,
+    callback=_use_config,
+    expose_value=False,
+)
+WORKSPACE: Final = typer.Option(
+    None,
+    "--workspace",
+    metavar="WORKSPACE",
+    help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
+    show_default=False,
+    callback=_use_workspace,
+    expose_value=False,
+)
+
+
+def add_shared_options(root: TyperGroup) -> None:
+    """Give each command of a tree the shared options that it lacks."""
+    shared = _shared()
+    for path, command in _commands(root, ()):
+        if _has(command, "--url") and not _has(command, "--config"):
+            command.params.append(shared["config"])
+        if path and path[0] not in WHOLE and path not in WITHOUT_DATA:
+            command.params.append(shared["workspace"])
+
+
+def _shared() -> dict[str, Any]:
+    """Return the options by name, as Typer makes them."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def command(*, config: str | None = CONFIG, workspace: str | None = WORKSPACE) -> None: ...
+
+    return {str(option.name): option for option in typer.main.get_command(app).params}
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    if isinstance(command, TyperGroup):
+        for name, child in command.commands.items():
+            yield from _commands(child, (*path, name))
+
+
+def _has(command: Any, option: str) -> bool:
+    return any(option in parameter.opts for parameter in command.params)

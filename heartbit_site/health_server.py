@@ -1,0 +1,116 @@
+"""Health of a worker over HTTP, for supervisors: `GET /live` and `GET /ready`.
+
+The server runs on the loop that executes runs, so an answer proves that the loop works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from agents.runtime import worker
+from agents.runtime.readiness import OK
+from heartbit_site.base import aio
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+HEAD_BYTES: Final = 8192
+HEAD_SECONDS: Final = 5.0
+#: Connections at once; more are closed unanswered.
+CONNECTIONS: Final = 64
+#: Seconds for which a check of the services stands, however often it is asked for.
+FRESH_SECONDS: Final = 1.0
+
+
+class HealthServer:
+    """Answers health checks while its `with` block runs.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on; 0: any free one.
+
+    Attributes:
+        url: Address of the server.
+    """
+
+    url: str
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host = host
+        self._port = port
+        self._open = 0
+        self._checked_at = float("-inf")
+        self._checks: dict[str, str] = {}
+        self._checking = asyncio.Lock()
+
+    def __enter__(self) -> HealthServer:
+        aio.run(self._start())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        aio.run(self._stop())
+
+    async def _start(self) -> None:
+        self._server = await asyncio.start_server(
+            self._serve, self._host, self._port, limit=HEAD_BYTES
+        )
+        host, port = self._server.sockets[0].getsockname()[:2]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    async def _stop(self) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        try:
+            if self._open > CONNECTIONS:
+                return
+            async with asyncio.timeout(HEAD_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
+                status, body = await self._answer(head)
+                writer.write(_response(status, body))
+                await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            return  # a client that is slow, gone, or speaks no HTTP
+        finally:
+            self._open -= 1
+            writer.close()
+
+    async def _answer(self, head: bytes) -> tuple[HTTPStatus, dict[str, object]]:
+        method, _, rest = head.partition(b" ")
+        path = rest.partition(b" ")[0].partition(b"?")[0]
+        if path not in {b"/live", b"/ready"}:
+            return HTTPStatus.NOT_FOUND, {"status": "not found"}
+        if method not in {b"GET", b"HEAD"}:
+            return HTTPStatus.METHOD_NOT_ALLOWED, {"status": "method not allowed"}
+        if path == b"/live":
+            return HTTPStatus.OK, {"status": "live"}
+        checks = await self._check()
+        if any(found != OK for found in checks.values()):
+            return HTTPStatus.SERVICE_UNAVAILABLE, {"status": "not ready", "checks": checks}
+        return HTTPStatus.OK, {"status": "ready", "checks": checks}
+
+    async def _check(self) -> dict[str, str]:
+        async with self._checking:
+            if time.monotonic() - self._checked_at > FRESH_SECONDS:
+                self._checks = await worker.check_readiness()
+                self._checked_at = time.monotonic()
+            return self._checks
+
+
+def _response(status: HTTPStatus, body: dict[str, object]) -> bytes:
+    content = json.dumps(body).encode() + b"\n"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+        "Content-Type: application/json\r\n"
+        f"Content-Length: {len(content)}\r\n"
+        "Cache-Control: no-store\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    return head.encode() + content

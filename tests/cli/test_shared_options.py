@@ -1,0 +1,131 @@
+"""Options that commands share: --config and --workspace, and which commands have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.core import TyperGroup
+
+from agents.models import Run
+from heartbit_site.base.models import ApiKey
+from heartbit_site.cli.errors import CANNOT_START, USAGE
+from heartbit_site.cli.main import command_tree
+from heartbit_site.first_start import default_workspace
+from tests.api.server import WebServer, key_for
+from tests.cli.test_remote import NOWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from heartbit_site.base.models import Workspace
+    from tests.cli.conftest import Command, Ended
+
+#: Commands that read a configuration file although they never talk to a server.
+READERS = {"run", "config check", "config import"}
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
+    """Each command's name and options."""
+    yield " ".join(path), {option for made in command.params for option in made.opts}
+    if isinstance(command, TyperGroup):
+        for name, child in command.commands.items():
+            yield from commands(child, (*path, name))
+
+
+def test_each_command_that_reads_a_configuration_file_can_be_given_one() -> None:
+    found = dict(commands(command_tree()))
+    assert found.keys() >= READERS
+    for name, options in found.items():
+        assert ("--config" in options) == ("--url" in options or name in READERS), name
+
+
+@pytest.mark.parametrize("command", [("status",), ("schedules",), ("agents", "status")])
+def test_the_server_of_the_named_file_is_asked(
+    heartbit: Command, site: WebServer, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    file = tmp_path / "team.toml"
+    file.write_text(f'[server]\nurl = "{site.url}"\n')
+    env = {**NOWHERE, "HEARTBIT_API_KEY": key_for(default_workspace()), "HEARTBIT_CONFIG": ""}
+    ended = heartbit(*command, "--config", str(file), "--json", env=env)
+    assert (ended.code, ended.err) == (0, "")
+    assert isinstance(ended.json, list | dict)
+
+
+def test_a_file_that_is_not_there_is_refused(heartbit: Command, tmp_path: Path) -> None:
+    for command in (("status",), ("schedules", "list"), ("config", "check")):
+        ended = heartbit(*command, "--config", str(tmp_path / "none.toml"))
+        assert (ended.code, ended.err.count("\n")) == (CANNOT_START, 1), command
+        assert "none.toml does not exist" in ended.err
+
+
+def test_a_file_is_named_once(heartbit: Command, tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text("")
+    assert heartbit("config", "check", "--config", str(file)).code == 0
+    assert heartbit("config", "check", str(file), "--config", str(file)).code == 0
+    assert heartbit("config", "check", str(file), "--config", "b.toml").code == USAGE
+
+
+@pytest.mark.parametrize("through", ["option", "variable"])
+def test_commands_work_in_the_workspace_that_is_named(
+    heartbit: Command, workspace: Workspace, through: str
+) -> None:
+    slug = workspace.slug
+    extra = ("--workspace", slug) if through == "option" else ()
+    env = {"HEARTBIT_WORKSPACE": slug if through == "variable" else "no-such"}
+
+    def command(*arguments: str) -> Ended:
+        ended = heartbit(*arguments, *extra, env=env)
+        assert ended.code == 0, ended.err
+        return ended
+
+    run_id = command("submit", "x", "--agent", "writer").out.strip()
+    assert Run.objects.get(pk=run_id).workspace == workspace
+    assert [run["run"] for run in command("status", "--json").json["runs"]] == [run_id]
+    command("schedules", "add", "A", "--task", "x", "--cron", "0 9 * * *")
+    assert workspace.schedules.filter(name="A").exists()
+    made = command("keys", "create", "k", "--scope", "runs:read", "--json").json
+    assert ApiKey.objects.get(prefix=made["prefix"].removeprefix("hb_")).workspace == workspace
+    command("agents", "stop", "writer")
+    assert not workspace.agents.get(name="writer").enabled
+    assert default_workspace().agents.get(name="writer", origin="").enabled
+    cancelled = heartbit("cancel", run_id)  # in the default one there is no such run
+    assert cancelled.code == USAGE
+
+
+def test_an_unknown_workspace_is_one_sentence_with_what_was_meant(
+    heartbit: Command, workspace: Workspace
+) -> None:
+    wrong = f"{workspace.slug}x"
+    for arguments in (["status"], ["agents"], ["config", "export"], ["run", "x"], ["usage"]):
+        ended = heartbit(*arguments, "--workspace", wrong)
+        assert (ended.code, ended.err.count("\n"), ended.out) == (USAGE, 1, ""), arguments
+        assert f"{workspace.slug}?" in ended.err
+    halted = heartbit("fleet", "halt", wrong)
+    assert (halted.code, halted.err.count("\n")) == (USAGE, 1)
+    assert f"{workspace.slug}?" in halted.err
+
+
+def test_at_a_server_the_key_decides(
+    heartbit: Command, site: WebServer, workspace: Workspace
+) -> None:
+    env = {
+        **NOWHERE,
+        "HEARTBIT_URL": site.url,
+        "HEARTBIT_API_KEY": key_for(workspace),
+        "HEARTBIT_WORKSPACE": "default",
+    }
+    refused = heartbit("agents", "status", "--workspace", workspace.slug, env=env)
+    assert (refused.code, refused.err.count("\n"), refused.out) == (CANNOT_START, 1, "")
+    assert "the API key decides the workspace" in refused.err
+    assert heartbit("agents", "status", "--json", env=env).code == 0
+
+
+def test_commands_of_the_whole_installation_take_no_workspace() -> None:
+    found = dict(commands(command_tree()))
+    for name in ("serve", "up", "doctor", "fleet", "fleet restart", "tools list", "audit verify"):
+        assert "--workspace" not in found[name], name
+    for name in ("run", "approve", "resume", "runs archive", "config import", "keys list"):
+        assert "--workspace" in found[name], name
