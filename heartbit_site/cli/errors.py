@@ -12,11 +12,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.cli.output import one_line
 from heartbit_site.embedded.errors import EmbeddedError
@@ -102,12 +102,8 @@ def set_up_logging(*, debug: bool) -> None:
     Raises:
         ConfigurationError: HEARTBIT_LOG names no level.
     """
-    level = "DEBUG" if debug else os.environ.get("HEARTBIT_LOG", "").strip().upper()
+    level = "DEBUG" if debug else variables.LOG.read().upper()
     if not level:
         logging.getLogger().addHandler(logging.NullHandler())
         return
-    if level not in logging.getLevelNamesMapping():
-        raise ConfigurationError(
-            f'HEARTBIT_LOG is "{level.lower()}": set it to debug, info, warning or error.'
-        )
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")

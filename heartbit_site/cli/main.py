@@ -42,6 +42,7 @@ from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
+from heartbit_site.cli.load import load
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
@@ -111,7 +112,10 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         errors.set_up_logging(debug=debug)
         prepare()
         command = typer.main.get_command(app)
-        code = command.main(_with_command(arguments), prog_name="heartbit", standalone_mode=False)
+        complete = _with_command(arguments)
+        if complete is not arguments and not load("bare_word").is_meant(arguments):
+            return errors.USAGE
+        code = command.main(complete, prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:
         sentence = error.format_message().rstrip(".")
         errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `heartbit --help`.")
