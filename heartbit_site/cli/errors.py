@@ -5,7 +5,10 @@
 1     the run failed, or `doctor` found a problem
 2     the command was not understood, or names what does not exist
 3     cannot start: configuration, database, port, state directory
+4     the run waits for a person, and nobody can be asked here
+129   left on SIGHUP: the run can be resumed
 130   cancelled (Ctrl-C, or somebody cancelled the run)
+143   left on SIGTERM: the run can be resumed
 ====  ==========================================================
 """
 
@@ -28,6 +31,7 @@ OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 CANNOT_START: Final = 3
+WAITING: Final = 4
 CANCELLED: Final = 130
 
 # By name, because importing the drivers would make every `--help` slow.

@@ -57,7 +57,7 @@ NAMES: Final = tuple(
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
-    "130 cancelled."
+    "4 a person is waited for, 129 and 143 left on a signal (resumable), 130 cancelled."
 )
 
 app = typer.Typer(
