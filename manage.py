@@ -13,10 +13,15 @@ WITHOUT_DATABASE = frozenset({"collectstatic", "help", "version", "--help", "--v
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
-    from heartbit_site.bootstrap import start_services  # noqa: PLC0415  reads the settings
+    from heartbit_site.refusal import refusal  # noqa: PLC0415  after that variable
 
-    if len(sys.argv) > 1 and sys.argv[1] not in WITHOUT_DATABASE:
-        start_services()
+    with refusal():
+        from heartbit_site.bootstrap import start_services  # noqa: PLC0415  reads the settings
+        from heartbit_site.extra_apps import load_apps  # noqa: PLC0415
+
+        load_apps()
+        if len(sys.argv) > 1 and sys.argv[1] not in WITHOUT_DATABASE:
+            start_services()
     execute_from_command_line(sys.argv)
 
 

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Q, Subquery
 
-from agents.choices import ALLOWING, WaitKind
-from agents.models import Decision, Wait
+from agents.actions.resume_run import executor_of
+from agents.choices import ALLOWING, CallStatus, Home, RunStatus, UncertainCalls, WaitKind
+from agents.models import Decision, ToolCall, Wait
 from agents.querysets import calls_in_doubt
+from heartbit_site.base.toolspec import Effect
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from django.db.models import QuerySet
 
-    from agents.models import Run, ToolCall
+    from agents.models import Run
     from heartbit_site.base.models import Workspace
 
 
@@ -26,7 +28,8 @@ class Doubt:
     """A call in doubt.
 
     Attributes:
-        question: The key of its wait; another one when the call is asked about again.
+        question: The key of its wait; another one when the call is asked about again. Empty while
+            nobody is asked yet.
         since: When it began to wait.
         arguments: What it was made with.
     """
@@ -46,6 +49,42 @@ def doubts(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
     """
     rows = asked_about(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
     return [doubt_of(row) for row in rows]
+
+
+def unasked(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
+    """The calls of local runs whose process died while they ran, the oldest first.
+
+    Nobody is asked about them yet, so they have no question and began to wait when they were made:
+    whoever resumes the run asks.
+
+    Args:
+        workspace: Where.
+        run: Only its own calls and its sub-agents'.
+    """
+    rows = (
+        ToolCall.objects.filter(
+            Q() if run is None else Q(run=run) | Q(run__root=run),
+            run__workspace=workspace,
+            run__home=Home.LOCAL,
+            run__status__in=[RunStatus.RUNNING, RunStatus.QUEUED],
+            status=CallStatus.STARTED,
+            effect=Effect.AT_MOST_ONCE,
+        )
+        .annotate(edited=written_arguments())
+        .select_related("run", "run__version__agent")
+        .order_by("id")
+    )
+    found = [row for row in rows if _asks(row.run.version.snapshot)]
+    dead = {root for root in {row.run.root_id for row in found} if executor_of(root) is None}
+    return [
+        Doubt(row, "", row.started_at, made_with(row, row.edited))
+        for row in found
+        if row.run.root_id in dead and row.started_at is not None
+    ]
+
+
+def _asks(snapshot: dict[str, Any]) -> bool:
+    return bool(snapshot.get("uncertain_calls", UncertainCalls.ASK) == UncertainCalls.ASK)
 
 
 def asked_about(workspace: Workspace) -> QuerySet[Any]:

@@ -8,9 +8,16 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from agents.llm.environment import check_environment
+from heartbit_site.extra_apps import load_apps
+from heartbit_site.refusal import refusal
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
 
-http = get_asgi_application()  # loads the apps, which the consumers need
+with refusal():
+    load_apps()  # which the consumers need
+    check_environment(os.environ)
+http = get_asgi_application()
 
 from agents.routing import websocket_urlpatterns  # noqa: E402
 from heartbit_site.api.sockets import Handshake  # noqa: E402

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import django
 from django.conf import settings
 
 from heartbit_site.celery import app as celery_app
 from heartbit_site.embedded import client
+from heartbit_site.extra_apps import load_apps
 
 if TYPE_CHECKING:
     from heartbit_site.embedded.state import ServiceName
@@ -40,7 +40,7 @@ def enter(*, model: bool = False) -> None:
         ConfigurationError: The environment is wrong.
     """
     start_services(model=model)
-    django.setup()
+    load_apps()
     celery_app.set_current()  # messages sent by name go through our broker settings
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.embedded.state import ServiceName, StateDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-POSTGRES_SCHEMES = ("postgresql", "postgres")
-REDIS_SCHEMES = ("redis", "rediss", "unix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +34,42 @@ class Environment:
 
 
 def read(environ: Mapping[str, str] | None = None) -> Environment:
-    """Read the environment.
+    """Read where the services are, after a check of every variable.
 
     Raises:
-        ConfigurationError: A URL has a scheme Heartbit does not speak.
+        ConfigurationError: A variable cannot be used.
     """
-    environ = os.environ if environ is None else environ
+    check(environ)
     state = StateDirectory()
     embedded: set[ServiceName] = set()
-    database_url = environ.get("DATABASE_URL", "")
+    database_url = variables.DATABASE_URL.read(environ)
     if not database_url:
         embedded.add("postgres")
         database_url = state.database_url
-    redis_url = environ.get("REDIS_URL", "")
+    redis_url = variables.REDIS_URL.read(environ)
     if not redis_url:
         embedded.add("valkey")
         redis_url = state.redis_url
-    _check("DATABASE_URL", database_url, POSTGRES_SCHEMES)
-    _check("REDIS_URL", redis_url, REDIS_SCHEMES)
     return Environment(
         state=state,
         database_url=database_url,
-        database_direct_url=environ.get("DATABASE_DIRECT_URL") or database_url,
+        database_direct_url=variables.DATABASE_DIRECT_URL.read(environ) or database_url,
         redis_url=redis_url,
         embedded=frozenset(embedded),
     )
 
 
-def _check(name: str, url: str, schemes: tuple[str, ...]) -> None:
-    scheme = urlsplit(url).scheme
-    if scheme not in schemes:
-        raise ConfigurationError(
-            f"{name} begins with {scheme or 'no scheme'!r}: Heartbit needs one of "
-            f"{', '.join(s + '://' for s in schemes)}."
-        )
+def check(environ: Mapping[str, str] | None = None) -> None:
+    """Refuse an environment in which a variable cannot be used.
+
+    Raises:
+        ConfigurationError: The first of them, and how many there are besides.
+    """
+    found = variables.problems(environ)
+    if len(found) > 1:
+        raise ConfigurationError(f"{found[0]} `heartbit doctor` lists {len(found) - 1} more.")
+    if found:
+        raise ConfigurationError(found[0])
 
 
 def django_database(url: str) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from agents.actions.create_default_team import create_default_team
 from agents.actions.republish_agents import republish_agents
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.workspaces import find_workspace
@@ -67,7 +67,7 @@ def default_workspace() -> Workspace:
     Raises:
         NoWorkspaceError: There is none of that name.
     """
-    return find_workspace(os.environ.get("HEARTBIT_WORKSPACE", "").strip() or DEFAULT_WORKSPACE)
+    return find_workspace(variables.WORKSPACE.read() or DEFAULT_WORKSPACE)
 
 
 def _is_current() -> bool:

@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heartbit_site.base.keyring import KEY_BYTES, parse_keys
+from heartbit_site.base import variables
+from heartbit_site.base.keyring import KEY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def secret_key(state: StateDirectory) -> str:
     """HEARTBIT_SECRET_KEY, else the key kept (mode 0600) in the state directory."""
-    given = os.environ.get("HEARTBIT_SECRET_KEY")
+    given = variables.SECRET_KEY.read()
     return given or _kept(state, "secret_key", new=lambda: secrets.token_urlsafe(50))
 
 
@@ -33,9 +34,8 @@ def encryption_keys(state: StateDirectory) -> Callable[[], tuple[str, ...]]:
     Raises:
         ConfigurationError: HEARTBIT_ENCRYPTION_KEYS holds something that is no key.
     """
-    given = _words(os.environ.get("HEARTBIT_ENCRYPTION_KEYS", ""))
+    given = variables.ENCRYPTION_KEYS.read()
     if given:
-        parse_keys(given)  # a mistake is told at the start, not when the first secret is needed
         return lambda: given
     return functools.partial(_kept_encryption_keys, state)
 

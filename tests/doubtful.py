@@ -31,8 +31,9 @@ def in_doubt(
     *,
     arguments: dict[str, Any] | None = None,
     home: Home = Home.LOCAL,
+    asked: bool = True,
 ) -> ToolCall:
-    """The call 1.0 of a run that nobody works on."""
+    """The call 1.0 of a run that nobody works on; nobody has to be asked about it yet."""
     run_id = start_run(workspace, task, agent="researcher", home=home, model="openai:fake")
     token, seq = _claim(run_id, home)
     given = json.dumps(ARGUMENTS if arguments is None else arguments)
@@ -42,13 +43,14 @@ def in_doubt(
         "SELECT * FROM heartbit_record(%s, %s, %s, %s)",
         *(run_id, token, seq, _json(answered, ToolStarted("1.0", "at_most_once"))),
     )
-    asked = OutcomeAsked("1.0", TOOL, 1)
-    wait = {"kind": "outcome", "key": asked.key, "call_id": "1.0"}
-    seq = Run.objects.get(pk=run_id).last_seq
-    _sql(
-        "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
-        *(run_id, token, seq, _json(asked), json.dumps([wait])),
-    )
+    if asked:
+        question = OutcomeAsked("1.0", TOOL, 1)
+        wait = {"kind": "outcome", "key": question.key, "call_id": "1.0"}
+        seq = Run.objects.get(pk=run_id).last_seq
+        _sql(
+            "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
+            *(run_id, token, seq, _json(question), json.dumps([wait])),
+        )
     WorkerHeartbeat.objects.filter(name=_worker(run_id)).update(gone_at=Now())
     return ToolCall.objects.select_related("run").get(run=run_id)
 

@@ -26,6 +26,7 @@ from agents.llm.bridge.model import BridgedModel
 from agents.llm.credentials import environ_url, find_key, no_web_address, url_path
 from agents.llm.profiles import COMPATIBLE
 from agents.llm.providers import PROVIDERS, Provider
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def default_model(environ: Mapping[str, str]) -> str:
     Raises:
         ConfigurationError: The provider is unknown, or needs a model to be named.
     """
-    name = environ.get("HEARTBIT_PROVIDER", "").strip()
-    model = environ.get("HEARTBIT_MODEL", "").strip()
+    name = variables.PROVIDER.read(environ)
+    model = variables.MODEL.read(environ)
     prefix = model.partition(":")[0]
     if not name and ":" in model:
         if prefix in PROVIDERS or prefix in KNOWN:

@@ -32,6 +32,7 @@ from agents.runtime.process import Configuration, Process
 from agents.runtime.readiness import check_readiness
 from agents.runtime.reservations import LocalReservations, ValkeyReservations
 from agents.runtime.sweeper import Duty, Sweeper
+from heartbit_site.base import variables
 from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
 from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
@@ -50,7 +51,7 @@ TOOL_THREADS = 16
 
 def names_a_model(environ: Mapping[str, str]) -> bool:
     """Whether the environment names a model; that a key lies there is no wish."""
-    return any(environ.get(name) for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
+    return bool(variables.PROVIDER.read(environ) or variables.MODEL.read(environ))
 
 
 class Host(ABC):

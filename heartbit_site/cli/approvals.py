@@ -16,9 +16,9 @@ from heartbit_site.cli.deciding import OwnDesk, this_person
 from heartbit_site.cli.errors import OK, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.fleet import warn_without_worker
-from heartbit_site.cli.kinds import APPROVAL
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note
-from heartbit_site.cli.waiting import closed, short_id, waiting_calls
+from heartbit_site.cli.waiting import closed, short_id, unasked_calls, waiting_calls
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ LOOK_SECONDS: Final = 0.05
 
 def overview(kind: Kind = APPROVAL, *, as_json: bool) -> int:
     """List what waits; on a terminal, then ask about it."""
-    calls = waiting_calls(default_workspace(), kind=kind)
+    workspace = default_workspace()
+    calls = waiting_calls(workspace, kind=kind)
+    unasked = unasked_calls(workspace) if kind is OUTCOME else []
     connections.close_all()  # questions are answered in other threads, and perhaps late
-    docket.show(calls, OwnDesk(this_person("terminal")), kind, as_json=as_json)
+    docket.show(calls, OwnDesk(this_person("terminal")), kind, as_json=as_json, unasked=unasked)
     _warn(calls)
     return OK
 
@@ -55,6 +57,10 @@ def of_run(
     workspace = default_workspace()
     run = find_run(workspace, text)
     calls = docket.pick(waiting_calls(workspace, run, kind), call_id, order.digest)
+    if not calls and kind is OUTCOME:
+        unasked = unasked_calls(workspace, run)
+        if any(call_id in (None, call.call_id) for call in unasked):
+            raise CommandError(docket.unasked_sentence(unasked[0]))
     if not calls:
         raise CommandError(_why_not(run, call_id, kind))
     connections.close_all()

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+from agents.choices import RunStatus, WaitKind
 from agents.events import ApprovalRequested, OutcomeAsked, WaitResolved
 from agents.live.follow import Happened, Update
-from agents.models import Run
+from agents.models import Run, Wait
 from heartbit_site.base import orm
 from heartbit_site.cli.asking import Asking
 from heartbit_site.cli.deciding import OwnDesk, this_person
@@ -26,13 +27,24 @@ if TYPE_CHECKING:
     from heartbit_site.cli.question import WaitingCall
 
 PATIENCE_SECONDS: Final = 5.0
+LOOK_SECONDS: Final = 0.5
 
 
 class Attendant:
-    """Looks at what waits whenever a call begins to wait; each call is put to the person once."""
+    """Looks at what waits whenever a call begins to wait; each call is put to the person once.
 
-    def __init__(self, display: Display) -> None:
+    Args:
+        display: Paused while the person is asked.
+        leaves: Without a terminal, end `attend` once the tree can only wait for a person.
+
+    Attributes:
+        waits: True after `attend` has ended for that reason.
+    """
+
+    def __init__(self, display: Display, *, leaves: bool = False) -> None:
+        self.waits = False
         self._display = display
+        self._leaves = leaves
         self._asking = Asking(OwnDesk(this_person("inline"))) if is_interactive() else None
         self._news = asyncio.Event()
         self._known: set[tuple[int, str]] = set()
@@ -61,18 +73,29 @@ class Attendant:
                 await self._idle.wait()
 
     async def attend(self, root_id: UUID) -> None:
-        """Ask, or say, until cancelled."""
+        """Ask, or say, until cancelled; see ``leaves``."""
         while True:
-            await self._news.wait()
+            await self._next_look()
             self._news.clear()
             try:
                 calls = await orm.in_thread(lambda: _waiting(root_id))
                 await self._attend([call for call in calls if _asked(call) not in self._known])
+                if calls and self._leaves and self._asking is None:
+                    self.waits = await orm.in_thread(lambda: _only_people(root_id))
+                if self.waits:
+                    return
             except Exception as error:
                 if not database_is_away(error):
                     raise
                 await asyncio.sleep(1.0)
                 self._news.set()
+
+    async def _next_look(self) -> None:
+        """Wait for news; whoever leaves also looks at what else of the tree has come to rest."""
+        seconds = LOOK_SECONDS if self._leaves and self._known else None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
 
     async def _attend(self, calls: list[WaitingCall]) -> None:
         if self._asking is None:
@@ -100,6 +123,13 @@ def _waiting(root_id: UUID) -> list[WaitingCall]:
     run = Run.objects.select_related("workspace").get(pk=root_id)
     kinds = (APPROVAL, OUTCOME)
     return [call for kind in kinds for call in waiting_calls(run.workspace, run, kind)]
+
+
+def _only_people(root_id: UUID) -> bool:
+    """Return True if nothing but a person's word makes a run of the tree go on."""
+    live = Run.objects.filter(root_id=root_id, finished_at__isnull=True)
+    timers = Wait.objects.filter(run__in=live, resolved_at__isnull=True, kind=WaitKind.TIMER)
+    return not live.exclude(status=RunStatus.WAITING).exists() and not timers.exists()
 
 
 def _asked(call: WaitingCall) -> tuple[int, str]:

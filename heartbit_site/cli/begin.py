@@ -41,6 +41,7 @@ def begin(*modules: str, model: str | None = None) -> None:
         Starting(environment, ["model"])
     gc.disable()  # imports make little garbage: looking for it costs a tenth of a second
     set_up_django(environment)
+    importlib.import_module("agents.llm.environment").check_environment(os.environ)
     for module in modules:
         importlib.import_module(module)
     gc.freeze()
@@ -67,13 +68,14 @@ def set_up_django(environment: Environment) -> None:
 
     Raises:
         EmbeddedError: The state directory, where the keys are, cannot be used.
+        ConfigurationError: A setting, or an app of HEARTBIT_EXTRA_APPS, cannot be used.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
     try:
         importlib.import_module("heartbit_site.celery")  # the app that messages are sent through
     except OSError as error:
         raise from_os_error(error, environment.state.path) from error
-    importlib.import_module("django").setup()
+    importlib.import_module("heartbit_site.extra_apps").load_apps()
 
 
 class Starting:

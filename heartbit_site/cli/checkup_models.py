@@ -13,7 +13,7 @@ from agents.llm import factory
 from agents.llm.client import create_client
 from agents.llm.health import MAX_BYTES, Health, Subject, check
 from agents.llm.providers import PROVIDERS
-from heartbit_site.base import secrets
+from heartbit_site.base import secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.http import guarded_client, parse_allow
 from heartbit_site.base.models import ProviderAccount
@@ -76,7 +76,7 @@ def _mend(subject: Subject) -> str:
 
 
 def _is_configured(name: str) -> bool:
-    chosen = _environ("HEARTBIT_PROVIDER") or _environ("HEARTBIT_MODEL").partition(":")[0]
+    chosen = variables.PROVIDER.read() or variables.MODEL.read().partition(":")[0]
     provider = PROVIDERS[name]
     placed = not provider.key_required and _environ(f"{name.upper()}_BASE_URL")
     return bool(_environ(provider.key_env) or placed or chosen == name)

@@ -33,11 +33,32 @@ RUN_WIDTH: Final = 18  # of an id: its milliseconds and what tells their runs ap
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 
-def show(calls: Sequence[WaitingCall], desk: Desk, kind: Kind = APPROVAL, *, as_json: bool) -> None:
-    """List what waits; on a terminal, ask about it."""
+def show(
+    calls: Sequence[WaitingCall],
+    desk: Desk,
+    kind: Kind = APPROVAL,
+    *,
+    as_json: bool,
+    unasked: Sequence[WaitingCall] = (),
+) -> None:
+    """List what waits; on a terminal, ask about it.
+
+    Args:
+        calls: What waits.
+        desk: Where it is decided.
+        kind: What is said when nothing waits.
+        as_json: Print one object and ask nothing.
+        unasked: The calls about which somebody is asked once their run is resumed.
+    """
     if as_json:
-        write_json({"calls": [described(call) for call in calls]})
-    elif not calls:
+        more = {"unasked": [described(call) for call in unasked]} if kind is OUTCOME else {}
+        write_json({"calls": [described(call) for call in calls], **more})
+        return
+    for call in unasked:
+        write(unasked_sentence(call))
+    if not calls:
+        if unasked:
+            return
         write(kind.nothing)
     elif is_interactive():
         asyncio.run(_ask_all(calls, desk))
@@ -68,6 +89,15 @@ def settle(
     if problem is not None and len(calls) == 1:
         raise CommandError(problem, USAGE)
     return asyncio.run(_decide_all(calls, choice, desk, as_json=as_json))
+
+
+def unasked_sentence(call: WaitingCall) -> str:
+    """Say how to settle a call of a run whose process has died."""
+    run = str(call.root_id)[:RUN_WIDTH]
+    return (
+        f"The process of run {run} died while {visible(call.tool)} of {visible(call.agent)} ran: "
+        f"`heartbit resume {run}` asks what became of it."
+    )
 
 
 def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list[WaitingCall]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli import errors
 from heartbit_site.cli.begin import Starting, set_up_django
@@ -63,10 +64,10 @@ def doctor(*, as_json: bool) -> int:
 
 def examine() -> list[Check]:
     """Look at everything that can be looked at, in the order in which it depends on each other."""
-    try:
-        environment = read()
-    except ConfigurationError as error:
-        return [Check("environment", "fail", str(error))]
+    wrong = variables.problems()
+    if wrong:
+        return [Check("environment", "fail", sentence) for sentence in wrong]
+    environment = read()
     checks = [_state(environment)]
     if checks[0].status == "fail":
         return checks

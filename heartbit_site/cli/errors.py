@@ -5,18 +5,21 @@
 1     the run failed, or `doctor` found a problem
 2     the command was not understood, or names what does not exist
 3     cannot start: configuration, database, port, state directory
+4     the run waits for a person, and nobody can be asked here
+129   left on SIGHUP: the run can be resumed
 130   cancelled (Ctrl-C, or somebody cancelled the run)
+143   left on SIGTERM: the run can be resumed
 ====  ==========================================================
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.cli.output import one_line
 from heartbit_site.embedded.errors import EmbeddedError
@@ -28,6 +31,7 @@ OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 CANNOT_START: Final = 3
+WAITING: Final = 4
 CANCELLED: Final = 130
 
 # By name, because importing the drivers would make every `--help` slow.
@@ -102,12 +106,8 @@ def set_up_logging(*, debug: bool) -> None:
     Raises:
         ConfigurationError: HEARTBIT_LOG names no level.
     """
-    level = "DEBUG" if debug else os.environ.get("HEARTBIT_LOG", "").strip().upper()
+    level = "DEBUG" if debug else variables.LOG.read().upper()
     if not level:
         logging.getLogger().addHandler(logging.NullHandler())
         return
-    if level not in logging.getLevelNamesMapping():
-        raise ConfigurationError(
-            f'HEARTBIT_LOG is "{level.lower()}": set it to debug, info, warning or error.'
-        )
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")

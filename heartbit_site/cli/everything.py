@@ -12,6 +12,7 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.cli.commands.up import address
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
 from heartbit_site.cli.services import in_use, kept
@@ -89,8 +90,7 @@ async def _welcome(console: Console, bind: str, port: int) -> None:
             await writer.wait_closed()
             break
         await asyncio.sleep(CONNECT_SECONDS)
-    shown = f"[{host}]" if ":" in host else host
-    text = f"Heartbit is at http://{shown}:{port}/ - Ctrl-C ends everything."
+    text = f"Heartbit is at {address(bind, port)}/ - Ctrl-C ends everything."
     console.print(Text(text, style="bold"), soft_wrap=True)
 
 

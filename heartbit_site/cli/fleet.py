@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from django.conf import settings
 from django.db import connections
@@ -19,7 +19,7 @@ from heartbit_site.cli import describe
 from heartbit_site.cli.attendant import Attendant
 from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.display import Display, JsonLines, progress
-from heartbit_site.cli.errors import CANCELLED, OK
+from heartbit_site.cli.errors import CANCELLED, OK, WAITING
 from heartbit_site.cli.load import load
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, write, write_json
@@ -91,21 +91,34 @@ def submit(request: Request, *, follow: bool, as_json: bool, plain: bool) -> int
     return stay(run, as_json=as_json, plain=plain)
 
 
-def stay(run: Run, *, as_json: bool, plain: bool) -> int:
-    """Show a run's tree until it has ended, then how it ended. Ctrl-C leaves; the run goes on."""
+def stay(run: Run, *, as_json: bool, plain: bool, leaves: bool = False) -> int:
+    """Show a run's tree until it has ended, then how it ended. Ctrl-C leaves; the run goes on.
+
+    Args:
+        run: Which.
+        as_json: Print its events and its machine form.
+        plain: Write progress as lines.
+        leaves: Leave when the tree can only wait for a person, and nobody can be asked here.
+    """
     display: Display = JsonLines() if as_json else progress(plain_lines=plain)
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
-    if not asyncio.run(_watch(run.root_id, display)):
+    ending = asyncio.run(_watch(run.root_id, display, leaves=leaves))
+    if ending == "waits":
+        note(f"Nobody can be asked here. `heartbit resume {run.pk}` then watches the run again.")
+        return WAITING
+    if ending == "left":
         note(f"The run goes on: `heartbit status {run.pk} --watch`, or `heartbit cancel {run.pk}`.")
         return CANCELLED
     return conclude(run.pk, as_json=as_json, watched=True)
 
 
-async def _watch(root_id: UUID, display: Display) -> bool:
-    """Whether it was watched to its end."""
+async def _watch(
+    root_id: UUID, display: Display, *, leaves: bool
+) -> Literal["ended", "left", "waits"]:
+    """Watch a tree to its end, Ctrl-C or, with ``leaves``, until it can only wait for a person."""
     valkey = connect(settings.REDIS_URL)
     try:
-        attendant = Attendant(display)
+        attendant = Attendant(display, leaves=leaves)
         with display:
             watching = asyncio.ensure_future(
                 watch(root_id, ValkeySource(valkey), display, attendant)
@@ -117,9 +130,9 @@ async def _watch(root_id: UUID, display: Display) -> bool:
             with interrupts(display, leave, attendant):
                 await asyncio.wait([watching])
         if watching.cancelled():
-            return False
+            return "left"
         watching.result()
-        return True
+        return "waits" if attendant.waits else "ended"
     finally:
         await valkey.aclose()
 

@@ -44,6 +44,7 @@ from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
 from heartbit_site.cli.commands.web import web
+from heartbit_site.cli.load import load
 from heartbit_site.cli.shared_options import add_shared_options
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ NAMES: Final = tuple(
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
-    "130 cancelled."
+    "4 a person is waited for, 129 and 143 left on a signal (resumable), 130 cancelled."
 )
 
 app = typer.Typer(
@@ -124,7 +125,10 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         errors.set_up_logging(debug=debug)
         prepare()
         command = command_tree()
-        code = command.main(_with_command(arguments), prog_name="heartbit", standalone_mode=False)
+        complete = _with_command(arguments)
+        if complete is not arguments and not load("bare_word").is_meant(arguments):
+            return errors.USAGE
+        code = command.main(complete, prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:
         sentence = error.format_message().rstrip(".")
         errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `heartbit --help`.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -61,6 +62,19 @@ def note(text: str) -> None:
     """Tell the person something beside the result: a line on stderr."""
     sys.stderr.write(clean(text).replace("\n", " ") + "\n")
     sys.stderr.flush()
+
+
+def survive_hangup() -> None:
+    """Send what would go to a terminal that is gone to nowhere: each write there is an error."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            os.write(stream.fileno(), b"")
+        except OSError as error:
+            if error.errno != errno.EIO:
+                continue
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def is_terminal() -> bool:

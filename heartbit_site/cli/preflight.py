@@ -14,6 +14,7 @@ from agents.llm import factory, references
 from agents.llm.credentials import environ_url
 from agents.llm.providers import PROVIDERS
 from agents.models import Agent
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.output import note
@@ -79,7 +80,7 @@ def models_of(agent: Agent, override: str) -> set[str]:
 
 def _default(agent: Agent) -> str:
     """What the first claim settles on: the environment's word, the workspace's, the environment."""
-    chosen = any(os.environ.get(name) for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
+    chosen = variables.PROVIDER.read() or variables.MODEL.read()
     workspace = "" if chosen else agent.workspace.default_model
     return workspace or factory.default_model(os.environ)
 

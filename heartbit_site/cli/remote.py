@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.load import load
 from heartbit_site.cli.output import note
@@ -85,15 +86,11 @@ def server(
             f"decides the workspace: leave it out and put a key of {workspace} into "
             "HEARTBIT_API_KEY, or work here with --url ''."
         )
-    key = environ.get("HEARTBIT_API_KEY", "").strip()
+    key = variables.API_KEY.read(environ)
     if not key:
         raise ConfigurationError(
             f"{source} names the server {address}, but HEARTBIT_API_KEY is not set: make a key "
             "there with `heartbit keys create NAME`."
-        )
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigurationError(
-            "HEARTBIT_API_KEY is no API key: it begins with hb_ and has no spaces."
         )
     parts = urlsplit(address)
     if parts.scheme == "http" and parts.hostname not in _HERE:
@@ -204,13 +201,13 @@ def _configured(
     """The first address there is, and who says so."""
     if option is not None:
         return option.strip(), "--url"
-    variable = environ.get("HEARTBIT_URL", "").strip()
+    variable = variables.URL.read(environ)
     if variable:
         return variable, "HEARTBIT_URL"
     found = locate.find(file, environ)
     if found is None:
         return "", ""
-    named = file is not None or environ.get("HEARTBIT_CONFIG", "").strip()
+    named = file is not None or variables.CONFIG.read(environ)
     return locate.server_url(found), str(found) if named else _UNNAMED
 
 
@@ -220,19 +217,7 @@ def _checked(url: str, source: str) -> str:
     Raises:
         ConfigurationError: It cannot be one of a server.
     """
-    full = url if "://" in url else f"https://{url}"
     try:
-        parts = urlsplit(full)
-        host = parts.hostname
-        _ = parts.port  # raises for one that is no number
-    except ValueError:
-        host = None
-    if host is None or parts.scheme not in ("http", "https") or not full.isprintable():
-        raise ConfigurationError(
-            f"{source} is no address of a server: write https://heartbit.example, for example."
-        )
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ConfigurationError(
-            f"{source} holds more than an address: put the key into HEARTBIT_API_KEY."
-        )
-    return full.rstrip("/")
+        return variables.server_address(url)
+    except ValueError as error:
+        raise ConfigurationError(f"{source} cannot be used: {error}.") from None

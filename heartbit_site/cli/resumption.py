@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def resume(text: str, *, as_json: bool, plain: bool) -> int:
     """Show a live run to its end; a local one whose process has ended goes on in this process.
 
-    A quarantined one is live again with this.
+    A quarantined one is live again with this. Without a terminal it is left once it can only wait
+    for a person: the commands that decide and go on are said.
     """
     workspace = default_workspace()
     run = find_run(workspace, text)
@@ -38,7 +39,7 @@ def resume(text: str, *, as_json: bool, plain: bool) -> int:
             note(f"Process {found.executor} works on it; this one watches.")
         else:
             warn_without_worker(root)
-        return stay(root, as_json=as_json, plain=plain)
+        return stay(root, as_json=as_json, plain=plain, leaves=True)
     pinned: Agent = root.version.agent
     pinned.current_version = root.version  # what it runs with, whatever was published since
     check_run(pinned, root.model)
@@ -47,4 +48,4 @@ def resume(text: str, *, as_json: bool, plain: bool) -> int:
         return root.pk
 
     note(f"Going on with run {root.pk} here.")
-    return stay_here(workspace, start, as_json=as_json, plain=plain)
+    return stay_here(workspace, start, as_json=as_json, plain=plain, leaves=True)

@@ -13,6 +13,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
+from heartbit_site.base import variables
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
@@ -39,13 +40,13 @@ def _use_config(value: str | None) -> None:
     """
     if value is not None:
         locate.find(Path(value))
-        os.environ["HEARTBIT_CONFIG"] = value
+        os.environ[variables.CONFIG.name] = value
 
 
 def _use_workspace(value: str | None) -> None:
     """Work in a workspace, as if HEARTBIT_WORKSPACE named it."""
     if value is not None:
-        os.environ["HEARTBIT_WORKSPACE"] = value
+        os.environ[variables.WORKSPACE.name] = value
         _named_workspaces.append(value)
 
 

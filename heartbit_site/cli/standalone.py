@@ -7,24 +7,31 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from django.conf import settings
 from django.db import connections
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import find_agent, start_run, task_text
 from agents.choices import Home
+from agents.models import Run
+from agents.querysets import tree
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
+from heartbit_site.cli import describe
 from heartbit_site.cli.attendant import Attendant
 from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.display import Display, progress
+from heartbit_site.cli.errors import WAITING
 from heartbit_site.cli.outcome import conclude
-from heartbit_site.cli.output import note
+from heartbit_site.cli.output import note, write_json
 from heartbit_site.cli.preflight import check_run
 from heartbit_site.cli.team import team_of
-from heartbit_site.cli.watch import interrupts, watch
+from heartbit_site.cli.waiting import short_id
+from heartbit_site.cli.watch import exit_code, interrupts, watch
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
     from pathlib import Path
     from uuid import UUID
@@ -81,38 +88,90 @@ def run(request: Request, *, as_json: bool, plain: bool) -> int:
     return stay_here(workspace, start, as_json=as_json, plain=plain)
 
 
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """How the execution of a local run in this process ended.
+
+    Attributes:
+        run_id: The run.
+        signal: What made the process leave before the run's end; None: nothing.
+        waits: True when it left because only a person can go on, and nobody can be asked here.
+    """
+
+    run_id: UUID
+    signal: signal.Signals | None = None
+    waits: bool = False
+
+
 def stay_here(
-    workspace: Workspace, start: Callable[[], UUID], *, as_json: bool, plain: bool
+    workspace: Workspace,
+    start: Callable[[], UUID],
+    *,
+    as_json: bool,
+    plain: bool,
+    leaves: bool = False,
 ) -> int:
-    """Execute the local run that `start` gives, show it to its end and print how it ended."""
+    """Execute the local run that `start` gives, show it to its end and print how it ended.
+
+    Args:
+        workspace: Where.
+        start: Makes the run, or names it.
+        as_json: Print the machine form of the run, and no progress.
+        plain: Write progress as lines.
+        leaves: Leave when the run can only wait for a person, and nobody can be asked here.
+    """
     display = Display() if as_json else progress(plain_lines=plain)
 
     def cancel(run_id: UUID) -> None:
         cancel_run(workspace, run_id, reason="Ctrl-C", by=actor())
 
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
-    run_id = asyncio.run(_run(start, cancel, display))
-    return conclude(run_id, as_json=as_json)
+    stay = asyncio.run(_run(start, cancel, display, leaves=leaves))
+    run = Run.objects.get(pk=stay.run_id)
+    if run.finished_at is not None:  # perhaps while the process was about to leave
+        return conclude(run.pk, as_json=as_json)
+    name = short_id(run.pk)
+    if stay.signal is not None:
+        note(f"Left the run as it is ({stay.signal.name}): `heartbit resume {name}` goes on.")
+        return exit_code(stay.signal)
+    if stay.waits:
+        note(f"Nobody can be asked here. Afterwards `heartbit resume {name}` goes on.")
+        if as_json:
+            write_json(describe.run_tree(run, tree(run.root_id)))
+        return WAITING
+    return conclude(run.pk, as_json=as_json)
 
 
-async def _run(start: Callable[[], UUID], cancel: Callable[[UUID], None], display: Display) -> UUID:
+async def _run(
+    start: Callable[[], UUID], cancel: Callable[[UUID], None], display: Display, *, leaves: bool
+) -> Stay:
     host = LocalHost(slots=SLOTS)
-    attendant = Attendant(display)
+    attendant = Attendant(display, leaves=leaves)
     cancelling: list[asyncio.Future[None]] = []
+    signals: list[signal.Signals] = []
     await host.start()
     try:
         run_id = await orm.in_thread(start)
+        watching = asyncio.ensure_future(watch(run_id, host.window, display, attendant))
 
         def interrupted() -> None:
-            note("Cancelling ... (Ctrl-C again to leave at once)")
+            note("Cancelling the run ... (Ctrl-C again leaves at once)")
             cancelling.append(asyncio.ensure_future(orm.in_thread(lambda: cancel(run_id))))
 
-        with display, interrupts(display, interrupted, attendant):
+        def leave(number: signal.Signals) -> None:
+            signals.append(number)
+            watching.cancel()
+
+        with display, interrupts(display, interrupted, attendant, leave=leave):
             host.execute(run_id)
-            await watch(run_id, host.window, display, attendant)
+            await asyncio.wait([watching])
+        if not watching.cancelled():
+            watching.result()
         await asyncio.gather(*cancelling)
     finally:
+        # Whoever leaves lets the effects under way end, so that nobody has to ask about them.
+        drain = settings.HEARTBIT_DRAIN_SECONDS if signals else 0.0
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS):  # a database that is away answers nothing
+            async with asyncio.timeout(STOP_SECONDS + drain):  # a database may answer nothing
                 await host.stop()
-    return run_id
+    return Stay(run_id, signals[0] if signals else None, waits=attendant.waits)

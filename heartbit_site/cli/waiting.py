@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.db.models import OuterRef, Q, Subquery
 
 from agents.choices import WaitKind
-from agents.doubts import doubts
+from agents.doubts import doubts, unasked
 from agents.models import Decision, Run, Wait
 from agents.querysets import approval_of, calls_waiting, shown_tool
 from agents.questions import asked_form
@@ -50,6 +50,11 @@ def waiting_calls(
     ).order_by("-id")
     rows = found.annotate(since=Subquery(since.values("created_at")[:1]))
     return [_call(row, row.since) for row in rows]
+
+
+def unasked_calls(workspace: Workspace, run: Run | None = None) -> list[WaitingCall]:
+    """The calls in doubt of local runs whose process died, before anybody is asked about them."""
+    return [_doubt(found) for found in unasked(workspace, run)]
 
 
 def _call(row: ToolCall, since: datetime | None) -> WaitingCall:

@@ -1,9 +1,15 @@
-"""Follow a run tree into a display until it has ended, a person interrupts, or both."""
+"""Follow a run tree into a display until it has ended, a person interrupts, or both.
+
+Of the signals only Ctrl-C is a person's word about the run; SIGTERM and SIGHUP are about this
+process, a machine that shuts down or a terminal that was closed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import functools
 import os
 import signal
 import sys
@@ -12,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from agents.live.follow import follow
 from heartbit_site.base import aio
 from heartbit_site.cli.errors import CANCELLED, database_is_away
+from heartbit_site.cli.output import survive_hangup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +59,7 @@ async def _follow(
         try:
             async for update in follow(root_id, source):
                 lost_at = None
-                display.update(update)
+                _show(functools.partial(display.update, update))
                 if attendant is not None:
                     attendant.hear(update)
         except Exception as error:
@@ -69,35 +76,66 @@ async def _follow(
 
 async def _tick(display: Display) -> None:
     while True:
-        display.tick()
+        _show(display.tick)
         await asyncio.sleep(TICK_SECONDS)
+
+
+def _show(write: Callable[[], None]) -> None:
+    """Show something; a terminal that is gone does not end the run that was shown on it."""
+    try:
+        write()
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        survive_hangup()
+
+
+def exit_code(number: signal.Signals) -> int:
+    """Return the exit code of a process that a signal made leave, as shells count."""
+    return CANCELLED if number == signal.SIGINT else 128 + number
 
 
 @contextlib.contextmanager
 def interrupts(
-    display: Display, first: Callable[[], None], attendant: Attendant | None = None
+    display: Display,
+    first: Callable[[], None],
+    attendant: Attendant | None = None,
+    *,
+    leave: Callable[[signal.Signals], None] | None = None,
 ) -> Iterator[None]:
-    """Within it, the first Ctrl-C calls `first` on the loop and the second ends the process.
+    """Within it, the first signal calls a function on the loop and the second ends the process.
 
-    While the person's editor has the terminal, Ctrl-C is the editor's.
+    While the person's editor has the terminal, Ctrl-C is the editor's. A SIGHUP that the process
+    was started to ignore (`nohup`) stays ignored.
+
+    Args:
+        display: Taken off the terminal when the process ends at once.
+        first: Called for Ctrl-C.
+        attendant: Knows of the editor.
+        leave: Called for SIGTERM and SIGHUP; `first` if None.
     """
     loop = asyncio.get_running_loop()
     count = 0
 
-    def interrupted(number: int) -> None:
+    def interrupted(number: signal.Signals) -> None:
         nonlocal count
         if number == signal.SIGINT and attendant is not None and attendant.is_deaf:
             return
+        survive_hangup()
         count += 1
-        if count == 1:
+        if count > 1:
+            display.__exit__(None, None, None)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(exit_code(number))
+        if number == signal.SIGINT or leave is None:
             first()
-            return
-        display.__exit__(None, None, None)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(CANCELLED)
+        else:
+            leave(number)
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
     for number in numbers:
         loop.add_signal_handler(number, interrupted, number)
     try:

@@ -8,7 +8,6 @@ Usage::
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from django.utils import timezone
 from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
 from agents.actions.publish_leaders import publish_leaders
 from agents.models import Agent
-from heartbit_site.base import audit
+from heartbit_site.base import audit, variables
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.config import rows
@@ -134,8 +133,7 @@ def ephemeral_agent(
     Raises:
         ConfigurationError: An agent cannot be published.
     """
-    environ = os.environ if environ is None else environ
-    chosen = any(environ.get(name, "").strip() for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"))
+    chosen = variables.PROVIDER.read(environ) or variables.MODEL.read(environ)
     complete = configuration if configuration.agents else _default_team(configuration)
     complete = complete if chosen else complete.with_model(complete.default_model)
     origin = complete.digest()

@@ -8,11 +8,11 @@ Usage::
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def find(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
     Raises:
         ConfigurationError: The file that was asked for is not there.
     """
-    variable = (os.environ if environ is None else environ).get("HEARTBIT_CONFIG", "").strip()
+    variable = variables.CONFIG.read(environ)
     if path is None and not variable:
         here = Path(NAME)
         return here if here.is_file() else None

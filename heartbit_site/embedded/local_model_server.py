@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import xllamacpp
 
+from heartbit_site.base import variables
+
 _SLOTS: Final = 3
 _CONTEXT_TOKENS_PER_SLOT: Final = 4096
 
@@ -36,7 +38,7 @@ def main() -> None:
 
 
 def _parameters(weights: str) -> xllamacpp.CommonParams:
-    threads = int(os.environ.get("HEARTBIT_LOCAL_MODEL_THREADS") or min(2, os.cpu_count() or 1))
+    threads = variables.LOCAL_MODEL_THREADS.read() or min(2, os.cpu_count() or 1)
     parameters = xllamacpp.CommonParams()
     parameters.model.path = weights
     parameters.hostnames = ["127.0.0.1"]

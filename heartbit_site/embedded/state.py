@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote
 
+from heartbit_site.base import variables
 from heartbit_site.embedded import locks
 from heartbit_site.embedded.errors import EmbeddedError
 
@@ -27,7 +28,7 @@ _UNQUOTABLE: Final = re.compile(r"[,\"'\\\x00-\x1f]")
 
 def default_path() -> Path:
     """Return HEARTBIT_STATE, else /var/lib/heartbit for root, else the XDG state directory."""
-    if chosen := os.environ.get("HEARTBIT_STATE"):
+    if chosen := variables.STATE.read():
         return Path(chosen)
     if os.geteuid() == 0:
         return Path("/var/lib/heartbit")

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base import variables
 from heartbit_site.embedded import locks, logs
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.embedded.model import Model
@@ -28,7 +29,6 @@ from heartbit_site.embedded.valkey import Valkey
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LINGER_SECONDS: Final = 300.0
 _LONGEST_TICK_SECONDS: Final = 1.0
 _SHORTEST_TICK_SECONDS: Final = 0.05
 # An earlier supervisor may still be stopping its servers.
@@ -173,8 +173,7 @@ def main() -> None:
 
 
 async def _run(state: StateDirectory, on_listening: Callable[[], None]) -> None:
-    linger = float(os.environ.get("HEARTBIT_LINGER") or _LINGER_SECONDS)
-    await Supervisor(state, linger=linger).run(on_listening)
+    await Supervisor(state, linger=variables.LINGER.read()).run(on_listening)
 
 
 def _detach() -> Callable[[], None]:

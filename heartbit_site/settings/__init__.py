@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import django_stubs_ext
 
 from heartbit_site import environment
+from heartbit_site.base import variables
 from heartbit_site.keys import encryption_keys, secret_key
 from heartbit_site.settings.browser import (
     AXES_CLIENT_IP_CALLABLE,
@@ -79,12 +79,8 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 ENVIRONMENT = environment.read()
 
 SECRET_KEY = secret_key(ENVIRONMENT.state)
-DEBUG = os.environ.get("HEARTBIT_DEBUG", "") == "1"
-ALLOWED_HOSTS = [
-    host
-    for host in os.environ.get("HEARTBIT_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
-    if host
-]
+DEBUG = variables.DEBUG.read()
+ALLOWED_HOSTS = list(variables.ALLOWED_HOSTS.read())
 
 INSTALLED_APPS = [
     "unfold",
@@ -108,9 +104,7 @@ INSTALLED_APPS = [
     "scheduling",
 ]
 # The installation's own apps, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools.
-INSTALLED_APPS += [
-    app.strip() for app in os.environ.get("HEARTBIT_EXTRA_APPS", "").split(",") if app.strip()
-]
+INSTALLED_APPS += variables.EXTRA_APPS.read()
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
@@ -189,27 +183,25 @@ DATABASE_URL = ENVIRONMENT.database_url
 DATABASE_DIRECT_URL = ENVIRONMENT.database_direct_url
 
 #: A process silent for longer than this is dead; the same on all workers.
-HEARTBIT_LEASE_SECONDS = float(os.environ.get("HEARTBIT_LEASE_SECONDS", "10"))
+HEARTBIT_LEASE_SECONDS = variables.LEASE_SECONDS.read()
 #: How often each worker looks for the dead, lost doorbells and expired waits.
-HEARTBIT_SWEEP_SECONDS = float(os.environ.get("HEARTBIT_SWEEP_SECONDS", "1"))
+HEARTBIT_SWEEP_SECONDS = variables.SWEEP_SECONDS.read()
 #: Slices of one run that die without progress before it is quarantined.
-HEARTBIT_MAX_ATTEMPTS = int(os.environ.get("HEARTBIT_MAX_ATTEMPTS", "3"))
+HEARTBIT_MAX_ATTEMPTS = variables.MAX_ATTEMPTS.read()
 #: Model calls in a row that fail until an account is left alone for a while; 0: it never is.
-HEARTBIT_BREAKER_FAILURES = int(os.environ.get("HEARTBIT_BREAKER_FAILURES", "5"))
+HEARTBIT_BREAKER_FAILURES = variables.BREAKER_FAILURES.read()
 #: How long a worker that is told to leave waits for the effects under way; models are not awaited.
-HEARTBIT_DRAIN_SECONDS = float(os.environ.get("HEARTBIT_DRAIN_SECONDS", "25"))
+HEARTBIT_DRAIN_SECONDS = variables.DRAIN_SECONDS.read()
 #: Where runs go whose time is over, as files, before they are deleted.
-HEARTBIT_ARCHIVE_DIR = os.environ.get("HEARTBIT_ARCHIVE_DIR") or str(
-    ENVIRONMENT.state.path / "archive"
-)
+HEARTBIT_ARCHIVE_DIR = variables.ARCHIVE_DIR.read() or str(ENVIRONMENT.state.path / "archive")
 #: Hosts that tools may reach although they are not public, e.g. "10.0.0.7:8080,intranet.example".
-HEARTBIT_HTTP_ALLOW = os.environ.get("HEARTBIT_HTTP_ALLOW", "")
+HEARTBIT_HTTP_ALLOW = variables.HTTP_ALLOW.read()
 #: Requests a second that a key, a person or an unknown address may send to the API; 0: any number.
-HEARTBIT_API_RATE = float(os.environ.get("HEARTBIT_API_RATE", "50"))
+HEARTBIT_API_RATE = variables.API_RATE.read()
 #: Messages in a row, each from a run that the one before started, until agents are stopped.
-HEARTBIT_MESSAGE_HOPS = int(os.environ.get("HEARTBIT_MESSAGE_HOPS", "8"))
+HEARTBIT_MESSAGE_HOPS = variables.MESSAGE_HOPS.read()
 #: Messages that an agent may write in a minute, all its runs together; 0: any number.
-HEARTBIT_MESSAGES_PER_MINUTE = int(os.environ.get("HEARTBIT_MESSAGES_PER_MINUTE", "60"))
+HEARTBIT_MESSAGES_PER_MINUTE = variables.MESSAGES_PER_MINUTE.read()
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
+from heartbit_site.base import variables
 
-EMAIL_BACKEND = os.environ.get("EMAIL_BACKEND", "django.core.mail.backends.smtp.EmailBackend")
-EMAIL_HOST = os.environ.get("EMAIL_HOST", "localhost")
-EMAIL_PORT = int(os.environ.get("EMAIL_PORT", "25"))
-EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
-EMAIL_HOST_PASSWORD = os.environ.get("EMAIL_HOST_PASSWORD", "")
-EMAIL_USE_TLS = os.environ.get("EMAIL_USE_TLS", "") == "1"
-EMAIL_USE_SSL = os.environ.get("EMAIL_USE_SSL", "") == "1"
+EMAIL_BACKEND = variables.EMAIL_BACKEND.read()
+EMAIL_HOST = variables.EMAIL_HOST.read()
+EMAIL_PORT = variables.EMAIL_PORT.read()
+EMAIL_HOST_USER = variables.EMAIL_HOST_USER.read()
+EMAIL_HOST_PASSWORD = variables.EMAIL_HOST_PASSWORD.read()
+EMAIL_USE_TLS = variables.EMAIL_USE_TLS.read()
+EMAIL_USE_SSL = variables.EMAIL_USE_SSL.read()
 EMAIL_TIMEOUT = 20
-DEFAULT_FROM_EMAIL = os.environ.get("DEFAULT_FROM_EMAIL", "heartbit@localhost")
+DEFAULT_FROM_EMAIL = variables.DEFAULT_FROM_EMAIL.read()
 
 #: Whether members who may decide are written to when a tool call begins to wait.
-HEARTBIT_APPROVAL_MAIL = os.environ.get("HEARTBIT_APPROVAL_MAIL", "") == "1"
+HEARTBIT_APPROVAL_MAIL = variables.APPROVAL_MAIL.read()
 #: Where people reach the web pages: the links in mails begin with it.
-HEARTBIT_PUBLIC_URL = os.environ.get("HEARTBIT_PUBLIC_URL", "http://localhost:8000").rstrip("/")
+HEARTBIT_PUBLIC_URL = variables.PUBLIC_URL.read()
 #: How long a link in a mail opens its call.
-HEARTBIT_APPROVAL_LINK_HOURS = float(os.environ.get("HEARTBIT_APPROVAL_LINK_HOURS", "72"))
+HEARTBIT_APPROVAL_LINK_HOURS = variables.APPROVAL_LINK_HOURS.read()

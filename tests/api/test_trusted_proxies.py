@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.settings import network
 from heartbit_site.web_server.serve import options
 from tests.api.server import WebServer
 from tests.web.people import member
@@ -101,39 +99,6 @@ def test_given_an_ipv6_network_then_its_addresses_fail_together(
     begin = next(addresses()).removesuffix("7")
     failed = [fail(behind, name, {"X-Forwarded-For": f"{begin}{n}"}) for n in range(1, 6)]
     assert failed == [200] * 4 + [429]
-
-
-@pytest.mark.parametrize("given", ["*", "proxy.example", "10.0.0.0/99", "0.0.0.0/0", "::/0"])
-def test_given_what_is_no_address_or_everybody_then_the_settings_refuse_it(
-    given: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HEARTBIT_TRUSTED_PROXIES", f"10.0.0.7, {given}")
-    with pytest.raises(ConfigurationError) as refused:
-        network.trusted_proxies()
-    assert "HEARTBIT_TRUSTED_PROXIES" in str(refused.value)
-    assert repr(given) in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "given", ["friend.example", "ftp://friend.example", "https://friend.example/x", "https://"]
-)
-def test_given_what_is_no_origin_then_the_settings_refuse_it(
-    given: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HEARTBIT_TRUSTED_ORIGINS", f"https://friend.example:8443,{given}")
-    with pytest.raises(ConfigurationError) as refused:
-        network.trusted_origins()
-    assert repr(given) in str(refused.value)
-
-
-@pytest.mark.parametrize("given", ["0", "-1", "nan", "inf", "soon"])
-def test_given_no_time_then_the_settings_refuse_it(
-    given: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HEARTBIT_REQUEST_SECONDS", given)
-    with pytest.raises(ConfigurationError) as refused:
-        network.request_seconds()
-    assert repr(given) in str(refused.value)
 
 
 def test_uvicorn_is_always_told_whom_to_believe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from agents.choices import RunStatus
 from agents.llm.providers import PROVIDERS
 from agents.runs.transitions import arrows
+from heartbit_site.base.variables import VARIABLES
 
 ROOT = Path(__file__).parents[2]
 LIFECYCLE = (ROOT / "docs/architecture/run-lifecycle.md").read_text()
@@ -75,12 +76,24 @@ def test_the_readmes_first_commands_are_the_demo_and_the_tests() -> None:
     assert "\ntest:" in targets
 
 
-def test_the_readme_lists_every_setting_and_no_other() -> None:
-    read = set(re.findall(r"""["'](HEARTBIT_[A-Z_]+|DATABASE_[A-Z_]*URL|REDIS_URL)["']""", code()))
-    read -= {"HEARTBIT_LOCAL_MODEL_URL"}  # a Django setting, not a variable
+def test_the_readme_lists_every_variable_and_no_other_with_its_default() -> None:
     table = README[README.index("## Configuration") : README.index("## A fleet")]
-    listed = set(re.findall(r"`([A-Z][A-Z_]+)`", table)) - {"XDG_STATE_HOME"}
-    assert listed == read
+    rows = re.findall(r"^\| (`[A-Z].*?) \| .* \| (.*) \|$", table, re.MULTILINE)
+    listed = {name: default for names, default in rows for name in re.findall(r"`(.*?)`", names)}
+    assert listed.keys() == {variable.name for variable in VARIABLES}
+    for variable in VARIABLES:
+        default = variable.default
+        if default is False:
+            assert listed[variable.name] == "off"
+        elif isinstance(default, int | float) and default:
+            assert listed[variable.name] == f"{default:g}", variable.name
+
+
+def test_no_variable_is_read_beside_the_table() -> None:
+    """Whoever needs one asks `heartbit_site.base.variables`, which checks what it says."""
+    names = "|".join(variable.name for variable in VARIABLES)
+    beside = re.compile(rf"""environ(?:\.get\(|\[)\s*["'](?:{names}|HEARTBIT_\w+)["']\]?(?! =)""")
+    assert beside.findall(code()) == []
 
 
 def test_the_readme_lists_every_provider_with_its_key_and_model() -> None:

@@ -13,6 +13,7 @@ from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
+    from tests.fleet import Worker
 
 SIX = 'Six. [[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
 
@@ -61,6 +62,35 @@ def test_a_waiting_run_is_decided_while_nobody_is_there_and_then_resumed(
     assert f"`heartbit resume {str(run.pk)[:13]}" in decided.err
     resumed = heartbit("resume", str(run.pk), "--json")
     assert (resumed.code, resumed.json["output"]) == (0, "Done.")
+
+
+def test_without_a_terminal_a_run_that_waits_is_left_and_the_command_named(
+    heartbit: Command,
+) -> None:
+    run = abandoned(heartbit)
+    left = heartbit("resume", str(run.pk))
+    name = str(run.pk)[:13]
+    assert (left.code, left.out) == (4, "")
+    assert f"heartbit approve {name}" in left.err
+    assert f"`heartbit resume {name}" in left.err
+    told = heartbit("resume", str(run.pk), "--json")
+    assert (told.code, told.json["status"]) == (4, "waiting")
+    run.refresh_from_db()
+    assert run.status == "waiting"
+
+
+def test_without_a_terminal_a_waiting_run_of_the_fleet_is_left_as_well(
+    heartbit: Command, worker: Worker
+) -> None:
+    task = f"{SIX} [[run: {uuid4()}]]"
+    assert heartbit("submit", task, "--agent", "analyst", "--approve").code == 0
+    run = Run.objects.get(task=task)
+    wait_until(
+        lambda: Run.objects.filter(pk=run.pk, status="waiting").exists(), what="the run waits"
+    )
+    left = heartbit("resume", str(run.pk))
+    assert (left.code, left.out) == (4, "")
+    assert f"heartbit approve {str(run.pk)[:13]}" in left.err
 
 
 def test_a_run_that_is_worked_on_is_watched(heartbit: Command) -> None:

@@ -69,6 +69,7 @@ def test_ctrl_c_cancels_the_run_and_says_so(heartbit: Command) -> None:
     process.send_signal(signal.SIGINT)
     ended = heartbit.end(process)
     assert (ended.code, ended.out) == (130, "")
+    assert any(line.startswith("Cancelling the run") for line in ended.err.splitlines())
     assert ended.err.splitlines()[-1] == "heartbit: The run was cancelled."
     assert found.get().status == "cancelled"
 

@@ -45,9 +45,9 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     heartbit: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call = asked()
-    process = heartbit.start("resume", str(call.run_id))
-    assert process.stderr is not None
-    told = next(line for line in process.stderr if "heartbit settle" in line)
+    left = heartbit("resume", str(call.run_id))
+    assert (left.code, left.out) == (4, "")
+    told = next(line for line in left.err.splitlines() if "heartbit settle" in line)
     assert told.startswith("researcher waits for a word on http_request: heartbit settle ")
     assert approvals.overview(OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
@@ -64,9 +64,10 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert refused(call, retry=True, skip=True) == (2, "Say one of --retry, --done and --skip.")
     assert refused(call, skip=True, result="x") == (2, "--result goes with --done.")
     settled = heartbit("settle", str(call.run_id), "1.0", "--done", "--result", "Sent, code 200.")
-    assert (settled.code, settled.err) == (0, "")
+    assert settled.code == 0
+    assert f"`heartbit resume {short_id(call.run_id)}`" in settled.err
     assert settled.out.startswith("It took effect: http_request of researcher: {")
-    assert heartbit.end(process).out == "Done.\n"
+    assert heartbit("resume", str(call.run_id)).out == "Done.\n"
     call.refresh_from_db()
     assert (call.status, call.result) == ("ok", "Sent, code 200.")
     late = refused(call, "1.0", retry=True)
@@ -83,6 +84,30 @@ def test_given_no_process_that_waits_then_whoever_settles_is_told_how_to_go_on(
     name = str(call.run_id)
     assert approvals.of_run(name, None, Word(skip=True), OUTCOME, as_json=False) == 0
     assert f"has ended: `heartbit resume {short_id(call.run_id)}`" in capsys.readouterr().err
+
+
+def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_resumed_it(
+    heartbit: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = f"[[text: Done.]] [[run: {uuid4()}]]"
+    call = in_doubt(default_workspace(), task, asked=False)
+    assert approvals.overview(OUTCOME, as_json=True) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert str(call.run_id) not in {each["run"] for each in listed["calls"]}
+    [mine] = [each for each in listed["unasked"] if each["run"] == str(call.run_id)]
+    assert (mine["call"], mine["tool"], mine["arguments"]) == ("1.0", "http_request", ARGUMENTS)
+    assert f"`heartbit resume {str(call.run_id)[:18]}`" in heartbit("settle").out
+    early = refused(call, done=True)
+    assert early is not None
+    assert (early[0], f"`heartbit resume {str(call.run_id)[:18]}`" in early[1]) == (1, True)
+
+    left = heartbit("resume", str(call.run_id))
+    assert (left.code, "heartbit settle" in left.err) == (4, True)
+    assert approvals.of_run(str(call.run_id), None, Word(done=True), OUTCOME, as_json=False) == 0
+    assert heartbit("resume", str(call.run_id)).out == "Done.\n"
+    capsys.readouterr()
+    approvals.overview(OUTCOME, as_json=True)
+    assert str(call.run_id) not in capsys.readouterr().out
 
 
 def test_given_a_terminal_when_a_call_is_in_doubt_then_the_person_is_asked_inline(

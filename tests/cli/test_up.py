@@ -10,6 +10,7 @@ import httpx
 import psutil
 import pytest
 
+from heartbit_site.cli.commands.up import address
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 from tests.embedded.conftest import passable_directory
@@ -49,9 +50,13 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
         except httpx.TransportError:
             return False
 
+    mine: list[psutil.Process] = []
     try:
-        wait_until(answers, seconds=40, what=page)
+        wait_until(answers, seconds=80, what=page)
         mine = psutil.Process(process.pid).children(recursive=True)
+        # Links in mails, which the worker writes, lead to the page that was started here.
+        parts = [child.environ() for child in mine if "heartbit_site.cli.child" in child.cmdline()]
+        assert [part["HEARTBIT_PUBLIC_URL"] for part in parts] == [f"http://127.0.0.1:{port}"] * 3
         submitted = heartbit("submit", "x [[text: ok]]", "--watch", env=env)
         assert (submitted.code, submitted.out) == (0, "ok\n")
         refused = heartbit("down", env=env)
@@ -75,6 +80,21 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
     assert f"Heartbit is at http://127.0.0.1:{port}/" in ended.out
     assert "worker | ended (SIGKILL); starting it again" in ended.out
     assert "\x1b" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("bind", "expected"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:9000"),
+        ("0.0.0.0", "http://127.0.0.1:9000"),  # noqa: S104  compared, not bound
+        ("::", "http://[::1]:9000"),
+        ("heartbit.example", "http://heartbit.example:9000"),
+    ],
+)
+def test_the_address_of_the_page_is_one_that_a_browser_here_can_open(
+    bind: str, expected: str
+) -> None:
+    assert address(bind, 9000) == expected
 
 
 def test_down_stops_what_nobody_uses(heartbit: Command, state: StateDirectory) -> None:

@@ -56,7 +56,7 @@ def _allow_rule(entry: str) -> AllowRule:
     if match is None or (match["bracketed"] is None) == (match["plain"] is None):
         raise ConfigurationError(
             f"HEARTBIT_HTTP_ALLOW: {entry!r} is not host[:port] or network[:port]; "
-            "write IPv6 in brackets, for example [fd00::/8]:443."
+            "write it without a scheme, and IPv6 in brackets, for example [fd00::/8]:443."
         )
     port: int | Literal["*"] | None = None
     if match["port"] is not None:

@@ -15,7 +15,8 @@ def resume(
     """Go on with a run whose process has ended.
 
     A run of `heartbit run` goes on in this process; a run on the fleet is watched. A quarantined
-    run goes on as well, alone in a process.
+    run goes on as well, alone in a process. Without a terminal, a run that waits for a person is
+    left, and the command that decides is named (exit code 4).
     """
     begin("heartbit_site.cli.resumption")
     raise typer.Exit(load("resumption").resume(run, as_json=as_json, plain=plain))

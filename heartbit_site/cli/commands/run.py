@@ -43,7 +43,8 @@ def run(
     """Do a task here and now, in this process, and print the answer.
 
     On a terminal, calls that wait for approval are asked about; elsewhere `heartbit approve`
-    decides them. Ctrl-C cancels the run; a second Ctrl-C leaves at once.
+    decides them. Ctrl-C cancels the run; a second Ctrl-C leaves at once. SIGTERM, or a terminal
+    that is closed, leaves a run that `heartbit resume` goes on with.
     """
     if task is None and not payload:
         raise CommandError(

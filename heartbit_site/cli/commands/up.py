@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 
 import typer
 
+from heartbit_site.base import variables
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.load import load
@@ -18,12 +20,21 @@ CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the wor
 def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) -> None:
     """Start everything here: worker, beat, web and services.
 
-    Database and Valkey are the embedded ones unless DATABASE_URL and REDIS_URL name others. One
-    Ctrl-C ends all of it in order.
+    Database and Valkey are the embedded ones unless DATABASE_URL and REDIS_URL name others. Links
+    in mails lead to --port unless HEARTBIT_PUBLIC_URL says otherwise. One Ctrl-C ends all of it
+    in order.
     """
     check_port(bind, port)
+    if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
+        os.environ[variables.PUBLIC_URL.name] = address(bind, port)  # of all its children as well
     begin()
     raise typer.Exit(load("everything").up(port=port, bind=bind, concurrency=concurrency))
+
+
+def address(bind: str, port: int) -> str:
+    """Return where a browser on this machine finds a page that listens there."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)  # noqa: S104  compared, not bound
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def check_port(bind: str, port: int) -> None:

@@ -1,0 +1,37 @@
+"""The check of what the environment says about models, before a process starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.llm.credentials import environ_url, find_key, url_path
+from agents.llm.providers import PROVIDERS
+from heartbit_site.base import variables
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def check_environment(environ: Mapping[str, str]) -> None:
+    """Refuse an environment whose default model, keys or base URLs no run could use.
+
+    Variables of the bridge's providers are checked when one is used: other programs read them too.
+
+    Raises:
+        ConfigurationError: ``HEARTBIT_PROVIDER``, ``HEARTBIT_MODEL``, or the key or base URL of a
+            provider cannot be used.
+    """
+    for name, provider in PROVIDERS.items():
+        keys = (provider.key_env,) if provider.key_env else ()
+        find_key(name, keys, environ=environ, given=None, required=False)
+        url = environ_url(name, environ)
+        if url and url_path(url) is None:
+            raise ConfigurationError(
+                f"{name.upper()}_BASE_URL is {url!r}: write an http or https address, "
+                "https://host/v1."
+            )
+    if variables.PROVIDER.read(environ) or variables.MODEL.read(environ):
+        from agents.llm.factory import default_model  # noqa: PLC0415  costs 0.1 s
+
+        default_model(environ)

@@ -1,0 +1,53 @@
+"""One word where a command is expected: a mistyped command more likely than a task for a model."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from typing import TYPE_CHECKING
+
+import typer
+import typer.main
+
+from heartbit_site.cli import keyboard
+from heartbit_site.cli.commands.run import run
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.escape import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def is_meant(arguments: Sequence[str]) -> bool:
+    """Return True unless the task of `heartbit ARGUMENTS` is one word, and the person says no.
+
+    Raises:
+        CommandError: It is one word, and there is no terminal to ask at.
+    """
+    word = _task(arguments).strip()
+    if not word or len(word.split()) > 1:
+        return True
+    shown = visible(word)
+    if not keyboard.is_interactive():
+        raise CommandError(
+            f"There is no command {shown!r}: `heartbit --help` lists them; as a task it is "
+            f"`heartbit run {shlex.quote(shown)}`.",
+            USAGE,
+        )
+    question = f"There is no command {shown!r}. Run it as a task of an agent? [y/N] > "
+    answer = asyncio.run(keyboard.line(question))
+    return (answer or "").strip().lower() in ("y", "yes")
+
+
+def _task(arguments: Sequence[str]) -> str:
+    """Return the task of `heartbit run ARGUMENTS`; empty without one, or a usage error."""
+    app = typer.Typer()
+    app.command()(run)
+    try:
+        context = typer.main.get_command(app).make_context(
+            "run", [*arguments], resilient_parsing=True
+        )
+    except typer.TyperException:
+        return ""  # `run` itself says what is wrong
+    # Several words without quotes are a usage error as well.
+    return "" if context.args else str(context.params.get("task") or "")

@@ -1,0 +1,71 @@
+"""The apps of HEARTBIT_EXTRA_APPS: an error in one of them is a sentence with module and line."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import django
+from django.core.exceptions import ImproperlyConfigured
+
+from heartbit_site.base import variables
+from heartbit_site.base.errors import ConfigurationError
+
+
+def load_apps() -> None:
+    """Set up Django; every call but the first does nothing.
+
+    Raises:
+        ConfigurationError: An app of HEARTBIT_EXTRA_APPS is not installed, or cannot be imported.
+    """
+    try:
+        django.setup()
+    except Exception as error:
+        fault = describe_fault(error)
+        if fault is None:
+            raise
+        raise ConfigurationError(fault) from error
+
+
+def describe_fault(error: BaseException) -> str | None:
+    """Return what is wrong with an app of HEARTBIT_EXTRA_APPS; None: the error is not theirs."""
+    packages = [_package(name) for name in variables.EXTRA_APPS.read()]
+    place = _place(error, packages)
+    reason = error.msg if isinstance(error, SyntaxError) else str(error)
+    if place is not None:
+        module, line = place
+        return (
+            f"HEARTBIT_EXTRA_APPS: {module} cannot be imported, line {line}: "
+            f"{type(error).__name__}: {reason.rstrip('.')}; mend it, or take its app out."
+        )
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    for package in packages:
+        if missing and f"{package}.".startswith(f"{missing}."):
+            return (
+                f"HEARTBIT_EXTRA_APPS names {package!r}, but there is no module {missing!r}: "
+                "install it, add its directory to PYTHONPATH, or take it out."
+            )
+        if isinstance(error, ImportError | ImproperlyConfigured) and package in reason:
+            return f"HEARTBIT_EXTRA_APPS: {reason.rstrip('.')}; mend it, or take its app out."
+    return None
+
+
+def _package(name: str) -> str:
+    """Return the package of an app, which may be named by its ``AppConfig``."""
+    return name.rsplit(".", 2)[0] if name.rpartition(".")[2][:1].isupper() else name
+
+
+def _place(error: BaseException, packages: list[str]) -> tuple[str, int] | None:
+    """Return the module of an extra app, and the line of it, where its import failed."""
+    if isinstance(error, SyntaxError):
+        path = ".".join(Path(error.filename or "").with_suffix("").parts)
+        for package in packages:
+            _, found, rest = path.rpartition(f".{package}")
+            if found and rest[:1] in ("", "."):
+                return f"{package}{rest}".removesuffix(".__init__"), error.lineno or 0
+    place: tuple[str, int] | None = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__", ""))
+        if any(f"{module}.".startswith(f"{package}.") for package in packages):
+            place = module, line
+    return place

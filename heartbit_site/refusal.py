@@ -1,0 +1,28 @@
+"""The end of a process that cannot start: a sentence on stderr and exit code 3, no traceback.
+
+For entry points of other programs (uvicorn, manage.py). The command line has its own in
+`heartbit_site.cli.errors`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.base.errors import HeartbitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CANNOT_START: Final = 3
+
+
+@contextlib.contextmanager
+def refusal() -> Iterator[None]:
+    """End the process when an error that a person can mend is raised within."""
+    try:
+        yield
+    except HeartbitError as error:
+        sys.stderr.write(f"heartbit: {error}\n")
+        sys.exit(CANNOT_START)

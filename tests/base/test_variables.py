@@ -1,0 +1,140 @@
+"""Each environment variable is given values that it cannot have."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+
+from heartbit_site import environment
+from heartbit_site.base import variables
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+Values: TypeAlias = tuple[list[str], list[str]]
+FLAG: Values = (["1", "0", "true", "Off"], ["maybe", "2"])
+COUNT: Values = (["0", "7"], ["abc", "-1", "1.5", "9" * 5000])
+ANY_TEXT: Values = (["x"], [])  # or checked by its reader, which knows more
+#: What each variable takes and refuses.
+VALUES: dict[str, Values] = {
+    "DATABASE_URL": (
+        ["postgresql://u:p@h:5432/d?sslmode=require", "postgresql:///d?host=/run"],
+        ["h:5432/d", "mysql://u:p@h/d", "postgresql://u:p@h:port/d", "postgresql://u:p@h/"],
+    ),
+    "DATABASE_DIRECT_URL": (["postgres://h/d"], ["sqlite:///d", "postgresql://[h/d"]),
+    "REDIS_URL": (
+        ["redis://:p@h:6379/0", "rediss://h", "unix:///run/valkey.sock?db=0"],
+        ["h:6379", "redis://:p@h:port/0", "redis://:p@h/db", "unix://", "unix:///s?db=x"],
+    ),
+    "HEARTBIT_STATE": (["state", "/var/lib/heartbit"], [__file__]),
+    "HEARTBIT_LINGER": (["0", "0.2"], ["abc", "-1", "nan", "inf"]),
+    "HEARTBIT_SECRET_KEY": ANY_TEXT,
+    "HEARTBIT_ENCRYPTION_KEYS": ([f"{KEY}, {KEY}"], ["short", f"{KEY},x"]),
+    "HEARTBIT_ALLOWED_HOSTS": (["*", ".x.example,[::1]"], ["https://x", "x:80", "a b"]),
+    "HEARTBIT_HTTPS": FLAG,
+    "HEARTBIT_TRUSTED_ORIGINS": (
+        ["https://x.example:8443", "https://*.x.example,http://y"],
+        ["x.example", "https://", "ftp://x", "https://x/path", "https://x:port"],
+    ),
+    "HEARTBIT_TRUSTED_PROXIES": (
+        ["10.0.0.7, 10.1.0.0/16", "fd00::/8"],
+        ["*", "proxy.example", "10.0.0.0/99", "0.0.0.0/0", "::/0"],
+    ),
+    "HEARTBIT_REQUEST_SECONDS": (["30", "0.5"], ["soon", "0", "-1", "nan", "inf"]),
+    "HEARTBIT_PUBLIC_URL": (["https://x.example/a/"], ["x.example", "ftp://x", "http://h:port"]),
+    "HEARTBIT_APPROVAL_MAIL": FLAG,
+    "HEARTBIT_APPROVAL_LINK_HOURS": (["0.5", "72"], ["abc", "0", "nan"]),
+    "HEARTBIT_CONFIG": ANY_TEXT,
+    "HEARTBIT_PROVIDER": ANY_TEXT,
+    "HEARTBIT_MODEL": ANY_TEXT,
+    "HEARTBIT_WORKSPACE": ANY_TEXT,
+    "HEARTBIT_URL": (["x.example", "http://h:8000"], ["://", "ftp://h", "https://u:p@h"]),
+    "HEARTBIT_API_KEY": (["hb_x"], ["två ord", "hb x"]),
+    "HEARTBIT_HTTP_ALLOW": (["10.0.0.7:8080, wiki.internal"], ["http://x", "h:99999", "1.2.3"]),
+    "HEARTBIT_API_RATE": (["0", "0.5"], ["abc", "-1", "nan"]),
+    "HEARTBIT_MESSAGE_HOPS": (["8"], ["abc", "0", "1.5"]),
+    "HEARTBIT_MESSAGES_PER_MINUTE": COUNT,
+    "HEARTBIT_EXTRA_APPS": (["shop.assistant, crm", "crm.apps.CrmConfig"], ["shop-a", "a b"]),
+    "HEARTBIT_LEASE_SECONDS": (["10", "2.5"], ["abc", "0", "nan", "inf"]),
+    "HEARTBIT_SWEEP_SECONDS": (["0.05"], ["abc", "0", "-1"]),
+    "HEARTBIT_BREAKER_FAILURES": COUNT,
+    "HEARTBIT_MAX_ATTEMPTS": (["3"], ["abc", "0"]),
+    "HEARTBIT_DRAIN_SECONDS": (["0", "25"], ["abc", "-1"]),
+    "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),
+    "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
+    "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
+    "HEARTBIT_DEBUG": FLAG,
+    "EMAIL_BACKEND": (
+        ["django.core.mail.backends.locmem.EmailBackend"],
+        ["smtp", "no.such.Backend", "django.core.mail.nothing.Backend"],
+    ),
+    "EMAIL_HOST": ANY_TEXT,
+    "EMAIL_PORT": (["587"], ["abc", "0", "65536"]),
+    "EMAIL_HOST_USER": ANY_TEXT,
+    "EMAIL_HOST_PASSWORD": ANY_TEXT,
+    "EMAIL_USE_TLS": FLAG,
+    "EMAIL_USE_SSL": FLAG,
+    "DEFAULT_FROM_EMAIL": ANY_TEXT,
+}
+GOOD = [(name, value) for name, (good, _) in VALUES.items() for value in good]
+BAD = [(name, value) for name, (_, bad) in VALUES.items() for value in bad]
+SECRET = {variable.name for variable in variables.VARIABLES if variable.secret}
+
+
+def test_every_variable_is_tried() -> None:
+    assert {variable.name for variable in variables.VARIABLES} == VALUES.keys()
+
+
+@pytest.mark.parametrize(("name", "value"), GOOD)
+def test_what_a_variable_takes(name: str, value: str) -> None:
+    assert variables.problems({name: value}) == []
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_a_value_that_cannot_be_used_is_one_sentence_with_name_value_and_remedy(
+    name: str, value: str
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        environment.read({name: value})
+    sentence = str(caught.value)
+    assert re.match(rf"(Key \d of )?{name}\b", sentence)
+    assert re.search(r"\b(set|write|name|make|needs|is no|not|put|has no)\b", sentence)
+    assert sentence.endswith((".", "openssl rand -base64 32"))
+    assert "\n" not in sentence
+    assert len(sentence) < 400
+    if name in SECRET:
+        assert ":p@" not in sentence
+        assert "short" not in sentence
+    else:
+        assert value[:20] in sentence
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_variable_that_is_set_to_nothing_is_unset(name: str) -> None:
+    [variable] = [each for each in variables.VARIABLES if each.name == name]
+    assert variable.read({name: "  "}) == variable.read({}) == variable.default
+
+
+def test_several_mistakes_are_counted_and_listed() -> None:
+    environ = {"HEARTBIT_LEASE_SECONDS": "abc", "EMAIL_PORT": "x", "HEARTBIT_HTTPS": "perhaps"}
+    assert len(variables.problems(environ)) == 3
+    with pytest.raises(ConfigurationError, match="`heartbit doctor` lists 2 more"):
+        environment.read(environ)
+    assert len(variables.problems({"EMAIL_USE_TLS": "1", "EMAIL_USE_SSL": "1"})) == 1
+
+
+def test_addresses_lose_the_slash_at_their_end_and_get_a_scheme() -> None:
+    assert variables.PUBLIC_URL.read({"HEARTBIT_PUBLIC_URL": "https://x.example/"}) == (
+        "https://x.example"
+    )
+    assert variables.URL.read({"HEARTBIT_URL": "x.example"}) == "https://x.example"
+
+
+def test_a_state_directory_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEARTBIT_STATE", "state")
+    assert environment.read({}).state.path == tmp_path / "state"

@@ -1,0 +1,119 @@
+"""A wrong environment, and an app of one's own that cannot be imported, wherever a process starts.
+
+What each variable refuses is in `tests/base/test_variables.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.conftest import ROOT, Ended
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Command
+
+UVICORN = ("-m", "uvicorn", "heartbit_site.asgi:application", "--port", "0", "--lifespan", "off")
+ENTRIES = {
+    "command": ("-m", "heartbit_site.cli.main", "runs"),
+    "serve": ("-m", "heartbit_site.cli.main", "serve"),
+    "web": UVICORN,
+    "manage": ("manage.py", "check"),
+}
+WRONG = {
+    "HEARTBIT_HTTP_ALLOW": "http://x",
+    "HEARTBIT_LEASE_SECONDS": "abc",
+    "HEARTBIT_PROVIDER": "opnai",
+    "OPENAI_BASE_URL": "nowhere",
+    "HEARTBIT_EXTRA_APPS": "no_such_app",
+}
+
+
+def start(entry: str, env: dict[str, str]) -> Ended:
+    ended = subprocess.run(
+        [sys.executable, *ENTRIES[entry]],
+        env={**os.environ, **env},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+
+def refused(ended: Ended, *parts: str) -> None:
+    *progress, sentence = ended.err.splitlines()
+    assert all(line.startswith("Starting PostgreSQL") for line in progress), ended.err
+    assert (ended.code, ended.out, sentence.partition(" ")[0]) == (3, "", "heartbit:"), ended
+    assert all(part in sentence for part in parts), sentence
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        ("serve", "HEARTBIT_HTTP_ALLOW"),
+        ("serve", "OPENAI_BASE_URL"),
+        ("web", "HEARTBIT_LEASE_SECONDS"),
+        ("web", "HEARTBIT_PROVIDER"),
+    ],
+)
+def test_a_process_that_stays_does_not_start(entry: str, name: str) -> None:
+    refused(start(entry, {name: WRONG[name]}), name, WRONG[name])
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_command_does_not_start(heartbit: Command, name: str) -> None:
+    refused(heartbit("runs", env={name: WRONG[name]}), name, WRONG[name])
+
+
+def test_a_management_command_does_not_start() -> None:
+    refused(start("manage", {"HEARTBIT_LEASE_SECONDS": "abc"}), "HEARTBIT_LEASE_SECONDS", "abc")
+
+
+def test_doctor_lists_every_variable_that_cannot_be_used(heartbit: Command) -> None:
+    env = {"HEARTBIT_HTTP_ALLOW": "http://x", "HEARTBIT_LEASE_SECONDS": "abc", "EMAIL_PORT": "x"}
+    ended = heartbit("doctor", "--json", env=env)
+    assert (ended.code, ended.err) == (1, "")
+    checks = ended.json["checks"]
+    assert {check["status"] for check in checks} == {"fail"}
+    for name, value in env.items():
+        assert [check for check in checks if name in check["detail"] and value in check["detail"]]
+
+
+@pytest.mark.parametrize(
+    ("files", "module", "line", "reason"),
+    [
+        ({"__init__.py": "import nothing_like_it\n"}, "shop", 1, "nothing_like_it"),
+        ({"agent_tools.py": "\n\nx = 1 / 0\n"}, "shop.agent_tools", 3, "ZeroDivisionError"),
+        ({"models.py": "\ndef f(:\n"}, "shop.models", 2, "SyntaxError"),
+        (
+            {"agent_tools.py": "import shop.deep\n", "deep.py": "\nunknown\n"},
+            "shop.deep",
+            2,
+            "name",
+        ),
+    ],
+    ids=["package", "tools", "syntax", "below"],
+)
+def test_an_own_app_that_cannot_be_imported_is_named_with_its_line(
+    heartbit: Command, tmp_path: Path, files: dict[str, str], module: str, line: int, reason: str
+) -> None:
+    (tmp_path / "shop").mkdir()
+    for name, content in {"__init__.py": "", **files}.items():
+        (tmp_path / "shop" / name).write_text(content)
+    env = {"HEARTBIT_EXTRA_APPS": "shop", "PYTHONPATH": str(tmp_path)}
+    parts = ("HEARTBIT_EXTRA_APPS", f" {module} ", f"line {line}", reason)
+    refused(heartbit("runs", env=env), *parts)
+    if module == "shop.agent_tools":
+        for entry in ("serve", "web"):
+            refused(start(entry, env), *parts)
+        ended = heartbit("doctor", "--json", env=env)
+        [check] = [each for each in ended.json["checks"] if each["name"] == "settings"]
+        assert (check["status"], f"line {line}" in check["detail"]) == ("fail", True)
