@@ -50,7 +50,7 @@ security: $(STAMP) ## Attack the parts that guard, and write build/security.json
 	@$(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
 
 lock: ## Pin all dependencies anew (needs uv)
-	uv pip compile pyproject.toml --extra local --extra dev --python-version 3.11 \
+	uv pip compile pyproject.toml --extra local --extra dev --group weights --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 		--quiet --output-file requirements.lock
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import django_stubs_ext
 
 from heartbit_site import environment
+from heartbit_site.base import installation
 from heartbit_site.keys import encryption_keys, secret_key
 from heartbit_site.settings.browser import (
     AXES_COOLOFF_TIME,
@@ -59,7 +59,7 @@ __all__ = [  # the others are defined here
 
 django_stubs_ext.monkeypatch()
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+BASE_DIR = installation.PACKAGE.parent
 ENVIRONMENT = environment.read()
 
 SECRET_KEY = secret_key(ENVIRONMENT.state)
@@ -119,7 +119,7 @@ ASGI_APPLICATION = "heartbit_site.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [installation.TEMPLATES],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -145,8 +145,9 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-STATICFILES_DIRS = [BASE_DIR / "heartbit_site" / "static"]
+#: Only for `collectstatic`; without it servestatic serves the files from where they lie.
+STATIC_ROOT = (BASE_DIR if installation.CHECKOUT else ENVIRONMENT.state.path) / "staticfiles"
+STATICFILES_DIRS = [installation.STATIC]
 SERVESTATIC_USE_FINDERS = True
 
 SESSION_COOKIE_HTTPONLY = True

