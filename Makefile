@@ -14,7 +14,7 @@ override QUESTION := $(value QUESTION)
 export QUESTION
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock chaos bench shots security
+.PHONY: help setup demo test check wheel format lock chaos bench shots security
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -32,6 +32,9 @@ check: $(STAMP) ## Lint, format, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
+
+wheel: $(STAMP) ## Build the wheel, install it outside the checkout, and use it there
+	@$(BIN)/python -m tests.wheel
 
 format: $(STAMP) ## Format the code
 	$(BIN)/ruff check --fix .
