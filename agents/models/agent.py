@@ -190,7 +190,7 @@ class Agent(models.Model):
         help_text="How many sub-agents may work at once.",
     )
     delegation_timeout_seconds = models.PositiveIntegerField(
-        default=60,
+        default=600,  # as long as a sub-agent may work: models on a busy machine are slow
         validators=[MinValueValidator(1)],
         help_text="How long an orchestrator waits for its sub-agents.",
     )

@@ -122,7 +122,7 @@ class AgentSection(Section):
     max_tool_output_bytes: Annotated[int, Field(ge=256, le=2_147_483_647)] = 32_768
     team: list[str] = Field(default_factory=list)
     max_parallel: Annotated[int, Field(ge=1, le=1000)] = 10
-    delegation_timeout_seconds: Positive = 60
+    delegation_timeout_seconds: Positive = 600
     queue: Queue = "agents"
 
 
