@@ -42,10 +42,11 @@ from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
+from heartbit_site.cli.commands.users import users
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
-    *(runs, agents, schedules, tools, config, keys, audit),
+    *(runs, agents, schedules, tools, config, users, keys, audit),
     *(usage, deliveries, messages),
     *(serve, fleet, up, down, doctor, completion),
 )

@@ -22,8 +22,10 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     Ctrl-C ends all of it in order.
     """
     check_port(bind, port)
-    begin()
-    raise typer.Exit(load("everything").up(port=port, bind=bind, concurrency=concurrency))
+    admin = begin()
+    raise typer.Exit(
+        load("everything").up(port=port, bind=bind, concurrency=concurrency, admin=admin)
+    )
 
 
 def check_port(bind: str, port: int) -> None:
