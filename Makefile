@@ -14,7 +14,7 @@ override QUESTION := $(value QUESTION)
 export QUESTION
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock chaos bench shots security mutants
+.PHONY: help setup demo test check wheel format lock chaos bench shots security mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -32,6 +32,9 @@ check: $(STAMP) ## Lint, format, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
+
+wheel: $(STAMP) ## Build the wheel, install it outside the checkout, and use it there
+	@$(BIN)/python -m tests.wheel
 
 format: $(STAMP) ## Format the code
 	$(BIN)/ruff check --fix .
@@ -53,7 +56,7 @@ mutants: $(STAMP) ## Change the core a little and see that tests notice; ONLY=lo
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE)) $(ARGS)
 
 lock: ## Pin all dependencies anew (needs uv)
-	uv pip compile pyproject.toml --extra local --extra dev --python-version 3.11 \
+	uv pip compile pyproject.toml --extra local --extra dev --group weights --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 		--quiet --output-file requirements.lock
 

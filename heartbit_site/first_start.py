@@ -70,6 +70,15 @@ def default_workspace() -> Workspace:
     return find_workspace(variables.WORKSPACE.read() or DEFAULT_WORKSPACE)
 
 
+def unused_admin() -> str | None:
+    """Return the first superuser's name while nobody has ever logged in; None from then on."""
+    users = get_user_model().objects.filter(is_active=True)
+    if users.filter(last_login__isnull=False).exists():
+        return None
+    admins = users.filter(is_superuser=True).order_by("pk")
+    return admins.values_list("username", flat=True).first()
+
+
 def _is_current() -> bool:
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -11,6 +11,8 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.base.models import Workspace
 
 ORCHESTRATOR = "orchestrator"
+#: How long it waits for its team, which also the local model on a busy machine can answer in.
+DELEGATION_SECONDS = 600
 #: Tools that every member of a team has, unless a file or a program says otherwise.
 BLACKBOARD = ("blackboard_list", "blackboard_read", "blackboard_write")
 
@@ -80,6 +82,7 @@ def create_default_team(workspace: Workspace) -> Agent | None:
         name=ORCHESTRATOR,
         description="Answers a question with the help of its team.",
         system_prompt=PROMPT,
+        delegation_timeout_seconds=DELEGATION_SECONDS,
     )
     orchestrator.team.set(members)
     make_current(orchestrator)

@@ -21,13 +21,14 @@ from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Endpoint, Timeouts
 from agents.llm.adapters.exchange import Exchange
 from agents.llm.adapters.openai import OpenAIModel, openai_headers
 from agents.llm.bridge.account import account_for
-from agents.llm.bridge.known import INSTALL, KNOWN
+from agents.llm.bridge.known import KNOWN
 from agents.llm.bridge.model import BridgedModel
 from agents.llm.credentials import environ_url, find_key, no_web_address, url_path
 from agents.llm.profiles import COMPATIBLE
 from agents.llm.providers import PROVIDERS, Provider
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.installation import providers_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -165,7 +166,7 @@ def _unknown_provider(name: str, *, source: str) -> ConfigurationError:
     if close:
         hint = f"did you mean {close}?"
     else:
-        hint = f"known are {', '.join(PROVIDERS)}; `{INSTALL}` adds {', '.join(KNOWN)}."
+        hint = f"known are {', '.join(PROVIDERS)}; `{providers_command()}` adds {', '.join(KNOWN)}."
     return ConfigurationError(f'The provider "{name}" in {source} is unknown; {hint}')
 
 

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
 
 
-def begin(*modules: str, model: str | None = None) -> None:
+def begin(*modules: str, model: str | None = None) -> Admin | None:
     """Make the installation usable; services start while Python imports.
 
     Args:
         modules: Further modules that are wanted anyway, imported while the services start.
         model: The `provider:model` that is going to be asked, empty for the default one. If that
             is the local one, its server gets ahead; who needs it waits for it.
+
+    Returns:
+        The first admin, if this call created it.
 
     Raises:
         EmbeddedError: A service cannot be started.
@@ -51,6 +54,7 @@ def begin(*modules: str, model: str | None = None) -> None:
     admin: Admin | None = prepare()
     if admin is not None:
         welcome(admin, environment)
+    return admin
 
 
 def is_local(model: str) -> bool:
@@ -119,7 +123,8 @@ def welcome(admin: Admin, environment: Environment) -> None:
     """Say, once, what the first start has made."""
     where = "the embedded database" if "postgres" in environment.embedded else "the database"
     note(f"First start: set up {where} with a workspace, a team of agents and an admin.")
-    note(f"  admin name {admin.name}, password {admin.password} (shown only now: write it down)")
+    note(f"  admin name {admin.name}, password {admin.password} (kept nowhere: write it down)")
+    note(f"  `heartbit users password {admin.name}` sets a new one")
 
 
 def _listed(names: list[str]) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import httpx
 from django.conf import settings
 
-from agents.choices import TERMINAL
-from agents.events import ModelAnswered, RunStarted, decode
+from agents.choices import TERMINAL, RunStatus
+from agents.events import ModelAnswered, ModelCut, RunRequeued, RunStarted, decode
+from agents.llm.profiles import TINY
 from agents.models import Run, RunEvent
 from agents.querysets import events_after, tree
 from heartbit_site.cli import errors
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 SUB_AGENTS: Final = 3
 COUNTER: Final = "llamacpp:tokens_predicted_total"
-SETTLE_SECONDS: Final = 3.0  # the server counts a request when it lets go of it
+SETTLE_SECONDS: Final = 30.0  # the server counts a request when it lets go of it
+#: Tokens of one call.
+LONGEST_ANSWER: Final = TINY.max_output_tokens or 0
+_CALLS: Final = (ModelAnswered.type, ModelCut.type, RunRequeued.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ def verdict(idempotency_key: str, counted_before: int) -> int:
     run = Run.objects.get(workspace=default_workspace(), idempotency_key=idempotency_key)
     rows = tree(run.root_id)
     work = [_work(child) for child in rows if child.parent_id == run.pk and child.finished_at]
-    findings = [overlap(work), tasks(work), _tokens(rows, counted_before)]
+    findings = [overlap(work), tasks(work), tokens(_settled(answers(rows), counted_before))]
     note(f"Journal of run {run.pk}:")
     for good, text in findings:
         note(f"  {'ok ' if good else 'BAD'} {text}")
@@ -81,17 +85,52 @@ def tasks(work: list[Work]) -> tuple[bool, str]:
     return apart, f"{len(distinct)} different Celery tasks executed them"
 
 
-def _tokens(rows: list[Run], counted_before: int) -> tuple[bool, str]:
-    answers = RunEvent.objects.filter(run__in=rows, type=ModelAnswered.type)
-    journaled = 0
-    for row in answers:
-        event = decode(row.type, row.payload)
-        if isinstance(event, ModelAnswered):
-            journaled += event.usage.output_tokens
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Model calls of a tree of runs.
+
+    Attributes:
+        tokens: Completion tokens of the whole answers in the journal.
+        cut: The most calls that may have ended without one: by a limit, a cancel, a retry. The
+            journal has no exact count of their tokens, and the server counts them.
+        counted: Completion tokens that the model's server counted meanwhile.
+    """
+
+    tokens: int
+    cut: int
+    counted: int = 0
+
+
+def answers(rows: list[Run]) -> Answers:
+    """Read from the journal which model calls were answered, and how many may have been cut off."""
+    events = list(RunEvent.objects.filter(run__in=rows, type__in=_CALLS))
+    answered = sum(
+        event.usage.output_tokens
+        for event in (decode(row.type, row.payload) for row in events)
+        if isinstance(event, ModelAnswered)
+    )
+    cut = sum(row.type != ModelAnswered.type for row in events)
+    # Whoever was stopped had one call in flight at most.
+    cut += sum(row.status != RunStatus.SUCCEEDED for row in rows)
+    return Answers(answered, cut)
+
+
+def tokens(found: Answers) -> tuple[bool, str]:
+    """Compare the journal's tokens with the server's, which also counts answers that were cut."""
+    text = f"{found.tokens} completion tokens journaled, {found.counted} counted by the model's"
+    rest = found.counted - found.tokens
+    if not rest or not found.cut:
+        return not rest and found.counted > 0, f"{text} server"
+    calls = "call" if found.cut == 1 else "calls"
+    text = f"{text} server; at most {found.cut} {calls} cut off"
+    return 0 < rest <= found.cut * LONGEST_ANSWER, text
+
+
+def _settled(found: Answers, counted_before: int) -> Answers:
+    """Add the server's count: as soon as both agree, or once the server has had enough time."""
     deadline = time.monotonic() + SETTLE_SECONDS
-    while (counted := tokens_counted() - counted_before) != journaled:
-        if time.monotonic() > deadline:
-            break
+    while True:
+        found = replace(found, counted=tokens_counted() - counted_before)
+        if tokens(found)[0] or time.monotonic() > deadline:
+            return found
         time.sleep(0.1)
-    text = f"{journaled} completion tokens journaled, {counted} counted by the model's server"
-    return journaled == counted > 0, text

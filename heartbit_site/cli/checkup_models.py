@@ -13,7 +13,7 @@ from agents.llm import factory
 from agents.llm.client import create_client
 from agents.llm.health import MAX_BYTES, Health, Subject, check
 from agents.llm.providers import PROVIDERS
-from heartbit_site.base import secrets, variables
+from heartbit_site.base import installation, secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.http import guarded_client, parse_allow
 from heartbit_site.base.models import ProviderAccount
@@ -45,7 +45,7 @@ def _models() -> list[Check]:
     if all(binaries.module_directory(name) for name in MODULES):
         checks.append(Check("local model", "ok", "installed"))
     else:
-        mend = "pip install 'heartbit[local]'"
+        mend = installation.local_model_command()
         checks.append(Check("local model", "warn" if keys else "fail", "not installed", mend))
     try:
         checks.append(Check("default model", "ok", factory.default_model(os.environ)))

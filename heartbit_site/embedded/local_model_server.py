@@ -37,8 +37,17 @@ def main() -> None:
     os._exit(0)
 
 
+def default_threads(cores: int | None) -> int:
+    """Return how many threads compute on a machine of `cores` cores.
+
+    Threads spin while they wait for each other, so two on two cores that others use as well reach a
+    tenth of the speed of one.
+    """
+    return 2 if (cores or 1) >= 4 else 1
+
+
 def _parameters(weights: str) -> xllamacpp.CommonParams:
-    threads = variables.LOCAL_MODEL_THREADS.read() or min(2, os.cpu_count() or 1)
+    threads = variables.LOCAL_MODEL_THREADS.read() or default_threads(os.cpu_count())
     parameters = xllamacpp.CommonParams()
     parameters.model.path = weights
     parameters.hostnames = ["127.0.0.1"]

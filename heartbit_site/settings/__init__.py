@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import django_stubs_ext
 
 from heartbit_site import environment
-from heartbit_site.base import variables
+from heartbit_site.base import installation, variables
 from heartbit_site.keys import encryption_keys, secret_key
 from heartbit_site.settings.browser import (
     AXES_CLIENT_IP_CALLABLE,
@@ -75,7 +73,7 @@ __all__ = [  # the others are defined here
 
 django_stubs_ext.monkeypatch()
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+BASE_DIR = installation.PACKAGE.parent
 ENVIRONMENT = environment.read()
 
 SECRET_KEY = secret_key(ENVIRONMENT.state)
@@ -129,7 +127,7 @@ ASGI_APPLICATION = "heartbit_site.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [installation.TEMPLATES],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -155,8 +153,9 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-STATICFILES_DIRS = [BASE_DIR / "heartbit_site" / "static"]
+#: Only for `collectstatic`; without it servestatic serves the files from where they lie.
+STATIC_ROOT = (BASE_DIR if installation.CHECKOUT else ENVIRONMENT.state.path) / "staticfiles"
+STATICFILES_DIRS = [installation.STATIC]
 SERVESTATIC_USE_FINDERS = True
 
 SESSION_COOKIE_HTTPONLY = True

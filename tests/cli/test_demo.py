@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from heartbit_site.cli.check_demo import Work, overlap, tasks
+from heartbit_site.cli.check_demo import LONGEST_ANSWER, Answers, Work, overlap, tasks, tokens
 from tests.cli.trees import START
 
 
@@ -29,3 +29,17 @@ def test_each_needs_celery_tasks_of_its_own() -> None:
     assert tasks([work(0, 1, "a"), work(0, 1, "b"), work(0, 1, "c", "d")])[0] is True
     assert tasks([work(0, 1, "a"), work(0, 1, "b"), work(0, 1, "b")])[0] is False
     assert tasks([work(0, 1, "a"), work(0, 1, "b")])[0] is False
+
+
+def test_the_journal_and_the_server_count_the_same_tokens() -> None:
+    assert tokens(Answers(300, 0, 300))[0] is True
+    assert tokens(Answers(300, 0, 301))[0] is False
+    assert tokens(Answers(300, 0, 299))[0] is False
+    assert tokens(Answers(0, 0, 0))[0] is False
+
+
+def test_cancelled_answers_are_counted_by_the_server_alone() -> None:
+    assert tokens(Answers(300, 2, 300))[0] is True
+    assert tokens(Answers(300, 2, 301 + LONGEST_ANSWER))[0] is True
+    assert tokens(Answers(300, 2, 299))[0] is False
+    assert tokens(Answers(300, 2, 301 + 2 * LONGEST_ANSWER))[0] is False

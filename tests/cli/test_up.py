@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
 
     mine: list[psutil.Process] = []
     try:
-        wait_until(answers, seconds=80, what=page)
+        wait_until(answers, seconds=90, what=page)
         mine = psutil.Process(process.pid).children(recursive=True)
         # Links in mails, which the worker writes, lead to the page that was started here.
         parts = [child.environ() for child in mine if "heartbit_site.cli.child" in child.cmdline()]
@@ -77,7 +78,10 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
     assert client.status(state).supervisor is None
     assert "First start" in ended.err
     assert "admin name admin, password " in ended.err
-    assert f"Heartbit is at http://127.0.0.1:{port}/" in ended.out
+    _, _, after = ended.out.partition(f"Heartbit is at http://127.0.0.1:{port}/")
+    first = re.search(r"admin name admin, password (\S+)", ended.err)
+    assert first is not None
+    assert first[1] in after, "the unused password is said again at the end"
     assert "worker | ended (SIGKILL); starting it again" in ended.out
     assert "\x1b" not in ended.out
 

@@ -9,6 +9,7 @@ import pytest
 
 from agents.llm import factory
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Timeouts
+from heartbit_site.base.installation import providers_command
 
 if TYPE_CHECKING:
     import httpx
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 needs_extra = pytest.mark.skipif(
     importlib.util.find_spec("pydantic_ai") is None,
-    reason="the extra is not installed: pip install 'heartbit[providers]'",
+    reason=f"the extra is not installed: {providers_command()}",
 )
 
 

@@ -16,6 +16,7 @@ from agents.loop.attempt import Attempt
 from agents.models import Agent, Budget, Run
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.cli.check_demo import answers
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Studio
@@ -55,6 +56,10 @@ async def test_a_cancelled_run_pays_for_half_an_answer(studio: Studio, agent: Cr
     assert run.status == RunStatus.CANCELLED
     [entry] = await ledger(run)
     assert entry.output_tokens > 0
+    # What the demo compares with its model server's count: an answer that was cut is none.
+    found = await orm.in_thread(lambda: answers([run]))
+    assert found.tokens == 0
+    assert found.cut
 
 
 async def test_each_attempt_that_had_begun_to_answer_is_paid_for(
@@ -66,6 +71,7 @@ async def test_each_attempt_that_had_begun_to_answer_is_paid_for(
     kinds = [event.type for event in await studio.events(run)]
     assert kinds.count("model.cut") == 2
     assert len(await ledger(run)) == 3
+    assert (await orm.in_thread(lambda: answers([run]))).cut == 2
 
 
 async def test_a_call_that_had_not_begun_to_answer_is_not(studio: Studio, agent: Create) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.llm.bridge.known import INSTALL, KNOWN, Known, installed
+from agents.llm.bridge.known import KNOWN, Known, installed
 from agents.llm.credentials import find_key, no_web_address, url_path
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.installation import providers_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,8 @@ def account_for(
     known = KNOWN[name]
     if not installed(known):
         raise ConfigurationError(
-            f'The provider "{name}" is not installed; `{INSTALL}` adds {", ".join(KNOWN)}.'
+            f'The provider "{name}" is not installed; `{providers_command()}` adds '
+            f"{', '.join(KNOWN)}."
         )
     key_source, secret = find_key(
         name, known.key_env, environ=environ, given=key, required=known.key_required

@@ -8,8 +8,6 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from typing import Literal
 
-INSTALL = 'pip install "heartbit[providers]"'
-
 Transport = Literal["shared", "httpx2", "own"]
 
 

