@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 3
 MOST_WORKSPACES = 5
 INSTALLATION_ADMINS = "the administrators of this installation"
+ONLY_INSTALLATION = f"Only {INSTALLATION_ADMINS} can do this."
 
 
 class RefusedError(PermissionDenied):
@@ -32,7 +33,7 @@ def describe_refusal(access: Access, scope: str) -> str:
     """Say why a member may not do what a scope names, and who can change that."""
     takes = roles_with(scope)
     if not takes:
-        return f"This is for {INSTALLATION_ADMINS} alone."
+        return ONLY_INSTALLATION
     role = role_of(access.workspace, access.user_id)
     yours = f"; yours is {role}" if role else ""
     where = f"{access.workspace.name}{yours}"
@@ -45,16 +46,17 @@ def describe_closed_admin(user: Any) -> str:
     return f"{takes} in a workspace. {_describe_roles(user)}"
 
 
-def describe_closed_page(user: Any, *, installation: bool) -> str:
-    """Say why somebody in the admin may not open one of its pages.
+def describe_closed_page(user: Any, scope: str | None) -> str:
+    """Say why somebody in the admin may not open a page or do something there.
 
     Args:
-        user: Whoever asks; a member of some workspace.
-        installation: The page is the installation's, and no role opens it.
+        user: Whoever asks.
+        scope: What the page needs; None: they have that, and what they asked for needs more.
     """
-    if installation:
-        return f"This page is for {INSTALLATION_ADMINS} alone."
-    return f"Your role does not allow this. {_describe_roles(user)}"
+    if scope is None:
+        return f"This needs another role. {_describe_roles(user)}"
+    takes = roles_with(scope)
+    return f"{_takes(takes)}. {_describe_roles(user)}" if takes else ONLY_INSTALLATION
 
 
 def describe_admins(workspace: Workspace) -> str:
@@ -106,10 +108,10 @@ def _describe_roles(user: Any) -> str:
     if not found:
         return f"You belong to no workspace: ask an admin of one, or {INSTALLATION_ADMINS}."
     yours = listed([f"{one.role} in {one.workspace.name}" for one in found])
-    return " ".join([f"You are {yours}.", *(describe_admins(one.workspace) for one in found)])
+    return " ".join([f"Your role is {yours}.", *(describe_admins(one.workspace) for one in found)])
 
 
 def _takes(roles: Sequence[str], *, what: str = "This") -> str:
     """Name the least of the roles that are enough."""
     least = roles[0] if len(roles) == 1 else f"{roles[0]} or higher"
-    return f"{what} takes the role of {least}"
+    return f"{what} needs the role of {least}"

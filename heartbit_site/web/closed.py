@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.shortcuts import render
 
+from heartbit_site.base.admin.reach import reach_of
 from heartbit_site.base.admin.scoped import Scoped
 from heartbit_site.base.refusals import RefusedError, describe_closed_page
 
@@ -25,5 +26,6 @@ def _why(request: HttpRequest, exception: Exception) -> str:
         return "Log in first."
     match = request.resolver_match
     page = getattr(match.func, "model_admin", None) if match is not None else None
-    is_installations = isinstance(page, Scoped) and page.workspace_path is None
-    return describe_closed_page(request.user, installation=is_installations)
+    needed = page.scope_of("view") if isinstance(page, Scoped) else None
+    is_missing = needed is not None and not reach_of(request).allows(needed)
+    return describe_closed_page(request.user, needed if is_missing else None)

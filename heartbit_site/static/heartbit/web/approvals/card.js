@@ -26,7 +26,7 @@ export function card(asked, { onDecided = () => {} } = {}) {
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
   const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
-    : el("p.quiet.only-look", {}, icon("visibility"), `You can look, not decide. Who can: ${whoCan("approvals:decide")}.`));
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.group ? whoMay(asked) : whoCan("approvals:decide")}.`));
   const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run, call: asked.call } },
     head(asked), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");

@@ -28,7 +28,7 @@ export function thread({ moved, deleted }) {
   const place = stick(scroller, content);
   const write = composer({ send, stop });
   const talks = may("runs:write");
-  const reads = el("p.composer.quiet.only-look", {}, icon("visibility"), `You can read along, not write. Who can: ${whoCan("runs:write")}.`);
+  const reads = el("p.composer.quiet.only-look", {}, icon("visibility"), `You can read this, not write. Who can: ${whoCan("runs:write")}.`);
   const node = el("section.thread", { "aria-label": "Conversation" }, head.node, el("div.middle", {}, scroller, place.button), talks ? write.node : reads);
   let agent = null;
   let conversation = "";
