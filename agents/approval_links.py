@@ -17,6 +17,7 @@ from django.core import signing
 from agents.errors import NoLongerOpenError
 from agents.models import ToolCall
 from heartbit_site.base.access import NoWorkspaceError, access_of_user
+from heartbit_site.base.refusals import describe_refusal
 
 if TYPE_CHECKING:
     from heartbit_site.base.access import Access
@@ -68,5 +69,5 @@ def open_link(token: str) -> Opened:
     except NoWorkspaceError as error:
         raise NoLongerOpenError(str(error)) from error
     if not access.allows(_SCOPE):
-        raise NoLongerOpenError("Your role does not have the scope approvals:decide any more.")
+        raise NoLongerOpenError(describe_refusal(access, _SCOPE))
     return Opened(access, call, digest)

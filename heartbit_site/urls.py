@@ -7,10 +7,12 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
-from heartbit_site.web import login
+from heartbit_site.web import closed, login
 from heartbit_site.web.approve_link import approve_link
 
 admin.autodiscover()
+
+handler403 = closed.forbidden
 
 urlpatterns = [
     path("", login.home, name="home"),

@@ -21,6 +21,7 @@ from heartbit_site.base.access import Access, access_of_key, access_of_user, ope
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models.api_key import OPERATORS_SCOPE
+from heartbit_site.base.refusals import describe_refusal
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -53,11 +54,22 @@ class ScopeAuth(AuthBase):
             TooManyRequestsError: They ask too often.
         """
         access = await orm.in_thread(lambda: _access(request))
-        for scope in self.scopes:
-            if not access.allows(scope):
-                what = "The API key does" if access.via == "api" else "Your role here does"
-                raise ForbiddenError(f"{what} not have the scope {scope}.")
+        missing = self.missing(access)
+        if missing is not None:
+            raise await orm.in_thread(lambda: _forbidden(access, missing))
         return access
+
+    def missing(self, access: Access) -> str | None:
+        """A scope that somebody would need and does not have; None: they may."""
+        return next((scope for scope in self.scopes if not access.allows(scope)), None)
+
+
+class EitherAuth(ScopeAuth):
+    """The same with at least one of several scopes."""
+
+    def missing(self, access: Access) -> str | None:
+        """The first of the scopes, if they have none of them."""
+        return None if any(map(access.allows, self.scopes)) else self.scopes[0]
 
 
 class MemberAuth(ScopeAuth):
@@ -179,6 +191,13 @@ def known_by(name: str) -> None:
     buckets().take(name)
 
 
+def _forbidden(access: Access, scope: str) -> ForbiddenError:
+    """Say it to a program by the scope, and to a person by their role and who can help."""
+    if access.via == "api":
+        return ForbiddenError(f"The API key does not have the scope {scope}.", scope)
+    return ForbiddenError(describe_refusal(access, scope), scope)
+
+
 def _unknown(address: str, why: str) -> UnauthorizedError:
     """What somebody unknown is refused with; they are counted by their address's network.
 
@@ -205,6 +224,8 @@ def _access(request: HttpRequest) -> Access:
 READ_RUNS = ScopeAuth("runs:read")
 WRITE_RUNS = ScopeAuth("runs:write")
 DECIDE = ScopeAuth("approvals:decide")
+#: Members who see runs see what their calls wait for; a key may have the one scope alone.
+READ_WAITING = EitherAuth("runs:read", "approvals:decide")
 READ_AGENTS = ScopeAuth("agents:read")
 WRITE_AGENTS = ScopeAuth("agents:write")
 #: A schedule is an agent's, and starts runs.

@@ -12,7 +12,7 @@ from django.conf import settings
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 
-from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, ScopeAuth
+from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, EitherAuth, ScopeAuth
 from heartbit_site.api.errors import PROBLEM
 
 if TYPE_CHECKING:
@@ -68,9 +68,11 @@ class _Description(OpenAPISchema):
         found: dict[str, Any] = super().operation_details(operation)
         for auth in operation.auth_callbacks:
             if isinstance(auth, ScopeAuth) and auth.scopes:
-                found["x-scope"] = " ".join(auth.scopes)
-                several = "s" if len(auth.scopes) > 1 else ""
-                named = " and ".join(f"`{scope}`" for scope in auth.scopes)
+                is_either = isinstance(auth, EitherAuth)
+                found["x-scope"] = ("|" if is_either else " ").join(auth.scopes)
+                several = "s" if len(auth.scopes) > 1 and not is_either else ""
+                word = " or " if is_either else " and "
+                named = word.join(f"`{scope}`" for scope in auth.scopes)
                 needs = f"Needs the scope{several} {named}."
                 found["description"] = f"{found.get('description', '')}\n\n{needs}".strip()
         return found

@@ -4,7 +4,7 @@
      "detail": "There is no agent named 'x': GET /agents lists them.", "code": "agent_not_found"}
 
 The status follows the exception tree; ``code`` is the exception's name, for programs, and
-``detail`` one sentence for a person.
+``detail`` one sentence for a person. What a missing scope forbids has it in ``scope``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,15 @@ class UnauthorizedError(HeartbitError):
 
 
 class ForbiddenError(HeartbitError):
-    """The API key does not have the scope."""
+    """The API key does not have the scope, or the member's role does not.
+
+    Attributes:
+        scope: The one that is missing, for programs; None: it is something else.
+    """
+
+    def __init__(self, message: str, scope: str | None = None) -> None:
+        super().__init__(message)
+        self.scope = scope
 
 
 class TooManyRequestsError(HeartbitError):
@@ -98,21 +106,22 @@ def install(api: NinjaAPI) -> None:
     api.add_exception_handler(Exception, _of_defect)
 
 
-def problem(status: int, code: str, detail: str) -> dict[str, Any]:
+def problem(status: int, code: str, detail: str, scope: str | None = None) -> dict[str, Any]:
     """The JSON of the one form."""
     title = code.replace("_", " ").capitalize()
-    return {
+    found: dict[str, Any] = {
         "type": f"{_URN}{code}",
         "title": title,
         "status": status,
         "detail": detail,
         "code": code,
     }
+    return found if scope is None else {**found, "scope": scope}
 
 
-def answer(status: int, code: str, detail: str) -> JsonResponse:
+def answer(status: int, code: str, detail: str, scope: str | None = None) -> JsonResponse:
     """A response in the one form."""
-    body = problem(status, code, detail)
+    body = problem(status, code, detail, scope)
     response = JsonResponse(body, status=status, content_type=PROBLEM)
     if status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="heartbit"'
@@ -122,7 +131,8 @@ def answer(status: int, code: str, detail: str) -> JsonResponse:
 def of_ours(request: HttpRequest, error: Any) -> HttpResponse:
     """The answer to one of our own errors."""
     status = status_of(error)
-    response = answer(status, name_of(type(error)), str(error))
+    scope = error.scope if isinstance(error, ForbiddenError) else None
+    response = answer(status, name_of(type(error)), str(error), scope)
     if isinstance(error, TooManyRequestsError | QuotaSpentError):
         response["Retry-After"] = str(error.seconds)
     return response

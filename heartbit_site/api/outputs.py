@@ -23,6 +23,9 @@ class ProblemOut(Schema):
     status: int = Field(description="The response's status.")
     detail: str = Field(description="One sentence for people: what was wrong, how to mend it.")
     code: str = Field(description="A word for programs, such as agent_not_found.")
+    scope: str | None = Field(
+        default=None, description="With forbidden: the scope that is missing, if it is one."
+    )
 
 
 class UsageOut(Schema):

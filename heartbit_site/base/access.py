@@ -34,6 +34,8 @@ ROLE_SCOPES: dict[str, frozenset[str]] = {
     Role.EDITOR: frozenset(_EDIT),
     Role.ADMIN: frozenset(_ADMINISTER),
 }
+#: The scope that opens the admin: held in some workspace, by its role.
+ADMIN_SCOPE = "agents:write"
 
 
 class NoWorkspaceError(NotFoundError):
@@ -143,6 +145,19 @@ def username_of(access: Access) -> str | None:
         return None
     people = get_user_model().objects.filter(pk=access.user_id)
     return people.values_list("username", flat=True).first()
+
+
+def enters_admin(user: Any) -> bool:
+    """Return True if a person may open the admin; what they see there follows from their roles.
+
+    Read anew on each call: a member who is removed or loses the role is out with the next request.
+    """
+    if not user.is_active:
+        return False
+    if user.is_superuser or user.is_staff:
+        return True
+    roles = roles_with(ADMIN_SCOPE)
+    return Membership.objects.filter(user_id=user.pk, role__in=roles).exists()
 
 
 def workspaces_of(user: Any) -> QuerySet[Workspace]:

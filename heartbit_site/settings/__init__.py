@@ -81,10 +81,10 @@ DEBUG = variables.DEBUG.read()
 ALLOWED_HOSTS = list(variables.ALLOWED_HOSTS.read())
 
 INSTALLED_APPS = [
-    "unfold",
+    "unfold.apps.BasicAppConfig",  # the site is ours
     "unfold.contrib.filters",
-    # Without its autodiscovery: workers do not need the pages (``heartbit_site.urls`` does it).
-    "django.contrib.admin.apps.SimpleAdminConfig",
+    # Without autodiscovery: workers do not need the pages (``heartbit_site.urls`` does it).
+    "heartbit_site.base.admin_app.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

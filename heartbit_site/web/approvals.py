@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.access import Access
 
 
-@page("approvals:decide")
+@page("runs:read")
 def inbox(request: HttpRequest, access: Access) -> HttpResponse:
     """What waits for a person in the workspace."""
     return show(request, access, "web/approvals.html", here="approvals")

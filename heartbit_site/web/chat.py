@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from heartbit_site.base.access import Access
 
 
-@page("runs:write")
+@page("runs:read")
 def start(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse:
     """Whom to talk to, and the conversations with the one that was chosen."""
     return show(request, access, "web/chat.html", {"agent": agent}, here="chat")
 
 
-@page("runs:write")
+@page("runs:read")
 def conversation(
     request: HttpRequest, access: Access, agent: str, conversation: UUID
 ) -> HttpResponse:

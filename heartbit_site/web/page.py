@@ -6,6 +6,7 @@ looks at it. So a page can never show more than the API gives.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,13 @@ from django.http import Http404
 from django.shortcuts import render
 from django.urls import reverse
 
-from heartbit_site.base.access import NoWorkspaceError, access_of_user, workspaces_of
+from heartbit_site.base.access import (
+    NoWorkspaceError,
+    access_of_user,
+    enters_admin,
+    workspaces_of,
+)
+from heartbit_site.base.refusals import describe_refusal, people_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,15 +44,15 @@ class Place:
 
 PLACES = (
     Place("runs", "Runs", "play_circle", "runs:read"),
-    Place("approvals", "Approvals", "back_hand", "approvals:decide"),
-    Place("chat", "Chat", "forum", "runs:write"),
+    Place("approvals", "Approvals", "back_hand", "runs:read"),
+    Place("chat", "Chat", "forum", "runs:read"),
     Place("usage", "Usage", "data_usage", "runs:read"),
     Place("fleet", "Fleet", "memory", "fleet:manage"),
 )
 
 
-class Refused(Exception):
-    """The role does not allow the page."""
+#: What the pages offer to some roles alone; whoever has another reads who can do it.
+OFFERED = ("runs:write", "approvals:decide", "agents:write")
 
 
 def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpResponse]]:
@@ -63,7 +70,7 @@ def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpRespons
             except NoWorkspaceError as error:
                 raise Http404(str(error)) from error
             if not access.allows(needs):
-                problem = f"Your role in {access.workspace.name} does not have the scope {needs}."
+                problem = describe_refusal(access, needs)
                 return show(request, access, "web/refused.html", {"problem": problem}, status=403)
             response: HttpResponse = view(request, access, **places)
             return response
@@ -98,6 +105,9 @@ def show(
         "workspace": access.workspace,
         "workspaces": workspaces_of(request.user),
         "scopes": " ".join(sorted(access.scopes)),
+        "others": json.dumps(_others(access)),
+        "enters_admin": enters_admin(request.user),
+        "edits": access.allows("agents:write"),
         "here": here,
         "places": [
             (place, reverse(f"web:{place.name}", args=[slug]))
@@ -106,3 +116,9 @@ def show(
         ],
     }
     return render(request, template, frame | (context or {}), status=status)
+
+
+def _others(access: Access) -> dict[str, str]:
+    """Of what a member may not do: who can."""
+    missing = [scope for scope in OFFERED if not access.allows(scope)]
+    return people_with(access.workspace, missing) if missing else {}

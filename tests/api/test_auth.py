@@ -47,11 +47,11 @@ def test_the_fleet_is_not_for_a_key_of_somebody_who_is_no_superuser(
 def test_given_a_key_of_a_member_then_it_opens_no_more_than_their_role_does(
     web: WebServer, workspace: Workspace
 ) -> None:
-    user = somebody(workspace, Role.OPERATOR)
+    user = somebody(workspace, Role.ADMIN)
     _, key = create_api_key(workspace, "mine", scopes=SCOPES, user=user)
-    assert (status(web, key, "/approvals"), status(web, key, "/members")) == (200, 403)
+    assert (status(web, key, "/members"), status(web, key, "/fleet")) == (200, 403)
     Membership.objects.filter(user=user).update(role=Role.VIEWER)
-    assert (status(web, key), status(web, key, "/approvals")) == (200, 403)
+    assert (status(web, key), status(web, key, "/members")) == (200, 403)
     Membership.objects.filter(user=user).delete()
     assert status(web, key) == 403
 

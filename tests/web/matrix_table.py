@@ -39,6 +39,7 @@ class Route:
 
     Attributes:
         also: A second scope that it needs; empty: none.
+        either: A second scope that is enough as well; empty: none.
         right: The status for whoever may.
         foreign: For somebody with every scope, in another workspace, who names what is in mine.
     """
@@ -51,6 +52,11 @@ class Route:
     right: int = 200
     foreign: int = 404
     also: str = ""
+    either: str = ""
+
+    def is_for(self, scopes: set[str]) -> bool:
+        """Return True if somebody with these scopes may ask."""
+        return self.scope in scopes | {ANY} or self.either in scopes
 
 
 DIGEST = "0" * 64
@@ -73,7 +79,7 @@ ROUTES = (
     Route("GET", "/runs/{run_id}/turns", "runs:read"),
     Route("GET", "/runs/{run_id}/turns/{number}", "runs:read"),
     Route("POST", "/runs/{run_id}/fork", "runs:write", {"turn": 0}, right=201),
-    Route("GET", "/approvals", "approvals:decide", foreign=200),
+    Route("GET", "/approvals", "runs:read", foreign=200, either="approvals:decide"),
     Route(
         "POST",
         "/runs/{run_id}/calls/{call_id}/decision",
@@ -88,7 +94,7 @@ ROUTES = (
         {"digest": DIGEST},
         right=409,  # the same
     ),
-    Route("GET", "/doubts", "approvals:decide", foreign=200),
+    Route("GET", "/doubts", "runs:read", foreign=200, either="approvals:decide"),
     Route(
         "POST",
         "/runs/{run_id}/calls/{call_id}/outcome",
@@ -249,10 +255,10 @@ class Page:
 PAGES = (
     Page("runs/", "runs:read"),
     Page("runs/<uuid:run>/", "runs:read"),
-    Page("approvals/", "approvals:decide"),
-    Page("chat/", "runs:write"),
-    Page("chat/<slug:agent>/", "runs:write", foreign=200),  # an empty shell, for any name
-    Page("chat/<slug:agent>/<uuid:conversation>/", "runs:write"),
+    Page("approvals/", "runs:read"),
+    Page("chat/", "runs:read"),
+    Page("chat/<slug:agent>/", "runs:read", foreign=200),  # an empty shell, for any name
+    Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),
     Page("usage/", "runs:read"),
     Page("fleet/", "fleet:manage"),
 )
@@ -277,9 +283,9 @@ def of_api(route: Route, asker: str) -> int | None:
     if asker in ("anonymous", "wrong key", "revoked key"):
         return 401
     if asker in MAY:
-        return route.right if route.scope in MAY[asker] | {ANY} else 403
+        return route.right if route.is_for(MAY[asker]) else 403
     if asker == "narrow key":
-        return 403 if route.scope else None
+        return 403 if route.scope and not route.either else None
     if asker == "stranger who names mine":
         return route.right if route.path == "/workspaces" else 404
     if asker in ("foreign key", "stranger in their own"):
@@ -287,6 +293,55 @@ def of_api(route: Route, asker: str) -> int | None:
             return 403
         return _elsewhere(route)
     return route.right
+
+
+#: Who enters the admin without being made staff: editors and admins.
+ENTERS = "agents:write"
+#: What the lists of the admin take, by the beginning of their address; None: superusers alone.
+LISTS: dict[str, str | None] = {
+    "agents/agent/": "agents:read",
+    "agents/agentversion/": "agents:read",
+    "agents/budget/": "runs:read",
+    "agents/channel/": "workspace:manage",
+    "agents/conversation/": "runs:read",
+    "agents/decision/": "runs:read",
+    "agents/delivery/": "runs:read",
+    "agents/grant/": "runs:read",
+    "agents/inboundmessage/": "workspace:manage",
+    "agents/message/": "runs:read",
+    "agents/run/": "runs:read",
+    "agents/toolcall/": "runs:read",
+    "agents/webhookdelivery/": "workspace:manage",
+    "agents/webhookendpoint/": "workspace:manage",
+    "agents/workerheartbeat/": None,
+    "auth/group/": None,
+    "auth/user/": None,
+    "axes/accessattempt/": None,
+    "base/apikey/": "workspace:manage",
+    "base/auditentry/": "audit:read",
+    "base/membership/": "runs:read",
+    "base/provideraccount/": "runs:read",
+    "base/tier/": None,
+    "base/usageentry/": "runs:read",
+    "base/workspace/": "runs:read",
+    "django_celery_beat/clockedschedule/": None,
+    "django_celery_beat/crontabschedule/": None,
+    "django_celery_beat/intervalschedule/": None,
+    "django_celery_beat/periodictask/": None,
+    "django_celery_beat/solarschedule/": None,
+    "scheduling/firing/": "agents:read",
+    "scheduling/schedule/": "agents:read",
+}
+
+
+def of_list(path: str, asker: str) -> int:
+    """The status of a list of the admin; of somebody unknown and of members who are not staff."""
+    if asker == "anonymous":
+        return 302
+    if ENTERS not in MAY[asker]:
+        return 403
+    scope = LISTS[path]
+    return 200 if asker == "superuser" or (scope is not None and scope in MAY[asker]) else 403
 
 
 def _elsewhere(route: Route) -> int:

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from websockets.exceptions import ConnectionClosed
@@ -16,6 +17,8 @@ from websockets.typing import Origin
 
 from agents.routing import websocket_urlpatterns
 from heartbit_site.api.mount import api, urlpatterns
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.models.api_key import SCOPES
 from heartbit_site.web.urls import urlpatterns as page_patterns
 from tests.web import matrix_table as table
 from tests.web.matrix_world import MAKERS, World, build, places
@@ -23,14 +26,14 @@ from tests.web.matrix_world import MAKERS, World, build, places
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import httpx
-
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
 
+EITHER = [route for route in table.ROUTES if route.either]
 TWICE = [route for route in table.ROUTES if route.also]
 PEOPLE = [asker for asker in table.ASKERS if not asker.endswith("key")]
 OUTSIDERS = ("stranger", "foreign", "anonymous", "wrong", "revoked", "narrow")
+FORM = {"type", "title", "status", "detail", "code"}
 PLACES = {"uuid:run": "run_id", "slug:agent": "name", "uuid:conversation": "conversation_id"}
 
 
@@ -71,6 +74,16 @@ def test_a_second_scope_is_needed_too(world: World, route: table.Route) -> None:
     assert world.fingerprint() == before, "nothing was written"
 
 
+@pytest.mark.parametrize("route", EITHER, ids=lambda route: f"{route.method} {route.path}")
+def test_one_of_two_scopes_is_enough(world: World, route: table.Route) -> None:
+    both = {route.scope, route.either}
+    for scopes, due in [({one}, 200) for one in both] + [(set(SCOPES) - both, 403)]:
+        key = create_api_key(world.mine, "some", scopes=sorted(filter(None, scopes)))[1]
+        headers = {"Authorization": f"Bearer {key}"}
+        answer = httpx.get(f"{world.site.url}/api/v1{route.path}", headers=headers)
+        assert answer.status_code == due, scopes
+
+
 @pytest.mark.parametrize("route", table.ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: table.Route) -> None:
     wrong = []
@@ -106,13 +119,24 @@ def told(
     if response.status_code >= 400:
         if response.headers["content-type"] != "application/problem+json":
             found.append(response.headers["content-type"])
-        elif set(response.json()) != {"type", "title", "status", "detail", "code"}:
-            found.append(response.text)
+        else:
+            found += wrong_problem(response.json(), route, asker)
     if asker.startswith(OUTSIDERS) and f"canary of {world.mine.slug}" in response.text:
         found.append("saw what is mine")
     if f"canary of {world.other.slug}" in response.text and "foreign" not in asker:
         found += [] if asker.startswith("stranger") else ["saw what is another's"]
     return [f"{asker}: {problem}" for problem in found]
+
+
+def wrong_problem(said: dict[str, Any], route: table.Route, asker: str) -> list[str]:
+    """What is wrong with problem details: a scope is a field, and no word for people."""
+    found = [] if FORM <= set(said) <= FORM | {"scope"} else [f"the form is {sorted(said)}"]
+    is_role = said["status"] == 403 and asker in table.MAY
+    if is_role and said.get("scope") != route.scope:
+        found.append(f"names the scope {said.get('scope')}")
+    if is_role and any(scope in said["detail"] for scope in table.MAY["superuser"]):
+        found.append(f"says a scope to a person: {said['detail']}")
+    return found
 
 
 def borrowed() -> list[tuple[table.Route, str, dict[str, Any], str, int]]:

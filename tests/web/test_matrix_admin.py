@@ -15,9 +15,10 @@ from django.urls import URLPattern, URLResolver
 
 from agents.models import AgentVersion, ToolCall
 from heartbit_site import urls
-from heartbit_site.base.models import Membership, Role
+from heartbit_site.base.models import Membership, Role, Workspace
+from tests.web import matrix_table as table
 from tests.web.matrix_world import World, build
-from tests.web.people import person, session_of
+from tests.web.people import member, person, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 #: Addresses that everybody with an account in the admin may open, or that let somebody in or out.
 OPEN = {
     *("", "login/", "logout/", "password_change/", "password_change/done/", "jsi18n/", "search/"),
-    *("autocomplete/", "r/<path:content_type_id>/<path:object_id>/"),
+    "autocomplete/",
 }
 #: Models of the installation: superusers' alone.
 INSTALLATION = ("axes/", "auth/", "base/tier/", "django_celery_beat/", "agents/workerheartbeat/")
@@ -60,9 +61,15 @@ def world(site: WebServer) -> Iterator[World]:
         User.objects.filter(pk=stranger.pk).update(is_staff=True)
         nobody = person()
         User.objects.filter(pk=nobody.pk).update(is_staff=True)
+        found.cookies["stranger"] = session_of(editor_of(found.other))
         found.cookies["staff of another"] = session_of(stranger)
         found.cookies["staff of nothing"] = session_of(nobody)
         yield found
+
+
+def editor_of(workspace: Workspace) -> User:
+    """Somebody of another workspace who enters the admin without being staff."""
+    return member(workspace, Role.EDITOR)
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +104,16 @@ def test_an_address_of_the_admin_is_not_for_those_who_have_no_right(
     world: World, rows: dict[str, str], path: str
 ) -> None:
     where, canary = address(path, rows), f"canary of {world.mine.slug}"
-    for asker in ("anonymous", "viewer", "admin"):  # members without an account in the admin
+    answer = world.client("anonymous", None).get(where)
+    assert answer.status_code == 302
+    assert answer.headers["location"].startswith("/admin/login/")
+    for asker in ("viewer", "operator"):  # members whose role does not enter
         answer = world.client(asker, None).get(where)
-        assert answer.status_code == 302, asker
-        assert answer.headers["location"].startswith("/admin/login/"), asker
+        assert answer.status_code == 403, asker
+        assert f"admin of {world.mine.name}" in answer.text, "who can help"
+        assert canary not in answer.text, asker
     is_row = "<" in path
-    for asker in ("staff of another", "staff of nothing"):
+    for asker in ("stranger", "staff of another", "staff of nothing"):
         answer = world.client(asker, None).get(where)
         if is_row or path.startswith(INSTALLATION) or asker == "staff of nothing":
             assert answer.status_code in (302, 403, 404), f"{asker}: {answer.status_code}"
@@ -110,7 +121,33 @@ def test_an_address_of_the_admin_is_not_for_those_who_have_no_right(
         assert canary not in answer.text, asker
 
 
+@pytest.mark.parametrize("path", table.LISTS)
+def test_everybody_gets_what_the_table_says_of_a_list_of_the_admin(world: World, path: str) -> None:
+    for asker in ("anonymous", *table.MAY):
+        answer = world.client(asker, None).get(f"/admin/{path}")
+        assert answer.status_code == table.of_list(path, asker), asker
+
+
+@pytest.mark.parametrize("path", [one for one in ADDRESSES if one.startswith(INSTALLATION)])
+def test_an_address_of_the_installation_is_for_superusers_alone(
+    world: World, rows: dict[str, str], path: str
+) -> None:
+    for asker in ("editor", "admin"):
+        answer = world.client(asker, None).get(address(path, rows))
+        if "<" in path:  # as for an id that nobody has
+            assert answer.status_code in (302, 403, 404), asker
+        else:
+            assert answer.status_code == 403, asker
+            assert "administrators of this installation" in answer.text
+
+
+def test_every_list_of_the_admin_has_a_row() -> None:
+    labels = {model._meta.label_lower.replace(".", "/") + "/" for model in admin.site._registry}
+    assert labels == set(table.LISTS)
+
+
 def test_the_number_of_cells_of_the_admin(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
-        print(f"\nS7: {5 * len(ADDRESSES)} cells of the admin, {len(ADDRESSES)} addresses")  # noqa: T201
+        cells = 6 * len(ADDRESSES) + len(table.LISTS) * (1 + len(table.MAY))
+        print(f"\nS7: {cells} cells of the admin, {len(ADDRESSES)} addresses")  # noqa: T201
     assert len(ADDRESSES) > 100

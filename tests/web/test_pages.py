@@ -187,7 +187,7 @@ def test_given_a_link_from_a_mail_then_its_pages_are_accessible_and_fit(
 def test_given_a_page_that_is_not_for_somebody_then_what_they_read_is_accessible_and_fits(
     site: WebServer, browser: Browser, workspace: Workspace
 ) -> None:
-    refused = (member(workspace, "viewer"), "approvals/", "Not allowed")
+    refused = (member(workspace, "viewer"), "fleet/", "Not allowed")
     nowhere = (person(), "/", "You belong to no workspace yet")
     for user, path, heading in (refused, nowhere):
         visitor = visit(browser, site.url, workspace, user)

@@ -22,7 +22,7 @@ from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, find_run
 from heartbit_site.api import forms
 from heartbit_site.api.asked_view import Offers
-from heartbit_site.api.auth import DECIDE, access_of, workspace_of
+from heartbit_site.api.auth import DECIDE, READ_WAITING, access_of, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
@@ -50,7 +50,7 @@ class CallNotFoundError(NotFoundError):
     """The run has no such tool call."""
 
 
-@router.get("/approvals", auth=DECIDE, response=answers(ApprovalsOut), summary="What waits")
+@router.get("/approvals", auth=READ_WAITING, response=answers(ApprovalsOut), summary="What waits")
 async def waiting(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
     """The tool calls that wait for a person, the oldest first."""
     workspace = workspace_of(request)

@@ -11,7 +11,7 @@ from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
 from agents.doubts import asked_about, doubt_of
 from heartbit_site.api import forms
-from heartbit_site.api.auth import DECIDE, workspace_of
+from heartbit_site.api.auth import DECIDE, READ_WAITING, workspace_of
 from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import OutcomeIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
@@ -23,7 +23,7 @@ from heartbit_site.base import orm
 router = Router(tags=["approvals"])
 
 
-@router.get("/doubts", auth=DECIDE, response=answers(DoubtsOut), summary="What is in doubt")
+@router.get("/doubts", auth=READ_WAITING, response=answers(DoubtsOut), summary="What is in doubt")
 async def in_doubt(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
     """The tool calls of unknown outcome that wait for a person, the oldest first."""
     workspace = workspace_of(request)

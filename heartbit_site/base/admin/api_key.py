@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
@@ -115,6 +116,8 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         form: Any = super().get_form(request, *args, **kwargs)
         field = form.base_fields.get("scopes")
         if field is not None and not reach_of(request).everywhere:
+            # A copy: the class's own field is every form's, a superuser's too.
+            form.base_fields["scopes"] = field = copy.copy(field)
             field.choices = [one for one in field.choices if one[0] != OPERATORS_SCOPE]
         return form
 

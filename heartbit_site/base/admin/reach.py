@@ -48,6 +48,11 @@ class Reach:
             return scope in self.scopes.get(workspace_id, frozenset())
         return any(scope in scopes for scopes in self.scopes.values())
 
+    def allows_wherever(self, seen: str, scope: str) -> bool:
+        """Whether they have ``scope`` in every workspace where they have ``seen``."""
+        held = [scopes for scopes in self.scopes.values() if seen in scopes]
+        return self.everywhere or all(scope in scopes for scopes in held)
+
     def rows(self, rows: QuerySet[M], path: str | None, scope: str) -> QuerySet[M]:
         """The rows of the workspaces where they have a scope.
 

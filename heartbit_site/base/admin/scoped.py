@@ -201,6 +201,19 @@ class Scoped(BoundedChoices, _Base):
             for name, (function, _, said) in offered.items()
         }
 
+    def get_actions_row(self, request: HttpRequest) -> list[Any]:
+        """What each row offers is what the role allows with all that are listed; pages say more."""
+        offered: list[Any] = super().get_actions_row(request)  # type: ignore[misc]
+        reach, seen = reach_of(request), self.scope_of("view")
+        return [
+            one
+            for one in offered
+            if all(
+                reach.allows_wherever(seen, self.scope_of(what))
+                for what in getattr(one.method, "allowed_permissions", ())
+            )
+        ]
+
     def _reaching(self, function: Callable[..., Any]) -> Callable[..., Any]:
         wanted = getattr(function, "allowed_permissions", ())
 

@@ -13,9 +13,9 @@ from heartbit_site.base.models.workspace import Workspace
 class Role(models.TextChoices):
     """What a member may do; each may do all that the one before may (``base.access``)."""
 
-    VIEWER = "viewer", "Viewer: sees everything"
-    OPERATOR = "operator", "Operator: also starts and stops runs, and approves tool calls"
-    EDITOR = "editor", "Editor: also changes agents and budgets"
+    VIEWER = "viewer", "Viewer: sees runs, chats, approvals and usage, and changes nothing"
+    OPERATOR = "operator", "Operator: also starts and stops runs, chats, and approves tool calls"
+    EDITOR = "editor", "Editor: also opens the admin, and changes agents, schedules and budgets"
     ADMIN = "admin", "Admin: also manages members, keys, accounts and webhooks"
 
 

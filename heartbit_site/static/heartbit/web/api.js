@@ -1,6 +1,6 @@
 // The one way to the server: as whoever is logged in, in the page's workspace.
 
-const { workspace, csrf, scopes, user } = document.body.dataset;
+const { workspace, csrf, scopes, user, others } = document.body.dataset;
 const MOST = 1000; // rows of a page
 
 /** The page's workspace. */
@@ -11,6 +11,11 @@ export const USER = user;
 /** Whether whoever looks may do what a scope names; the server asks again. */
 export function may(scope) {
   return scopes.split(" ").includes(scope);
+}
+
+/** Who can do what a scope names, when whoever looks may not: "ada, ben and 2 more". */
+export function whoCan(scope) {
+  return JSON.parse(others)[scope] ?? "somebody with another role";
 }
 
 /** What the server refused, in its own sentence. */

@@ -1,12 +1,12 @@
 // The inbox: every tool call of the workspace that waits for a person, one of them chosen.
 
-import { all, Refusal } from "./api.js";
+import { all, may, Refusal } from "./api.js";
 import { el, fill, icon } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { ago } from "./words.js";
 import { card } from "./approvals/card.js";
 import { isInDoubt, keyOf } from "./approvals/decide.js";
-import { KEYS, onKey } from "./approvals/keys.js";
+import { KEYS, LOOKS, onKey } from "./approvals/keys.js";
 import { notifyButton, tell } from "./approvals/notify.js";
 import { seen } from "./approvals/pieces.js";
 import { isQuestion } from "./approvals/question.js";
@@ -17,7 +17,7 @@ const chosenBox = el("section", { "aria-label": "The chosen call" });
 const inbox = el("div.inbox", {}, waiting, chosenBox);
 const state = el("div", {}, el("p.empty", {}, "Loading …"));
 const keys = el("dialog", { "aria-label": "Keys" },
-  el("dl.keys", {}, KEYS.map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])),
+  el("dl.keys", {}, KEYS.filter(([key]) => may("approvals:decide") || LOOKS.has(key)).map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])),
   el("form.inside", { method: "dialog" }, el("button.button", {}, "Close")));
 
 let calls = null;
@@ -26,7 +26,7 @@ let loading = false;
 let again = false;
 
 fill(document.getElementById("approvals"), el("div.head", {}, el("h1", {}, "Approvals"),
-  el("div.actions", {}, notifyButton(), el("button.button.only-keys", { type: "button", onclick: () => keys.showModal() }, icon("keyboard"), "Keys"))),
+  el("div.actions", {}, may("approvals:decide") ? notifyButton() : null, el("button.button.only-keys", { type: "button", onclick: () => keys.showModal() }, icon("keyboard"), "Keys"))),
 state, keys);
 
 let before = "";

@@ -1,6 +1,7 @@
 // The chat: agents and conversations on the left, the conversation beside them; on a phone, one
 // after the other.
 
+import { may } from "./api.js";
 import { el, fill, icon } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { agentList, conversationList, loadAgents, newLink } from "./chat/conversations.js";
@@ -35,7 +36,7 @@ function show() {
   if (isOpen) talk.show(found ?? { name: agent, description: "", state: "idle", missing: true }, conversation);
   else fill(nobody, el("div.empty", {}, icon("forum"), agent
     ? [el("h2", {}, `There is no agent named ${agent}`), el("p", {}, "Choose one of the list.")]
-    : [el("h2", {}, "Whom do you want to talk to?"), el("p", {}, "Choose an agent. Everybody in the workspace sees its conversations.")]));
+    : [el("h2", {}, may("runs:write") ? "Whom do you want to talk to?" : "Whose conversations do you want to read?"), el("p", {}, "Choose an agent. Everybody in the workspace sees its conversations.")]));
 }
 
 let last = "";

@@ -1,6 +1,6 @@
 // The list of runs: filters in the address, more by cursor, alive by the workspace's pulse.
 
-import { Refusal, api, may } from "./api.js";
+import { Refusal, api, may, whoCan } from "./api.js";
 import { el, fill, icon, note } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { ask } from "./run/ask.js";
@@ -68,7 +68,7 @@ function explain() {
     fill(empty, icon("rocket_launch"), el("p", {}, "Nothing has run here yet. Give an agent a task, and watch it work."),
       el("button.button.primary", { type: "button", onClick: newRun }, icon("add"), "Start the first run"),
       el("p", {}, "On a command line: ", el("code", {}, 'heartbit submit "What is the weather in Rome?"')));
-  } else fill(empty, icon("hourglass_empty"), el("p", {}, "Nothing has run here yet. An operator of the workspace may start a run."));
+  } else fill(empty, icon("hourglass_empty"), el("p", {}, `Nothing has run here yet. Who can start a run: ${whoCan("runs:write")}.`));
 }
 
 function choose(chosen) {

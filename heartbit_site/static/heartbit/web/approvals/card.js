@@ -1,6 +1,6 @@
 // One tool call that a person is asked about: all of it, and what can be decided.
 
-import { may, Refusal, WORKSPACE } from "../api.js";
+import { may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { ago, duration, moment } from "../words.js";
 import { answer, approve, deny, edit, isInDoubt, settle } from "./decide.js";
@@ -25,7 +25,8 @@ export function card(asked, { onDecided = () => {} } = {}) {
   const panel = el("div");
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
-  const foot = el("footer.inside", {}, el("div.actions", {}, may("approvals:decide") ? buttons() : null));
+  const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.group ? whoMay(asked) : whoCan("approvals:decide")}.`));
   const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run, call: asked.call } },
     head(asked), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
@@ -145,7 +146,7 @@ function head(asked) {
   const question = isQuestion(asked);
   return el("header", {}, icon(doubt ? "help" : question ? "contact_support" : "back_hand"),
     el("h2.text", {}, question ? `${asked.agent} asks` : nodes(asked.view.tool)),
-    el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : "waits for you"),
+    el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : may("approvals:decide") ? "waits for you" : "waits for a person"),
     asked.needed > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.needed} approvals`) : null,
     asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everybody"} ${ago(asked.escalated.since)}`) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,

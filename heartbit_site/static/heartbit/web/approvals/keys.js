@@ -1,6 +1,8 @@
 // The inbox's keys. Pure but for the document's key presses.
 
 export const KEYS = [["j", "the next call"], ["k", "the one before"], ["a", "approve or answer it"], ["e", "edit its arguments"], ["d", "deny it"], ["t", "try it without keeping it"], ["Escape", "close a form"], ["?", "these keys"]];
+/** Those that decide nothing. */
+export const LOOKS = new Set(["j", "k", "?"]);
 
 /**
  * Call back for keys that are pressed outside of fields, without modifiers.

@@ -1,6 +1,6 @@
 // Whom to talk to, and the conversations with the one that was chosen.
 
-import { all, api } from "../api.js";
+import { all, api, may, whoCan } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { ago, moment } from "../words.js";
 import { chatAddress } from "./places.js";
@@ -17,7 +17,8 @@ export async function loadAgents() {
 export function agentList(agents, chosen) {
   const open = agents.filter(({ state }) => state !== "stopped");
   if (!open.length) {
-    return el("p.quiet.inside", {}, "No agent is published and enabled yet: an editor makes one in the admin, under Agents.");
+    return el("p.quiet.inside", {}, may("agents:write") ? "No agent is published and enabled yet: make one in the admin, under Agents."
+      : `No agent is published and enabled yet. Who can make one: ${whoCan("agents:write")}.`);
   }
   return el("ul.agents", {}, open.map(({ name, description }) => el("li", {},
     el("a", { href: chatAddress(name), data: { go: "" }, "aria-current": name === chosen ? "true" : null, title: description },
@@ -31,7 +32,7 @@ export function agentList(agents, chosen) {
  */
 export function conversationList() {
   const list = el("ul.conversations");
-  const empty = el("p.quiet.inside", { hidden: true }, "No conversation yet: say something, and one begins.");
+  const empty = el("p.quiet.inside", { hidden: true }, may("runs:write") ? "No conversation yet: say something, and one begins." : "No conversation yet.");
   const more = el("button.button", { type: "button", hidden: true, onclick: () => load(next) }, "Earlier ones");
   const node = el("div", {}, empty, list, more);
   let agent = "";
@@ -110,7 +111,7 @@ function line(address) {
   return { node: el("li", {}, link), update };
 }
 
-/** The link that begins another conversation. */
+/** The link that begins another conversation, for those who may. */
 export function newLink(agent) {
-  return el("a.button", { href: `${chatAddress(agent)}#new`, data: { go: "" }, "aria-label": "New conversation" }, icon("add"), "New");
+  return may("runs:write") && el("a.button", { href: `${chatAddress(agent)}#new`, data: { go: "" }, "aria-label": "New conversation" }, icon("add"), "New");
 }

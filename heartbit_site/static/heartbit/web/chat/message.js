@@ -1,6 +1,6 @@
 // A message and what answers it: the run's steps as they come, the answer, and what it took.
 
-import { USER, api } from "../api.js";
+import { USER, api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { cost, duration, moment, tokens } from "../words.js";
 import { follow } from "./live.js";
@@ -48,7 +48,7 @@ export function messageView(first, { ended }) {
   function live(message) {
     if (!leave) showSteps(message.steps);
     if (message.held) {
-      fill(doing, icon("schedule"), "Comes after the answer before it.", takeBack(message.run)).hidden = false;
+      fill(doing, icon("schedule"), "Comes after the answer before it.", may("runs:write") ? takeBack(message.run) : null).hidden = false;
     } else if (!leave) {
       say("Waiting for a worker");
       leave = follow(message.run, { changed, ended, open: (open) => { doing.classList.toggle("away", !open); } });

@@ -1,6 +1,6 @@
 // What a run asks a person: the cards of its calls that wait, in the thread.
 
-import { all, may } from "../api.js";
+import { all } from "../api.js";
 import { card } from "../approvals/card.js";
 import { el, fill } from "../dom.js";
 
@@ -47,9 +47,7 @@ export function questions(root) {
       element.remove();
       cards.delete(name);
     }
-    if (!may("approvals:decide")) {
-      fill(node, wanted.size ? el("p.hint", {}, "It waits until somebody decides about a tool call; your role may not.") : null);
-    } else if ([...wanted].some((name) => !cards.has(name))) look();
+    if ([...wanted].some((name) => !cards.has(name))) look();
   }
   return { node, update };
 }

@@ -1,6 +1,6 @@
 // Above a conversation: with whom, what it is called, and what can be done with it.
 
-import { api } from "../api.js";
+import { api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { chatAddress, go } from "./places.js";
 
@@ -16,7 +16,7 @@ export function threadHead({ changed, deleted }) {
     fill(node,
       el("a.iconic.back", { href: chatAddress(agent.name), data: { go: "" }, "aria-label": "Back to the conversations" }, icon("arrow_back")),
       el("div.titles", {}, el("h2.clip", { dir: "auto" }, found ? found.heading || "Conversation" : "New conversation"), el("p.quiet.clip", {}, `with ${agent.name}`)),
-      found && el("div.actions", {},
+      found && may("runs:write") && el("div.actions", {},
         el("button.iconic", { type: "button", "aria-label": "Rename", title: "Rename", onclick: () => rename(found) }, icon("edit")),
         el("button.iconic", { type: "button", "aria-label": "Delete", title: "Delete", onclick: () => remove(agent, found) }, icon("delete"))));
   }

@@ -1,6 +1,6 @@
 // One conversation: its messages as they are said and answered, and where the next is written.
 
-import { api } from "../api.js";
+import { api, may, whoCan } from "../api.js";
 import { el, fill, icon } from "../dom.js";
 import { composer } from "./composer.js";
 import { messageView } from "./message.js";
@@ -27,7 +27,9 @@ export function thread({ moved, deleted }) {
   const scroller = el("div.scroller", { role: "log", "aria-label": "Messages", tabindex: "0" }, content);
   const place = stick(scroller, content);
   const write = composer({ send, stop });
-  const node = el("section.thread", { "aria-label": "Conversation" }, head.node, el("div.middle", {}, scroller, place.button), write.node);
+  const talks = may("runs:write");
+  const reads = el("p.composer.quiet.only-look", {}, icon("visibility"), `You can read this, not write. Who can: ${whoCan("runs:write")}.`);
+  const node = el("section.thread", { "aria-label": "Conversation" }, head.node, el("div.middle", {}, scroller, place.button), talks ? write.node : reads);
   let agent = null;
   let conversation = "";
   let before = null;
@@ -59,7 +61,7 @@ export function thread({ moved, deleted }) {
   let sentTo = "";
 
   function begin() {
-    fill(empty, icon("forum"), el("h2", {}, `Talk to ${agent.name}`), agent.description && el("p", {}, agent.description), el("p", {}, "Say what you want below. It keeps working when you leave the page.")).hidden = false;
+    fill(empty, icon("forum"), el("h2", {}, `Talk to ${agent.name}`), agent.description && el("p", {}, agent.description), talks ? el("p", {}, "Say what you want below. It keeps working when you leave the page.") : el("p", {}, "Choose a conversation to read it.")).hidden = false;
   }
 
   async function refresh() {
@@ -137,7 +139,7 @@ export function thread({ moved, deleted }) {
 
   function refusal() {
     if (agent.missing) return `${agent.name} is gone: what was said stays here to read.`;
-    if (agent.state === "stopped") return `${agent.name} is stopped: an editor can start it in the admin.`;
+    if (agent.state === "stopped") return `${agent.name} is stopped. ${may("agents:write") ? "Start it in the admin." : `Who can start it: ${whoCan("agents:write")}.`}`;
     return "";
   }
 

@@ -1,5 +1,6 @@
 // The same on a command line, to be copied.
 
+import { may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 
 /** The card of commands. */
@@ -19,7 +20,7 @@ export class Commands {
     fill(this.list,
       command("Follow", `heartbit status ${run.id} --watch`),
       command("Answer", `heartbit result ${run.id}`),
-      command("Cancel", `heartbit cancel ${run.id}`),
+      may("runs:write") ? command("Cancel", `heartbit cancel ${run.id}`) : null,
       command("cURL: the run", `curl ${key} ${at}`),
       command("cURL: its events", `curl -N ${key} "${at}/events?tree=true"`));
   }

@@ -1,6 +1,6 @@
 // Give an agent a task, and go and watch it.
 
-import { all, api } from "../api.js";
+import { all, api, whoCan } from "../api.js";
 import { el, fill } from "../dom.js";
 import { ask } from "../run/ask.js";
 
@@ -40,7 +40,7 @@ export async function newRun() {
 
 function noAgent() {
   const { admin } = document.body.dataset;
-  return admin ? el("a", { href: `${admin}agents/agent/add_from_template/` }, "Make an agent from a template") : "Ask an editor of the workspace to make an agent in the admin.";
+  return admin ? el("a", { href: `${admin}agents/agent/add_from_template/` }, "Make an agent from a template") : `Who can make one: ${whoCan("agents:write")}.`;
 }
 
 function listed(name, words) {

@@ -1,0 +1,85 @@
+"""The admin's site: open to members whose role changes agents, not only to Django's staff.
+
+Who enters is decided here; what they see and may do is decided per model, page and action by their
+roles (``heartbit_site.base.admin.scoped``).
+"""
+
+from __future__ import annotations
+
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.forms import AuthenticationForm as PlainAuthenticationForm
+
+from heartbit_site.base.access import enters_admin
+from heartbit_site.base.refusals import RefusedError, describe_closed_admin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.contrib.admin import AdminSite
+    from django.contrib.admin.forms import AdminAuthenticationForm as AuthenticationForm
+    from django.http import HttpRequest, HttpResponse
+else:
+    from unfold.forms import AuthenticationForm
+    from unfold.sites import UnfoldAdminSite as AdminSite
+
+
+class LoginForm(AuthenticationForm):
+    """The theme's form; it logs everybody in, and the site says whom it is for."""
+
+    def confirm_login_allowed(self, user: Any) -> None:
+        """Check the account alone, not Django's staff flag."""
+        PlainAuthenticationForm.confirm_login_allowed(self, user)
+
+
+class HeartbitAdminSite(AdminSite):
+    """The site of every admin class."""
+
+    login_form = LoginForm
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Return True if the person of the request may enter; asked once a request."""
+        known: tuple[Any, bool] | None = getattr(request, "heartbit_enters_admin", None)
+        if known is None or known[0] is not request.user:
+            known = (request.user, enters_admin(request.user))
+            request.heartbit_enters_admin = known  # type: ignore[attr-defined]
+        return known[1]
+
+    def get_urls(self) -> list[Any]:
+        """Leave out "view on site": it would tell whether any row of any workspace exists."""
+        return [one for one in super().get_urls() if getattr(one, "name", "") != "view_on_site"]
+
+    def get_sidebar_list(self, request: HttpRequest) -> list[Any]:
+        """The groups of the sidebar in which there is something for whoever looks."""
+        groups: list[Any] = super().get_sidebar_list(request)  # type: ignore[misc]  # the theme's
+        return [one for one in groups if any(item["has_permission"] for item in one["items"])]
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
+        """Wrap a view: whoever is logged in and may not enter is told why, not asked to log in.
+
+        Raises:
+            RefusedError: They may not enter.
+        """
+        entered = super().admin_view(view, cacheable)
+
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            self._refuse_others(request)
+            return entered(request, *args, **kwargs)
+
+        return update_wrapper(guarded, entered)
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Log somebody in.
+
+        Raises:
+            RefusedError: They are logged in already, and may not enter.
+        """
+        self._refuse_others(request)
+        return super().login(request, extra_context)
+
+    def _refuse_others(self, request: HttpRequest) -> None:
+        if request.user.is_authenticated and not self.has_permission(request):
+            raise RefusedError(describe_closed_admin(request.user))

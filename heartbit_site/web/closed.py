@@ -1,0 +1,31 @@
+"""The page of a refusal outside of a workspace's frame: why, and who can help (``handler403``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.shortcuts import render
+
+from heartbit_site.base.admin.reach import reach_of
+from heartbit_site.base.admin.scoped import Scoped
+from heartbit_site.base.refusals import RefusedError, describe_closed_page
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a ``PermissionDenied`` of any view."""
+    return render(request, "web/closed.html", {"problem": _why(request, exception)}, status=403)
+
+
+def _why(request: HttpRequest, exception: Exception) -> str:
+    if isinstance(exception, RefusedError):
+        return str(exception)
+    if not request.user.is_authenticated:
+        return "Log in first."
+    match = request.resolver_match
+    page = getattr(match.func, "model_admin", None) if match is not None else None
+    needed = page.scope_of("view") if isinstance(page, Scoped) else None
+    is_missing = needed is not None and not reach_of(request).allows(needed)
+    return describe_closed_page(request.user, needed if is_missing else None)
