@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field, JsonValue
 
+from agents.question_state import State  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
 
 Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
@@ -262,6 +263,22 @@ class DecidedOut(Schema):
     verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
     missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
+
+
+class QuestionStateOut(Schema):
+    """The state of a question that a person was asked about a call."""
+
+    run: str
+    call: str
+    state: State = Field(
+        description=(
+            "open: it waits; expired: nobody decided in time; cancelled: its run was; closed: it "
+            "is not asked any more; else what a person decided."
+        )
+    )
+    by: str = Field(description="Who decided or cancelled; empty: nobody is named.")
+    at: str | None = Field(description="When; null: it is open, or not known.")
+    reason: str = Field(description="What the decider wrote for the model.")
 
 
 class ConversationOut(Schema):
