@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agents.admin import words
 from agents.admin.hidden_text import parts
+from agents.argument_order import in_tool_order
 from agents.choices import CallStatus, Outcome
 from agents.doubts import made_with
 from agents.querysets import shown_tool
@@ -90,8 +91,8 @@ def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
     """Prepare a waiting call; ``here`` is the id of the run whose page it is on."""
     in_doubt = is_in_doubt(call)
     reason = _DOUBT if in_doubt else str((call.shown or {}).get("reason", ""))
-    values = asked_about(call)
     tool = shown_tool(call)
+    values = in_tool_order(tool, asked_about(call))
     form = None if in_doubt else asked_form(call)
     if form is not None:
         values = without_form(values)

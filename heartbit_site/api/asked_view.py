@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
+from agents.argument_order import in_tool_order
 from agents.querysets import shown_tool
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of
@@ -59,6 +60,7 @@ def view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> dict[str,
         reason: Why somebody is asked.
     """
     tool = shown_tool(call)
+    arguments = in_tool_order(tool, arguments)
     shown = [_argument(name, value) for name, value in arguments.items()]
     return {
         "tool": _parts(tool),

@@ -160,12 +160,13 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         )
 
     @admin.display(description="when")
-    def when(self, schedule: Schedule) -> str:
+    def when(self, schedule: Schedule) -> SafeString:
         """Its rhythm in words."""
         try:
-            return rhythm_of(schedule).words
+            text = rhythm_of(schedule).words
         except ScheduleError as error:
-            return str(error)
+            text = str(error)
+        return format_html('<span class="hb-wrapped">{}</span>', text)
 
     @admin.display(description="next")
     def next(self, schedule: Schedule) -> SafeString | str:
@@ -178,7 +179,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         if schedule.fired is None:
             return "-"
         shown = format_html(
-            "{} {}",
+            '<span class="hb-two"><span>{}</span>{}</span>',
             outcome_pills(schedule.fired, schedule.fired_run_status, schedule.fired_delivery),
             _short(schedule.fired_slot, schedule),
         )

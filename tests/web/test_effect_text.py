@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.admin.approval_card import card
 from heartbit_site.api.asked_view import view
 from heartbit_site.base.effect_text import EFFECT_TEXT, describe_effect
 from heartbit_site.base.toolspec import Effect
