@@ -9,12 +9,13 @@ from django.utils import timezone
 
 from agents.admin import words
 from agents.admin.hidden_text import parts
+from agents.argument_order import in_tool_order
 from agents.choices import CallStatus, Outcome
 from agents.doubts import made_with
 from agents.querysets import shown_tool
 from agents.questions import asked_form
 from heartbit_site.base.admin.themed import pretty_json
-from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.visible_text import readable_json, visible
 from tools.form_words import explained, without_form
 
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from agents.admin.hidden_text import Part
     from agents.models import Decision, ToolCall
 
-_EFFECTS = {
-    Effect.PURE: "none outside",
-    Effect.IDEMPOTENT: "outside; a repetition does not double it",
-    Effect.TRANSACTIONAL: "in Heartbit's own database, exactly once",
-    Effect.AT_MOST_ONCE: "outside, and it cannot be taken back",
-}
 _SETTLED: dict[str, str] = {
     Outcome.RETRIED: "Sent again",
     Outcome.DONE: "Confirmed",
@@ -96,8 +91,8 @@ def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
     """Prepare a waiting call; ``here`` is the id of the run whose page it is on."""
     in_doubt = is_in_doubt(call)
     reason = _DOUBT if in_doubt else str((call.shown or {}).get("reason", ""))
-    values = asked_about(call)
     tool = shown_tool(call)
+    values = in_tool_order(tool, asked_about(call))
     form = None if in_doubt else asked_form(call)
     if form is not None:
         values = without_form(values)
@@ -111,7 +106,7 @@ def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
         tool=visible(tool),
         asked_as="" if call.tool == tool else visible(call.tool),
         agent=call.run.agent,
-        effect=effect(call.effect),
+        effect=describe_effect(call.effect),
         reason=visible(reason),
         since=since(call),
         arguments=arguments,
@@ -138,11 +133,6 @@ def since(call: ToolCall) -> str:
     """How long a call of ``queries.waiting_calls`` has waited."""
     asked_at: datetime | None = getattr(call, "asked_at", None)
     return words.duration(timezone.now() - asked_at) if asked_at else "a moment"
-
-
-def effect(name: str) -> str:
-    """An effect class in words."""
-    return _EFFECTS[Effect(name)] if name in set(Effect) else name
 
 
 def decided(decision: Decision) -> str:

@@ -13,6 +13,7 @@ from agents.admin.json_fields import JSONObjectText, JSONText, json_widget
 from agents.choices import BindingApproval
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.admin.themed import StackedInline, line_widget
+from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect
 from tools.registry import registry
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from django.db.models.fields import Field
     from django.http import HttpRequest
 
-EFFECTS = {
-    Effect.PURE: "Pure: may run again",
-    Effect.IDEMPOTENT: "Idempotent: runs again with the same key",
-    Effect.TRANSACTIONAL: "Transactional: exactly once, with its result",
-    Effect.AT_MOST_ONCE: "At most once: never repeated by itself",
-}
 _CHECKED = ("approval_when", "defaults", "escalate_minutes", "escalate_group")
 
 
@@ -182,14 +177,15 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
 def tool_choices(current: str = "") -> list[tuple[str, Any]]:
     """The installed tools by effect class; ``current`` is offered even when it is not installed."""
     choices: list[tuple[str, Any]] = [("", "Select a tool")]
-    for effect, title in EFFECTS.items():
+    for effect in Effect:
         tools = [
             (spec.name, f"{spec.name} · {_sentence(spec.description)}")
             for spec in registry.values()
             if spec.effect is effect
         ]
         if tools:
-            choices.append((title, sorted(tools)))
+            name = effect.value.replace("_", " ").capitalize()
+            choices.append((f"{name}: {describe_effect(effect)}", sorted(tools)))
     if current and current not in registry:
         choices.append((current, f"{current} · not installed any more"))
     return choices

@@ -28,7 +28,11 @@ UNKNOWN, FORBIDDEN, ABSENT, SILENT, MALFORMED, HASTY = 4401, 4403, 4404, 4408, 4
 
 
 class MemberConsumer(AsyncJsonWebsocketConsumer):
-    """A socket of a member or a key; subclasses say which scope it takes and what is told."""
+    """A socket of a member or a key; subclasses say which scope it takes and what is told.
+
+    Each answers ``{"type": "ping"}`` with ``{"type": "pong"}``, so that a page notices a frozen
+    server, whose connections stay open.
+    """
 
     scope_needed: ClassVar[str] = "runs:read"
     check_seconds: ClassVar[float] = CHECK_SECONDS
@@ -75,7 +79,11 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         elif text_data is None:
             await self.close(MALFORMED)
         else:
-            await super().receive(text_data=text_data, **kwargs)
+            content = await self.decode_json(text_data)
+            if content.get("type") == "ping":
+                await self.send_json({"type": "pong"})
+            else:
+                await self.receive_json(content, **kwargs)
 
     async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:  # noqa: FBT001  the base class's
         """Hang up, once; what the page says then is nothing, and nothing is done alongside."""

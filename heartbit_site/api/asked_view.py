@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
+from agents.argument_order import in_tool_order
 from agents.querysets import shown_tool
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of
+from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.toolspec import Effect
 from heartbit_site.base.visible_text import pieces, readable_json, visible
 from tools.registry import registry
 
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from agents.models import Run, ToolCall
     from heartbit_site.base.toolspec import ToolSpec
 
-_EFFECTS: Final = {
-    Effect.PURE: "none outside",
-    Effect.IDEMPOTENT: "outside; a repetition does not double it",
-    Effect.TRANSACTIONAL: "in Heartbit's own database, exactly once",
-    Effect.AT_MOST_ONCE: "outside, and it cannot be taken back",
-}
 _KINDS: Final = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+", re.IGNORECASE)
 _MOST_HOSTS: Final = 50
@@ -65,12 +60,13 @@ def view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> dict[str,
         reason: Why somebody is asked.
     """
     tool = shown_tool(call)
+    arguments = in_tool_order(tool, arguments)
     shown = [_argument(name, value) for name, value in arguments.items()]
     return {
         "tool": _parts(tool),
         "asked_as": [] if call.tool == tool else _parts(call.tool),
         "reason": _parts(reason),
-        "effect": _EFFECTS[Effect(call.effect)] if call.effect in set(Effect) else call.effect,
+        "effect": describe_effect(call.effect),
         "arguments": shown,
         "hosts": _hosts(arguments),
         "hidden": sum(part["escaped"] for one in shown for part in (*one["name"], *one["value"])),

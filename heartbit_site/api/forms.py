@@ -7,15 +7,20 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Q, Sum
+from django.db.models.functions import Left, Length
 
+from agents.argument_order import in_tool_order
 from agents.querysets import shown_tool
 from agents.questions import asked_form
 from heartbit_site.api.asked_view import view
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from uuid import UUID
+
+    from django.db.models import QuerySet
 
     from agents.doubts import Doubt
     from agents.metrics import AgentMetrics, AgentOverview
@@ -48,8 +53,35 @@ def money(value: Decimal | None) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def summaries(runs: QuerySet[Run]) -> QuerySet[Any]:
+    """Leave what a list does not show in the database, as ``run_summary`` reads the rest."""
+    return runs.annotate(
+        task_beginning=Left("task", PREVIEW_CHARACTERS + 1), task_characters=Length("task")
+    ).defer("task", "payload", "output", "structured")
+
+
+def run_summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
+    """Serialize a run of a list; it comes from ``summaries``."""
+    return {
+        **_run_facts(run, costs),
+        "task": preview(run.task_beginning),
+        "task_characters": run.task_characters,
+    }
+
+
 def run_row(run: Run, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
-    """One run."""
+    """One run, with its input and its answer."""
+    return {
+        **_run_facts(run, costs),
+        "task": run.task,
+        "task_characters": len(run.task),
+        "payload": run.payload,
+        "output": run.output,
+        "structured": run.structured,
+    }
+
+
+def _run_facts(run: Run, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
     return {
         "run": str(run.pk),
         "root": str(run.root_id),
@@ -60,10 +92,6 @@ def run_row(run: Run, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
         "home": run.home,
         "model": run.model,
         "status": run.status,
-        "task": run.task,
-        "payload": run.payload,
-        "output": run.output,
-        "structured": run.structured,
         "error": run.error,
         "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
         "cost_usd": money(costs[run.pk]),
@@ -87,7 +115,8 @@ def run_tree(run: Run, runs: list[Run], costs: Mapping[UUID, Decimal | None]) ->
 def approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]) -> dict[str, Any]:
     """A call that waits for a person, as it is shown; ``votes``: who has approved it so far."""
     shown = call.shown or {}
-    arguments, reason = shown.get("arguments", {}), shown.get("reason", "")
+    arguments = in_tool_order(shown_tool(call), shown.get("arguments", {}))
+    reason = shown.get("reason", "")
     return {
         **_asked(call, wait.created_at if wait is not None else None),
         "reason": reason,
@@ -114,7 +143,7 @@ def doubt(found: Doubt) -> dict[str, Any]:
     """A call of unknown outcome."""
     return {
         **_asked(found.call, found.since),
-        "arguments": found.arguments,
+        "arguments": in_tool_order(shown_tool(found.call), found.arguments),
         "question": found.question,
         "view": view(found.call, found.arguments, _DOUBT),
     }
@@ -130,7 +159,8 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
         "tool": shown_tool(call),
         "effect": call.effect,
         "since": time(since),
-        "task": call.run.task,
+        "task": preview(call.run.task),
+        "task_characters": len(call.run.task),
         "home": call.run.home,
         "queue": call.run.queue,
     }

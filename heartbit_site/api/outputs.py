@@ -1,6 +1,6 @@
 """What responses hold. Times are ISO 8601 in UTC, ids strings, money decimal strings in US dollars.
 
-A run is what ``heartbit status --json`` prints, with more: names that both have mean the same.
+A run is what ``heartbit status RUN --json`` prints, with more: names that both have mean the same.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field, JsonValue
 
+from agents.question_state import State  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
 
 Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
@@ -35,8 +36,8 @@ class UsageOut(Schema):
     output_tokens: int
 
 
-class RunOut(Schema):
-    """A run."""
+class RunSummaryOut(Schema):
+    """A run in a list; its answer and the whole of its input are in `GET /runs/{id}`."""
 
     run: str
     root: str = Field(description="The run at the top of its tree.")
@@ -47,10 +48,8 @@ class RunOut(Schema):
     home: str
     model: str
     status: Status
-    task: str
-    payload: dict[str, JsonValue] | None
-    output: str | None
-    structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
+    task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    task_characters: int = Field(description="Length of the whole task.")
     error: dict[str, Any] | None
     usage: UsageOut
     cost_usd: str | None = Field(description="Of its own model calls; null: a price is unknown.")
@@ -64,6 +63,15 @@ class RunOut(Schema):
     created_at: str
     started_at: str | None
     finished_at: str | None
+
+
+class RunOut(RunSummaryOut):
+    """A run."""
+
+    task: str
+    payload: dict[str, JsonValue] | None
+    output: str | None
+    structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
 
 
 class ArtifactOut(Schema):
@@ -131,7 +139,7 @@ class RunSeenOut(RunDetailOut):
 class RunPageOut(Schema):
     """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
 
-    runs: list[RunOut]
+    runs: list[RunSummaryOut]
     next: Next
 
 
@@ -197,7 +205,8 @@ class AskedCallOut(Schema):
     effect: str
     arguments: dict[str, JsonValue]
     since: str | None = Field(description="When it began to wait.")
-    task: str
+    task: str = Field(description="Of its run: the first 500 characters; the run has all.")
+    task_characters: int = Field(description="Length of the whole task.")
     home: str
     queue: str
     view: AskedViewOut
@@ -265,6 +274,22 @@ class DecidedOut(Schema):
     verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
     missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
+
+
+class QuestionStateOut(Schema):
+    """The state of a question that a person was asked about a call."""
+
+    run: str
+    call: str
+    state: State = Field(
+        description=(
+            "open: it waits; expired: nobody decided in time; cancelled: its run was; closed: it "
+            "is not asked any more; else what a person decided."
+        )
+    )
+    by: str = Field(description="Who decided or cancelled; empty: nobody is named.")
+    at: str | None = Field(description="When; null: it is open, or not known.")
+    reason: str = Field(description="What the decider wrote for the model.")
 
 
 class ConversationOut(Schema):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Subquery
 
-from agents.models import Run
 from heartbit_site.api.forms import time
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
+from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now
 from scheduling.rhythm import rhythm_of, spoken, time_zone
 from scheduling.slots import next_slots
@@ -35,10 +35,8 @@ def schedules(rows: Sequence[Schedule]) -> list[dict[str, Any]]:
     return [{**_columns(row), **_due(row, now), "last": last.get(row.pk)} for row in rows]
 
 
-def firings(rows: Sequence[Firing]) -> list[dict[str, Any]]:
-    """What became of slots, each with how its run stands."""
-    ids = [row.run_id for row in rows if row.run_id is not None]
-    statuses = dict(Run.objects.filter(pk__in=ids).values_list("pk", "status"))
+def firings(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Serialize firings that come from ``with_outcomes``."""
     return [
         {
             "slot": time(row.slot),
@@ -46,7 +44,8 @@ def firings(rows: Sequence[Firing]) -> list[dict[str, Any]]:
             "status": str(row.status),
             "note": row.note,
             "run": str(row.run_id) if row.run_id is not None else None,
-            "run_status": statuses.get(row.run_id) if row.run_id is not None else None,
+            "run_status": row.run_status,
+            "delivery_status": row.delivery_status,
             "created_at": time(row.created_at),
         }
         for row in rows
@@ -75,7 +74,7 @@ def _latest(rows: Sequence[Schedule]) -> list[Firing]:
     """Of each that has one the latest firing."""
     newest = Firing.objects.filter(schedule=OuterRef("pk")).order_by("-slot").values("pk")[:1]
     ids = Schedule.objects.filter(pk__in=[row.pk for row in rows]).values(latest=Subquery(newest))
-    return list(Firing.objects.filter(pk__in=ids))
+    return list(with_outcomes(Firing.objects.filter(pk__in=ids)))
 
 
 def _due(row: Schedule, now: datetime) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 from heartbit_site.api.outputs import Status  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.api.paging import Next  # noqa: TC001
 
+DeliveryState = Literal["pending", "delivered", "failed"]
 FiringState = Literal["started", "held", "skipped", "failed"]
 
 
@@ -33,11 +34,17 @@ class FiringOut(Schema):
     slot: str = Field(description="When it was due; of a manual one, when somebody asked for it.")
     cause: Literal["slot", "manual", "backfill"]
     status: FiringState = Field(
-        description="held: it starts when the run before it has ended, or when it can: see note."
+        description=(
+            "started: it has a run, see run_status; held: it starts when the run before it has "
+            "ended, or when it can: see note."
+        )
     )
     note: str = Field(description="Why it was skipped, held back or failed.")
     run: str | None
     run_status: Status | None = Field(description="Null: it has no run, or that is archived.")
+    delivery_status: DeliveryState | None = Field(
+        description="failed: at least one of its deliveries; null: nothing is delivered."
+    )
     created_at: str
 
 

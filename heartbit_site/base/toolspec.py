@@ -60,7 +60,7 @@ Resume = Callable[["tuple[WaitOutcome, ...]"], Any]
 class Effect(enum.StrEnum):
     """What repeating a call would do; the journal's promise follows from it (spec D3)."""
 
-    PURE = "pure"  # no effect outside: may run again
+    PURE = "pure"  # changes nothing that a repetition would change again: may run again
     IDEMPOTENT = "idempotent"  # runs again with the same idempotency key
     TRANSACTIONAL = "transactional"  # shares one database transaction with its result
     AT_MOST_ONCE = "at_most_once"  # intent is committed first; never repeated by itself

@@ -9,7 +9,8 @@
      "children": [ ... the same of each sub-agent ... ]}
 
 `status` is one of queued, running, waiting, succeeded, failed, cancelled, quarantined. Times are
-ISO 8601 in UTC or null. `status` without a run prints `{"runs": [...]}`, without `children`.
+ISO 8601 in UTC or null. `status` and `runs` without a run print `{"runs": [...]}`: of each the
+beginning of its task with `task_characters`, and neither `output` nor `structured` nor `children`.
 
 With `--watch` there is a JSON object a line: what is known, what happens (`agents.live.lines`), and
 at the end the run::
@@ -22,6 +23,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from heartbit_site.base.preview import preview
+
 if TYPE_CHECKING:
     from agents.models import Run
 
@@ -30,6 +33,13 @@ def run_tree(run: Run, runs: list[Run]) -> dict[str, Any]:
     """A run with its sub-agents, from the rows of its tree."""
     children = [run_tree(child, runs) for child in runs if child.parent_id == run.pk]
     return {**run_row(run), "children": children}
+
+
+def run_summary(run: Run) -> dict[str, Any]:
+    """One run of a list, without its answer."""
+    row = run_row(run)
+    del row["output"], row["structured"]
+    return {**row, "task": preview(run.task), "task_characters": len(run.task)}
 
 
 def run_row(run: Run) -> dict[str, Any]:

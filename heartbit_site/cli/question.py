@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len
 
 from heartbit_site.base import visible_text
+from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.kinds import APPROVAL
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
 MARGIN: Final = "  | "
 NARROWEST: Final = 20
 ASKED: Final = "question"  # the argument that a question's text is in
-EFFECTS: Final[Mapping[str, str]] = {
-    "pure": "no effect outside",
-    "idempotent": "an effect that a repetition does not double",
-    "transactional": "changes Heartbit's own database, exactly once",
-    "at_most_once": "an effect outside that cannot be taken back",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,9 @@ def question(call: WaitingCall, width: int) -> list[str]:
 
     Of a question: its text, the other arguments if there are any, and what the answer has to be.
     """
-    effect = f"{call.effect}: {EFFECTS[call.effect]}" if call.effect in EFFECTS else call.effect
+    effect = (
+        f"{call.effect}: {EFFECT_TEXT[call.effect]}" if call.effect in EFFECT_TEXT else call.effect
+    )
     facts = (
         ("agent", visible(call.agent)),
         ("tool", visible(call.tool)),

@@ -42,7 +42,7 @@ NO_RUNS: Final = 'No runs yet: heartbit "<task>" starts one.'
 def last_runs(count: int, *, watch: bool, as_json: bool) -> int:
     """List the last runs; with `watch`, again every second until Ctrl-C."""
     if as_json:
-        write_json({"runs": [describe.run_row(run) for run in _last(count)]})
+        write_json({"runs": [describe.run_summary(run) for run in _last(count)]})
         return OK
     console = Console(highlight=False)
     if not watch:
@@ -59,7 +59,7 @@ def list_runs(count: int, *, agent: str, status: str, as_json: bool) -> int:
     """List the last runs of an agent, or in a state, or of all."""
     runs = _last(count, agent=agent, status=status)
     if as_json:
-        write_json({"runs": [describe.run_row(run) for run in runs]})
+        write_json({"runs": [describe.run_summary(run) for run in runs]})
         return OK
     console = Console(highlight=False)
     none = "No such runs." if agent or status else NO_RUNS

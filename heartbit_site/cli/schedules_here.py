@@ -21,6 +21,7 @@ from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.models import Firing, Schedule
+from scheduling.outcomes import with_outcomes
 from scheduling.querysets import find_schedule
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class Here:
     def firings(self, name: str, count: int) -> list[dict[str, Any]]:
         """What became of its slots, the latest first."""
         found = find_schedule(default_workspace(), name)
-        return forms.firings(list(Firing.objects.filter(schedule=found).order_by("-slot")[:count]))
+        rows = with_outcomes(Firing.objects.filter(schedule=found)).order_by("-slot")
+        return forms.firings(list(rows[:count]))
 
     def webhooks(self) -> list[dict[str, Any]]:
         """The webhooks."""

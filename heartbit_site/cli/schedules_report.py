@@ -13,6 +13,7 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import one_line, write, write_json
+from heartbit_site.cli.remote_outcome import LIVE
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from heartbit_site.cli.schedules import Schedules
 
 COLUMNS: Final = ("SCHEDULE", "AGENT", "NEXT", "LAST", "STATE", "WHEN")
+_DELIVERIES: Final = {
+    "pending": "being delivered",
+    "delivered": "delivered",
+    "failed": "not delivered",
+}
 FIRINGS: Final = ("SLOT", "CAUSE", "STATUS", "RUN", "NOTE")
 STYLES: Final = {
     "active": "green",
@@ -297,8 +303,10 @@ def _firing(one: Mapping[str, Any], zone: str) -> tuple[str, ...]:
 
 
 def _standing(firing: Mapping[str, Any]) -> str:
-    """How the run of a firing stands, or why there is none."""
-    return str(firing["run_status"] or firing["status"])
+    """Return the status of a firing's run and of its delivery, or why there is no run."""
+    run = str(firing["run_status"] or firing["status"])
+    delivery = _DELIVERIES.get(firing.get("delivery_status") or "")
+    return run if run in LIVE or delivery is None else f"{run}, {delivery}"
 
 
 def _state(one: Mapping[str, Any]) -> str:

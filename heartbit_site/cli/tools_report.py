@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.toolspec import Effect
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.output import one_line, seconds, write, write_json
-from heartbit_site.cli.question import EFFECTS
 from heartbit_site.cli.table import print_table
 from tools.registry import closest, definition_hash, registry, resolve
 
@@ -50,7 +50,7 @@ def show_tool(name: str, *, as_json: bool) -> int:
         write_json(shown)
         return OK
     facts = (
-        ("effect", f"{spec.effect}: {EFFECTS[spec.effect]}"),
+        ("effect", f"{spec.effect}: {EFFECT_TEXT[spec.effect]}"),
         ("approval", _asked_by(spec)),
         ("limit", seconds(spec.timeout_seconds)),
         ("from", visible(shown["from"])),

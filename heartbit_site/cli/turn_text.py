@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.output import one_line, seconds, write
-from heartbit_site.cli.question import EFFECTS, margined
+from heartbit_site.cli.question import margined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,7 @@ def effects(turn: Mapping[str, Any]) -> list[str]:
     """The turn's calls that do something outside, in words."""
     return [
         f"{call['call']} {one_line(call['tool'], 60)}: "
-        f"{EFFECTS.get(call['effect'], 'its effect is not known')}"
+        f"{EFFECT_TEXT.get(call['effect'], 'its effect is not known')}"
         for call in turn["calls"]
         if call["effect"] != "pure"
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import OuterRef, Q, Subquery
 
+from agents.argument_order import in_tool_order
 from agents.choices import WaitKind
 from agents.doubts import doubts, unasked
 from agents.models import Decision, Run, Wait
@@ -69,7 +70,7 @@ def _call(row: ToolCall, since: datetime | None) -> WaitingCall:
         tool=shown_tool(row),
         effect=row.effect,
         reason=str(shown.get("reason", "")),
-        arguments=shown.get("arguments", {}),
+        arguments=in_tool_order(shown_tool(row), shown.get("arguments", {})),
         digest=row.digest,
         since=since,
         home=row.run.home,

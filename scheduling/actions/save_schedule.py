@@ -9,6 +9,7 @@ from django.db import transaction
 
 from agents.delivery.targets import check_targets
 from heartbit_site.base.audit import Actor, changed, record
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import clean_text
 from scheduling.anew import RHYTHM, counts_anew, let_pass
@@ -18,9 +19,11 @@ from scheduling.models import Schedule
 from scheduling.models.schedule import LONGEST_JITTER
 from scheduling.projection import project
 from scheduling.querysets import database_now
+from scheduling.rhythm import rhythm_of
 from scheduling.slots import fires_at, first_slot, next_slots
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container
     from datetime import datetime
 
     from django.db.models import TextChoices
@@ -102,8 +105,38 @@ def check(schedule: Schedule, workspace: Workspace) -> None:
     """Bring a row into form, or refuse it; nothing is written.
 
     Raises:
-        ScheduleError: Something of it cannot be; the sentence says what.
+        HeartbitError: Something of it cannot be; the sentences say all that is wrong.
     """
+    found = [error for _, error in problems(schedule, workspace)]
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        raise ScheduleError(" ".join(str(error) for error in found))
+
+
+def problems(
+    schedule: Schedule, workspace: Workspace, *, known: Container[str] = ()
+) -> list[tuple[str, HeartbitError]]:
+    """Bring a row into form, and return what cannot be as it is, each with the column it is about.
+
+    Args:
+        schedule: Saved or not.
+        workspace: Where it is.
+        known: Columns whose problems are known already, and not looked for again.
+    """
+    found: list[tuple[str, HeartbitError]] = []
+    for column, check_part in _PARTS.items():
+        name = _RHYTHM_COLUMNS.get(schedule.kind, column) if column == "kind" else column
+        if name in known:
+            continue
+        try:
+            check_part(schedule, workspace)
+        except HeartbitError as error:
+            found.append((name, error))
+    return found
+
+
+def _check_name(schedule: Schedule, _: Workspace) -> None:
     schedule.name = clean_text(schedule.name).strip()
     if not schedule.name:
         raise ScheduleError("A schedule needs a name: say what it is for.")
@@ -112,18 +145,30 @@ def check(schedule: Schedule, workspace: Workspace) -> None:
     for column, most in _LONGEST.items():
         if len(getattr(schedule, column)) > most:
             raise ScheduleError(f"The schedule's {column} is longer than {most} characters.")
+
+
+def _check_agent(schedule: Schedule, workspace: Workspace) -> None:
+    if not schedule.agent_id:
+        raise ScheduleError("The schedule needs an agent: say who does it.")
     if schedule.agent.workspace_id != workspace.pk or schedule.agent.origin:
         raise ScheduleError(f"The workspace {workspace.slug} has no such agent.")
+
+
+def _check_words(schedule: Schedule, _: Workspace) -> None:
     for name, words in _WORDS.items():
         if getattr(schedule, name) not in words.values:
             raise ScheduleError(f"Of a schedule's {name}: choose from {', '.join(words.values)}.")
+
+
+def _check_jitter(schedule: Schedule, _: Workspace) -> None:
     if not 0 <= schedule.jitter_seconds <= LONGEST_JITTER:
         raise ScheduleError(f"The jitter is between 0 and {LONGEST_JITTER} seconds.")
-    _check_task(schedule)
+
+
+def _check_targets(schedule: Schedule, workspace: Workspace) -> None:
     schedule.deliver = [
         target.model_dump(mode="json") for target in check_targets(workspace, schedule.deliver)
     ]
-    _check_rhythm(schedule)
 
 
 _WORDS: dict[str, type[TextChoices]] = {
@@ -134,11 +179,12 @@ _WORDS: dict[str, type[TextChoices]] = {
 }
 
 
-def _check_task(schedule: Schedule) -> None:
-    schedule.task = clean_text(schedule.task).strip()
+def _check_tool(schedule: Schedule, _: Workspace) -> None:
     if schedule.task_type == TaskType.TOOL_CALL:
         if not schedule.tool:
             raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
+        if not schedule.agent_id:
+            return  # which is said of the agent
         given = schedule.agent.bindings.values_list("tool", flat=True)
         if schedule.tool not in given:
             raise ScheduleError(
@@ -149,13 +195,24 @@ def _check_task(schedule: Schedule) -> None:
             raise ScheduleError("The arguments of a scheduled tool call are a JSON object.")
         return
     schedule.tool, schedule.arguments = "", {}
+
+
+def _check_task(schedule: Schedule, _: Workspace) -> None:
+    schedule.task = clean_text(schedule.task).strip()
+    if schedule.task_type == TaskType.TOOL_CALL:
+        return
     if not schedule.task:
         raise ScheduleError("The task is empty: say what the agent should do each time.")
     if len(schedule.task) > TASK_CHARACTERS:
         raise ScheduleError(f"The task is longer than {TASK_CHARACTERS:,} characters.")
 
 
-def _check_rhythm(schedule: Schedule) -> None:
+def _check_end(schedule: Schedule, _: Workspace) -> None:
+    if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
+        raise ScheduleError("The schedule ends before it begins.")
+
+
+def _check_rhythm(schedule: Schedule, _: Workspace) -> None:
     """Also forgets what belongs to another kind of rhythm."""
     if schedule.kind != Kind.CRON:
         schedule.cron = ""
@@ -164,13 +221,33 @@ def _check_rhythm(schedule: Schedule) -> None:
     if schedule.kind != Kind.ONCE:
         schedule.at = None
     schedule.cron = " ".join(schedule.cron.split())
-    if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
-        raise ScheduleError("The schedule ends before it begins.")
     if schedule.at is not None and schedule.at < schedule.begins_at:
         raise ScheduleError("That time is over: give one that is still to come.")
+    if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
+        rhythm_of(schedule)  # that it has no slot is said of its end
+        return
     # Reads the whole rhythm, and finds what never comes true.
     if not next_slots(schedule, schedule.begins_at - timedelta(seconds=1), 1):
         raise ScheduleError("The schedule has no slot between its begin and its end.")
+
+
+#: What is looked at, each by the column that a problem of it is about.
+_PARTS: dict[str, Callable[[Schedule, Workspace], None]] = {
+    "name": _check_name,
+    "agent": _check_agent,
+    "task_type": _check_words,
+    "jitter_seconds": _check_jitter,
+    "tool": _check_tool,
+    "task": _check_task,
+    "deliver": _check_targets,
+    "ends_at": _check_end,
+    "kind": _check_rhythm,
+}
+_RHYTHM_COLUMNS: dict[str, str] = {
+    Kind.CRON: "cron",
+    Kind.INTERVAL: "every_seconds",
+    Kind.ONCE: "at",
+}
 
 
 def _before(schedule: Schedule, workspace: Workspace) -> Schedule | None:

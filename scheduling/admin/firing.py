@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.admin import words
+from agents.choices import LIVE, DeliveryStatus
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, Tone, pill
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
+from scheduling.outcomes import with_outcomes
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -19,21 +21,39 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 FIRING_TONES: dict[str, Tone] = {
-    FiringStatus.STARTED: "success",
+    FiringStatus.STARTED: "",
     FiringStatus.HELD: "info",
     FiringStatus.SKIPPED: "",
     FiringStatus.FAILED: "danger",
 }
 
 
+_DELIVERIES: dict[str, tuple[str, Tone]] = {
+    DeliveryStatus.PENDING: ("Being delivered", "info"),
+    DeliveryStatus.DELIVERED: ("Delivered", "success"),
+    DeliveryStatus.FAILED: ("Not delivered", "danger"),
+}
+
+
+def outcome_pills(status: str, run_status: str | None, delivery_status: str | None) -> SafeString:
+    """Return the status of a firing's run and, once it has ended, of its delivery."""
+    if status != FiringStatus.STARTED or run_status is None:
+        return pill(FiringStatus(status).label, tone=FIRING_TONES[status])
+    shown = words.run_pill(run_status)
+    if run_status in LIVE or delivery_status is None:
+        return shown
+    label, tone = _DELIVERIES[delivery_status]
+    return format_html('<span class="hb-pills">{} {}</span>', shown, pill(label, tone=tone))
+
+
 class _Columns:
     """What a row of the log shows."""
 
     @admin.display(description="outcome")
-    def outcome(self, firing: Firing) -> SafeString:
-        """What became of it, and why."""
-        status = FiringStatus(firing.status)
-        return format_html("{} {}", pill(status.label, tone=FIRING_TONES[status]), firing.note)
+    def outcome(self, firing: Any) -> SafeString:
+        """How its run ended and whether the result arrived, or why there is no run."""
+        pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
+        return format_html("{} {}", pills, firing.note)
 
     @admin.display(description="slot")
     def at(self, firing: Firing) -> str:
@@ -62,7 +82,8 @@ class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
         """With what a row shows."""
-        return super().get_queryset(request).select_related("schedule__workspace")
+        rows = super().get_queryset(request).select_related("schedule__workspace")
+        return with_outcomes(rows)
 
 
 @admin.register(Firing)
@@ -79,6 +100,10 @@ class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
     sortable_by = ()
     fields = ("of", "at", "cause", "outcome", "run", "created_at")
     readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
+        """With the statuses of runs and deliveries."""
+        return with_outcomes(super().get_queryset(request))
 
     @admin.display(description="schedule")
     def of(self, firing: Firing) -> SafeString:

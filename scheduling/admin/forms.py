@@ -9,9 +9,8 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBoolea
 
 from agents.models import WebhookEndpoint
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
-from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.local_times import NoSuchTimeError, moment_there
-from scheduling.actions.save_schedule import check
+from scheduling.actions.save_schedule import problems
 from scheduling.admin.local_fields import LocalTimeField, LocalTimeWidget, StackedTimeWidget
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 _EMAIL, _WEBHOOK, _ARTIFACT = "email", "webhook", "artifact"
+#: What the next runs follow from.
+RHYTHM_FIELDS = frozenset(
+    {"kind", "cron", "every_seconds", "at", "time_zone", "begins_at", "ends_at"}
+)
 _TIMES = ("at", "begins_at", "ends_at")
 
 
@@ -141,20 +144,27 @@ class ScheduleForm(forms.ModelForm[Schedule]):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
 
     def _post_clean(self) -> None:
-        """Also asks the verb whether it would take the row as it is now."""
+        """Also ask the verb what it would refuse of the row, all at once."""
         super()._post_clean()  # type: ignore[misc]
         schedule, now = self.instance, database_now()
         schedule.begins_at = schedule.begins_at or now  # also for the page that says what is wrong
-        if self.errors:
-            return
-        schedule.deliver = self._targets()
-        try:
-            check(schedule, schedule.workspace)
-        except HeartbitError as error:
-            self.add_error(None, str(error))
-            return
-        if schedule._state.adding and first_slot(schedule, now) is None:
+        if not schedule.workspace_id:
+            return  # in which nothing can be looked up
+        if {"mail_to", "tell", "keep_as"} <= self.cleaned_data.keys():
+            schedule.deliver = self._targets()
+        known = set(self.errors)
+        for column, error in problems(schedule, schedule.workspace, known=known):
+            self.add_error(self._field_of(column), str(error))
+        if schedule._state.adding and self.says_when() and first_slot(schedule, now) is None:
             self.add_error("at", "That time is over: give one that is still to come.")
+
+    def says_when(self) -> bool:
+        """True if nothing is wrong with the fields that the next runs follow from."""
+        return RHYTHM_FIELDS.isdisjoint(self.errors)
+
+    def _field_of(self, column: str) -> str | None:
+        """Return the field that shows a column; None: a problem belongs to the whole form."""
+        return column if column in self.fields else None
 
     def _targets(self) -> list[dict[str, Any]]:
         """What the fields about delivery say; what they have no words for stays as it was."""

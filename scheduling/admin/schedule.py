@@ -6,9 +6,10 @@ import copy
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
@@ -28,11 +29,11 @@ from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.admin.calendar import upcoming
-from scheduling.admin.firing import FIRING_TONES, FiringInline
-from scheduling.admin.forms import ScheduleForm, SpanForm, conditions
-from scheduling.choices import FiringStatus
+from scheduling.admin.firing import FiringInline, outcome_pills
+from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
+from scheduling.outcomes import with_outcomes
 from scheduling.rhythm import rhythm_of, time_zone
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from django import forms
     from django.db.models import ForeignKey, QuerySet
+    from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
 TAB = ("tab",)
@@ -60,6 +62,10 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         "run": "runs:write",
     }
     form = ScheduleForm
+
+    class Media:
+        js = ("heartbit/admin/schedule-preview.js",)
+
     warn_unsaved_form = True
     list_display = ("what", "workspace", "when", "next", "last", "state")
     list_display_links = ("what",)
@@ -100,13 +106,16 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
-        """With what became of each one's latest slot."""
-        latest = Firing.objects.filter(schedule=OuterRef("pk")).order_by("-slot")
+        """With the outcome of each one's latest slot."""
+        firings = Firing.objects.filter(schedule=OuterRef("pk"))
+        latest = with_outcomes(firings).order_by("-slot")
         rows: QuerySet[Schedule] = super().get_queryset(request).select_related("agent")
         return rows.annotate(
             fired=Subquery(latest.values("status")[:1]),
             fired_slot=Subquery(latest.values("slot")[:1]),
             fired_run=Subquery(latest.values("run_id")[:1]),
+            fired_run_status=Subquery(latest.values("run_status")[:1]),
+            fired_delivery=Subquery(latest.values("delivery_status")[:1]),
         )
 
     def get_readonly_fields(
@@ -151,12 +160,13 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         )
 
     @admin.display(description="when")
-    def when(self, schedule: Schedule) -> str:
+    def when(self, schedule: Schedule) -> SafeString:
         """Its rhythm in words."""
         try:
-            return rhythm_of(schedule).words
+            text = rhythm_of(schedule).words
         except ScheduleError as error:
-            return str(error)
+            text = str(error)
+        return format_html('<span class="hb-wrapped">{}</span>', text)
 
     @admin.display(description="next")
     def next(self, schedule: Schedule) -> SafeString | str:
@@ -169,8 +179,8 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         if schedule.fired is None:
             return "-"
         shown = format_html(
-            "{} {}",
-            pill(FiringStatus(schedule.fired).label, tone=FIRING_TONES[schedule.fired]),
+            '<span class="hb-two"><span>{}</span>{}</span>',
+            outcome_pills(schedule.fired, schedule.fired_run_status, schedule.fired_delivery),
             _short(schedule.fired_slot, schedule),
         )
         if schedule.fired_run is None:
@@ -193,11 +203,35 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     def upcoming(self, schedule: Schedule) -> SafeString | str:
         """In words and on a calendar."""
         if schedule._state.adding:
-            return "They are shown when the schedule is saved."
-        try:
-            return upcoming(schedule, timezone.now())
-        except ScheduleError as error:
-            return str(error)
+            shown: SafeString | str = "Say when it runs: its next runs are shown here."
+        else:
+            shown = _upcoming(schedule)
+        return format_html('<div id="hb-preview" aria-live="polite">{}</div>', shown)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The address of the preview, beside the class's own."""
+        view = self.admin_site.admin_view(self.preview)
+        return [path("preview/", view, name="scheduling_schedule_preview"), *super().get_urls()]
+
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """Return the next runs of a form that is being filled, or what is wrong with its times.
+
+        Nothing is written. ``?schedule=`` names the row that the form changes; without it the form
+        adds one.
+        """
+        number = request.GET.get("schedule", "")
+        row = self.get_object(request, number) if number else None
+        may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
+        if (number and row is None) or not may:
+            raise PermissionDenied
+        form = self.get_form(request, row, change=row is not None)(request.POST, instance=row)
+        form.is_valid()
+        if form.says_when():
+            return HttpResponse(_upcoming(form.instance))
+        wrong = [
+            text for name, texts in form.errors.items() if name in RHYTHM_FIELDS for text in texts
+        ]
+        return HttpResponse(format_html('<p class="hb-quiet">{}</p>', " ".join(wrong)))
 
     @admin.display(description="made by")
     def made(self, schedule: Schedule) -> SafeString | str:
@@ -321,6 +355,13 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
             except HeartbitError as error:
                 messages.error(request, str(error))
         return HttpResponse(headers={"HX-Refresh": "true"})
+
+
+def _upcoming(schedule: Schedule) -> SafeString | str:
+    try:
+        return upcoming(schedule, timezone.now())
+    except ScheduleError as error:
+        return str(error)
 
 
 def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:

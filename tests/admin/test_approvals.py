@@ -22,7 +22,9 @@ from agents.events import ContextSummarized, ModelDelayed, ToolFinished
 from agents.llm.messages import Usage
 from agents.models import Decision, Grant, Run, ToolCall
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.models import Membership, Workspace
+from heartbit_site.base.toolspec import Effect
 from tests.admin import rows
 
 pytestmark = pytest.mark.django_db
@@ -77,7 +79,7 @@ class TestWhatIsShown:
             "http_get waits for approval",
             "https://a.example/",
             "retries",
-            "outside, and it cannot be taken back",
+            describe_effect(Effect.AT_MOST_ONCE),
             "It asks before it uses http_get.",
             f'value="{call.digest}"',
             "Always allow",

@@ -37,7 +37,7 @@ def test_a_person_sees_all_of_a_call_and_approves_it(heartbit: Command) -> None:
         shown = terminal.sees(PROMPT)
         terminal.types("a")
         assert terminal.ends() == (0, "Done.\n")
-    for part in ("analyst", "calculate", "no effect outside", "Every tool call of this run"):
+    for part in ("analyst", "calculate", "can be repeated safely", "Every tool call of this run"):
         assert part in shown
     assert '  | {\n  |   "expression": "6*7"\n  | }' in shown
     assert "Approved calculate of analyst." in terminal.text

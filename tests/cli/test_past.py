@@ -115,7 +115,7 @@ def test_effects_that_would_happen_again_need_a_yes(capsys: pytest.CaptureFixtur
         forking.confirm(Here(), order_of(**again), 1)
     said = capsys.readouterr().err
     assert "All calls of turn 1 run again, and what they do outside happens again:\n" in said
-    assert "  1.0 http_request: an effect outside that cannot be taken back\n" in said
+    assert "  1.0 http_request: takes effect at most once, and cannot be taken back\n" in said
     forking.confirm(Here(), order_of(**again, yes=True), 1)
     forking.confirm(Here(), order_of(run=str(child.pk), call="1.0", result="x"), 1)
     assert capsys.readouterr().err == "", "nothing runs again"

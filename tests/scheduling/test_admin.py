@@ -101,6 +101,36 @@ def test_what_cannot_be_is_said_on_the_form(
     assert sentence in errors(answer).replace("&#x27;", "'")
 
 
+def test_all_that_is_wrong_is_said_at_once_and_where(browser: Client, planned: Plan) -> None:
+    known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON")
+    wrong = {"name": "7", "cron": "9 o'clock", "task": "", "mail_to": "nobody"}
+    form = filled(browser.get(page(known))) | wrong | {"jitter_seconds": "-1"}
+    found = browser.post(page(known), form).context["adminform"].form.errors
+    assert set(found) == {"name", "cron", "task", "jitter_seconds", "__all__"}
+    known.refresh_from_db()
+    assert known.name == "Known"
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "known"])
+def test_the_next_runs_of_a_form_are_shown_without_saving_it(
+    browser: Client, planned: Plan, *, is_new: bool
+) -> None:
+    known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON", time_zone="Europe/Berlin")
+    address = f"{SCHEDULES}preview/" + ("" if is_new else f"?schedule={known.pk}")
+    # A form that is not complete yet: its times are looked at all the same.
+    form = filled(browser.get(page(known))) | {"name": "", "task": "", "cron": "30 7 * * *"}
+    if is_new:
+        form["workspace"] = str(known.workspace.pk)
+    text = browser.post(address, form).content.decode()
+    assert text.count("07:30 (Europe/Berlin)") == 5
+    wrong = browser.post(address, form | {"cron": "9 o'clock"}).content.decode()
+    assert "has 2 fields" in wrong
+    assert "task" not in wrong
+    assert browser.get(f"{SCHEDULES}preview/?schedule=999999").status_code == 403
+    known.refresh_from_db()
+    assert (known.name, known.cron) == ("Known", "0 9 * * MON")
+
+
 def test_lists_say_when_in_words(browser: Client, planned: Plan) -> None:
     planned(name="Weekly", kind=Kind.CRON, cron="0 9 * * MON", time_zone="Europe/Berlin")
     row = planned(name="Often", kind=Kind.INTERVAL, every_seconds=900)

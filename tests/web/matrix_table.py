@@ -87,6 +87,7 @@ ROUTES = (
         {"digest": DIGEST, "verdict": "deny"},
         right=409,  # it does not wait: the matrix is about who may ask
     ),
+    Route("GET", "/runs/{run_id}/calls/{call_id}/decision", "runs:read"),
     Route(
         "POST",
         "/runs/{run_id}/calls/{call_id}/dry-run",

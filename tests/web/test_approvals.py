@@ -14,12 +14,14 @@ from agents.actions.announce_calls import announce_calls
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.publish_agent import publish_agent
+from agents.admin.approval_card import card
 from agents.approval_links import token_of
 from agents.errors import NoLongerOpenError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.api.asked_view import view
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
+from heartbit_site.cli.waiting import waiting_calls
 from tests.doubtful import in_doubt
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
@@ -386,6 +388,61 @@ FORMS: list[tuple[dict[str, Any] | None, dict[str, Any]]] = [
         },
     ),
 ]
+
+
+BOUNDS: list[tuple[dict[str, Any], str | None, str]] = [
+    ({"type": "string"}, None, "required"),
+    ({"type": "string", "minLength": 3}, "ab", "at least 3"),
+    ({"type": "string", "maxLength": 2}, "abc", "at most 2"),
+    ({"type": "string", "pattern": "^[a-z]+$"}, "A1", "^[a-z]+$"),
+    ({"type": "integer"}, None, "required"),
+    ({"type": "integer"}, "1.5", "whole number"),
+    ({"type": "integer", "minimum": 1}, "0", "at least 1"),
+    ({"type": "number", "exclusiveMaximum": 1}, "1", "below 1"),
+    ({"type": "integer", "multipleOf": 5}, "7", "multiple of 5"),
+    ({"type": "array", "items": {"type": "string"}, "minItems": 1}, None, "at least 1"),
+]
+
+
+def test_given_bounds_when_a_form_is_read_then_what_breaks_them_is_not_sent(
+    signed_in: Visitor,
+) -> None:
+    signed_in.go("approvals/")
+    read = """async ([schema, text]) => {
+      const { schemaForm } = await import("/static/heartbit/web/approvals/schema-form.js");
+      const whole = { type: "object", properties: { a: schema }, required: ["a"] };
+      const form = schemaForm(whole, undefined);
+      document.body.append(form.element);
+      const field = form.element.querySelector("input, textarea");
+      if (text !== null) field.value = text;
+      try {
+        return ["read", JSON.stringify(form.read())];
+      } catch (error) {
+        return ["refused", error.message];
+      }
+    }"""
+    for schema, text, part in BOUNDS:
+        done, said = signed_in.page.evaluate(read, [schema, text])
+        assert done == "refused", schema
+        assert part in said
+    kept = signed_in.page.evaluate(read, [{"type": "integer", "minimum": 1, "maximum": 3}, "3"])
+    assert kept == ["read", '{"a":3}']
+
+
+def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_schema(
+    caller: Caller, workspace: Workspace
+) -> None:
+    # The database keeps short names first: url, body, json, method.
+    given = {"json": None, "body": "x", "url": "https://example.org/", "method": "POST"}
+    call = unserved(workspace, tool="http_request", arguments=given)
+    order = ["method", "url", "json", "body"]
+    [row] = caller.get("/approvals").json()["calls"]
+    assert list(row["arguments"]) == order
+    assert [one["name"][0]["text"] for one in row["view"]["arguments"]] == order
+    admins = card(call, here="", refused=None)
+    assert ["".join(part.text for part in one.name) for one in admins.arguments] == order
+    [mine] = [one for one in waiting_calls(workspace) if one.id == call.pk]
+    assert list(mine.arguments) == order
 
 
 def test_given_any_schema_when_its_form_is_not_touched_then_it_reads_what_stood_in_it(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
-from ninja import Router
+from ninja import Query, Router
 
 from agents.actions.decide_call import (
     Always,
@@ -20,13 +20,14 @@ from agents.actions.decide_call import (
 from agents.choices import Verdict
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, find_run
+from agents.question_state import load_question_state
 from heartbit_site.api import forms
 from heartbit_site.api.asked_view import Offers
-from heartbit_site.api.auth import DECIDE, READ_WAITING, access_of, workspace_of
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
+from heartbit_site.api.auth import DECIDE, READ_RUNS, READ_WAITING, access_of, workspace_of
+from heartbit_site.api.fields import Word
 from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.outputs import ApprovalsOut, DecidedOut
+from heartbit_site.api.outputs import ApprovalsOut, DecidedOut, QuestionStateOut
 from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.base import orm
 from heartbit_site.base.errors import NotFoundError
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 router = Router(tags=["approvals"])
+
+Digest = Annotated[Word | None, Query(description="Of the call, as GET /approvals showed it.")]
+Question = Annotated[Word | None, Query(description="Of the call, as GET /doubts showed it.")]
 
 _VERDICTS = {
     "approve": Verdict.APPROVED,
@@ -74,6 +78,38 @@ def _shown(calls: list[ToolCall]) -> list[dict[str, Any]]:
         forms.approval(call, open_waits.get(key), offers, votes.get(key, []))
         for call, key in zip(calls, keys, strict=True)
     ]
+
+
+@router.get(
+    "/runs/{run_id}/calls/{call_id}/decision",
+    auth=READ_RUNS,
+    response=answers(QuestionStateOut, 404),
+    summary="Get the state of a question",
+)
+async def decision(
+    request: HttpRequest,
+    run_id: Word,
+    call_id: Word,
+    *,
+    digest: Digest = None,
+    question: Question = None,
+) -> Any:
+    """Return whether a call still waits for a person, or who decided it and how."""
+    workspace = workspace_of(request)
+
+    def read() -> dict[str, Any]:
+        call = find_call(workspace, run_id, call_id)
+        found = load_question_state(call, digest=digest or "", question=question or "")
+        return {
+            "run": str(call.run_id),
+            "call": call.call_id,
+            "state": found.state,
+            "by": found.by,
+            "at": forms.time(found.at),
+            "reason": found.reason,
+        }
+
+    return await orm.in_thread(read)
 
 
 @router.post(

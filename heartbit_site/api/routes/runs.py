@@ -150,7 +150,10 @@ async def list_runs(
         bool, Query(description="Those that you started, or the key that you ask with.")
     ] = False,
 ) -> Any:
-    """The newest first; sub-agents are in the tree of their run, and listed if asked for."""
+    """The newest first; sub-agents are in the tree of their run, and listed if asked for.
+
+    A row has the beginning of its task and no answer: `GET /runs/{id}` has all of both.
+    """
     access = access_of(request)
     workspace = access.workspace
 
@@ -168,10 +171,10 @@ async def list_runs(
             runs = runs.filter(status=status)
         if cursor is not None:
             runs = runs.filter(pk__lt=find_run(workspace, cursor).pk)
-        page = list(runs.order_by("-pk")[: limit + 1])  # the ids are time-ordered
+        page = list(forms.summaries(runs).order_by("-pk")[: limit + 1])  # the ids are time-ordered
         more, page = len(page) > limit, page[:limit]
         costs = forms.costs_of(page)
-        rows = [forms.run_row(run, costs) for run in page]
+        rows = [forms.run_summary(run, costs) for run in page]
         return {"runs": rows, "next": str(page[-1].pk) if more else None}
 
     return await orm.in_thread(read)

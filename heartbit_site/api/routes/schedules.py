@@ -44,6 +44,7 @@ from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.models import Firing, Schedule
+from scheduling.outcomes import with_outcomes
 from scheduling.querysets import find_schedule
 
 router = Router(tags=["schedules"])
@@ -209,7 +210,7 @@ async def firings(
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:
-        rows = Firing.objects.filter(schedule=find_schedule(workspace, schedule))
+        rows = with_outcomes(Firing.objects.filter(schedule=find_schedule(workspace, schedule)))
         if status is not None:
             rows = rows.filter(status=status)
         found, following = page(rows, "-slot", cursor, limit)

@@ -4,7 +4,7 @@ import { all, may, Refusal } from "./api.js";
 import { el, fill, icon } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { ago } from "./words.js";
-import { card } from "./approvals/card.js";
+import { card, conclude, isBeingEdited } from "./approvals/card.js";
 import { isInDoubt, keyOf } from "./approvals/decide.js";
 import { KEYS, LOOKS, onKey } from "./approvals/keys.js";
 import { notifyButton, tell } from "./approvals/notify.js";
@@ -46,7 +46,7 @@ async function load() {
   loading = true;
   try {
     const found = await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")]);
-    show(found.flat().sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
+    await show(found.flat().sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (calls === null) fill(state, el("p.problem", { role: "alert" }, error.message));
@@ -58,15 +58,17 @@ async function load() {
   }
 }
 
-function show(found) {
+async function show(found) {
   const known = new Set((calls ?? []).map(keyOf));
   if (calls !== null) tell(found.filter((one) => !known.has(keyOf(one))));
   const at = (calls ?? []).findIndex((one) => keyOf(one) === chosen);
   calls = found;
   rows();
-  if (found.some((one) => keyOf(one) === chosen) && chosenBox.firstChild) return;
-  // Whoever writes in a form, or reads who was quicker, keeps it until they choose something else.
-  if (chosenBox.querySelector('[aria-expanded="true"], [role="alert"]:not([hidden])')) return;
+  const shown = chosenBox.firstChild;
+  if (shown && found.some((one) => keyOf(one) === chosen)) return;
+  // Whoever reads who was quicker, or wrote in a form meanwhile, keeps it until they put it away.
+  if (shown && (await conclude(shown) || (shown === chosenBox.firstChild && isBeingEdited(shown)))) return;
+  if (shown !== chosenBox.firstChild) return; // something else was chosen meanwhile
   if (!found.length) {
     chosen = null;
     fill(chosenBox);
@@ -92,7 +94,7 @@ function choose(key, byHand = true) {
   chosen = key;
   const found = calls.find((one) => keyOf(one) === key);
   rows();
-  fill(chosenBox, card(found, { onDecided: (answer) => decided(key, answer) }));
+  fill(chosenBox, card(found, { onDecided: (answer) => decided(key, answer), onAway: load }));
   const row = list.querySelector("[aria-current]");
   row?.scrollIntoView({ block: "nearest" });
   if (byHand) row?.focus({ preventScroll: true });

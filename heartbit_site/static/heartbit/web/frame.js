@@ -1,6 +1,6 @@
-// The frame around every page: the badge, the theme, and menus that close.
+// The frame around every page: the badge, the connection, the theme, and menus that close.
 
-import { onPulse } from "./pulse.js";
+import { onConnection, onPulse } from "./pulse.js";
 
 const badge = document.getElementById("waiting");
 if (badge) {
@@ -10,6 +10,18 @@ if (badge) {
     badge.setAttribute("aria-label", `${waiting} waiting`);
   });
 }
+
+const connection = document.getElementById("connection");
+const SAYINGS = {
+  live: "",
+  reconnecting: "Reconnecting …",
+  offline: "Offline: the server does not answer. What you see may be out of date.",
+};
+onConnection((state) => {
+  if (connection.textContent === SAYINGS[state]) return;
+  connection.dataset.state = state;
+  connection.textContent = SAYINGS[state];
+});
 
 document.getElementById("theme").addEventListener("click", () => {
   const now = document.documentElement.dataset.theme === "dark" ? "light" : "dark";

@@ -4,6 +4,7 @@ import { WORKSPACE } from "./api.js";
 import { keep } from "./socket.js";
 
 const listeners = new Set();
+const watchers = new Set();
 let last = null;
 
 /** Call back with each pulse ({waiting, newest_waiting, live, newest_run}), the last one at once. */
@@ -12,9 +13,17 @@ export function onPulse(listener) {
   if (last) listener(last);
 }
 
+/** Call back with each state of the connection: live, reconnecting, offline. */
+export function onConnection(watcher) {
+  watchers.add(watcher);
+}
+
 keep(`/ws/${WORKSPACE}/`, {
   told(data) {
     last = data;
     for (const listener of listeners) listener(data);
+  },
+  state(what) {
+    for (const watcher of watchers) watcher(what);
   },
 });

@@ -81,7 +81,7 @@ function follow() {
       else if (data.type === "lines") store.take(data.lines);
       soon();
     },
-    state: (isOpen, code) => tell(isOpen ? "live" : code === 4403 || code === 4404 ? "gone" : "away"),
+    state: (what, code) => isOver || tell(code === 4403 || code === 4404 ? "gone" : what),
     done: () => isOver,
   });
 }
@@ -92,8 +92,9 @@ function over() {
 }
 
 function tell(what) {
+  if (state.dataset.state === what) return;
   state.dataset.state = what;
-  state.textContent = { live: "Live", away: "Reconnecting …", gone: "You may not see this run any more", over: "" }[what];
+  state.textContent = { live: "Live", reconnecting: "Reconnecting …", offline: "Offline", gone: "You may not see this run any more", over: "" }[what];
 }
 
 /** Somebody may have let a quarantined run go on: look, and follow again if so. */

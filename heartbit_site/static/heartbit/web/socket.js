@@ -1,47 +1,100 @@
-// A socket that comes back: cut off, it opens again and says what it has.
+// A socket that comes back: cut off or silent, it opens again and says what it has.
 
 const FIRST_MS = 250;
 const LONGEST_MS = 10000;
+const LOOK_MS = 250;
+const PING_MS = 1500; // of silence, before the server is asked whether it is there
+const ANSWER_MS = 2500; // together under five seconds: a frozen server is not live
+const CONNECT_MS = 10000;
 const REFUSED = new Set([4401, 4403, 4404, 4413]);
 
 /**
  * Keep a socket open.
  * @param {string} path e.g. "/ws/default/".
  * @param {{opened?: (send: (data: any) => void) => void, told: (data: any) => void,
- *          state?: (open: boolean, code?: number) => void, done?: () => boolean}} how
+ *          state?: (state: "live"|"reconnecting"|"offline", code?: number) => void, done?: () => boolean}} how
  *   `opened` says at each opening what the page has; `done` whether the server may hang up for good.
+ *   The state is live while the server answers, reconnecting once it does not, and offline when it
+ *   does not answer the next attempt either.
  * @returns {() => void} Ends it.
  */
 export function keep(path, { opened, told, state = () => {}, done = () => false }) {
   let wait = FIRST_MS;
-  let ended = false;
-  let socket;
+  let socket = null;
+  let heardAt = 0;
+  let askedAt = 0; // 0: nothing is unanswered
+  let failures = 0;
   let timer;
+  const clock = setInterval(look, LOOK_MS);
 
   function open() {
-    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`);
-    socket.onopen = () => {
-      state(true);
-      opened?.((data) => socket.send(JSON.stringify(data)));
+    const mine = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`);
+    socket = mine;
+    askedAt = performance.now();
+    mine.onopen = () => {
+      heard();
+      opened?.((data) => mine.send(JSON.stringify(data)));
     };
-    socket.onmessage = (message) => {
+    mine.onmessage = (message) => {
       wait = FIRST_MS;
-      told(JSON.parse(message.data));
+      heard();
+      const data = JSON.parse(message.data);
+      if (data.type !== "pong") told(data);
     };
-    socket.onclose = ({ code }) => {
-      if (ended || done()) return;
-      state(false, code);
-      if (code === 4401) location.assign(`/login/?next=${encodeURIComponent(location.pathname)}`);
-      if (REFUSED.has(code)) return;
-      timer = setTimeout(open, wait * (0.75 + Math.random() / 2));
-      wait = Math.min(LONGEST_MS, wait * 2);
-    };
+    mine.onclose = ({ code }) => lost(code);
+  }
+
+  function heard() {
+    heardAt = performance.now();
+    askedAt = 0;
+    failures = 0;
+    state("live");
+  }
+
+  /** Ask a silent server for an answer, and give up on one that owes it. */
+  function look() {
+    if (!socket) return;
+    const now = performance.now();
+    if (socket.readyState === WebSocket.CONNECTING) {
+      if (failures && now - askedAt > ANSWER_MS) state("offline");
+      if (now - askedAt > CONNECT_MS) lost();
+    } else if (askedAt) {
+      if (now - askedAt > ANSWER_MS) lost();
+    } else if (now - heardAt > PING_MS && socket.readyState === WebSocket.OPEN) {
+      askedAt = now;
+      socket.send('{"type":"ping"}');
+    }
+  }
+
+  function lost(code) {
+    drop();
+    if (done()) {
+      clearInterval(clock);
+      return;
+    }
+    failures += 1;
+    state(failures > 1 ? "offline" : "reconnecting", code);
+    if (code === 4401) location.assign(`/login/?next=${encodeURIComponent(location.pathname)}`);
+    if (REFUSED.has(code)) {
+      clearInterval(clock);
+      return;
+    }
+    timer = setTimeout(open, wait * (0.75 + Math.random() / 2));
+    wait = Math.min(LONGEST_MS, wait * 2);
+  }
+
+  function drop() {
+    if (!socket) return;
+    const gone = socket;
+    socket = null;
+    Object.assign(gone, { onopen: null, onmessage: null, onclose: null });
+    gone.close();
   }
 
   open();
   return () => {
-    ended = true;
+    clearInterval(clock);
     clearTimeout(timer);
-    socket.close();
+    drop();
   };
 }

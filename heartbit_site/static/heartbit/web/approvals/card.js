@@ -3,7 +3,8 @@
 import { may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { ago, duration, moment } from "../words.js";
-import { answer, approve, deny, edit, isInDoubt, settle } from "./decide.js";
+import { closedText, isFinal } from "./closed.js";
+import { answer, approve, deny, edit, isInDoubt, questionState, settle } from "./decide.js";
 import { canTry, dryRun, outcome } from "./dry-run.js";
 import { editPanel } from "./edit.js";
 import { alwaysPanel, denyPanel, donePanel } from "./panels.js";
@@ -14,14 +15,33 @@ document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", i
 
 const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "It is made again", done: "Confirmed", skipped: "Left as it is" };
 
+const conclusions = new WeakMap();
+
+/**
+ * Tell a card that its call does not wait any more: it says who decided, and keeps an edit that is
+ * not sent, marked as stale, until somebody puts it away.
+ * @param {HTMLElement} element From `card`.
+ * @returns {Promise<boolean>} Whether the card is to stay; false: it was decided on this very card,
+ *   or its call is still open and shown by another card.
+ */
+export function conclude(element) {
+  return conclusions.get(element)();
+}
+
+/** Whether somebody writes in a card. */
+export function isBeingEdited(element) {
+  return element.querySelector('[aria-expanded="true"]') !== null;
+}
+
 /**
  * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
  * answer, deny; retried, done, skipped).
  * @param {object} asked One of `calls` of GET /approvals, or of GET /doubts.
- * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] `onDecided` is told
- *   what was decided; null and the refusal when somebody else was quicker or the run has ended.
+ * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void}} [how]
+ *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the
+ *   run has ended. `onAway` is told that a closed card was put away.
  */
-export function card(asked, { onDecided = () => {} } = {}) {
+export function card(asked, { onDecided = () => {}, onAway = () => {} } = {}) {
   const panel = el("div");
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
@@ -31,6 +51,9 @@ export function card(asked, { onDecided = () => {} } = {}) {
     head(asked), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
   if (end) count(end);
+  let sending = null;
+  let isMine = false;
+  conclusions.set(element, concluded);
   return element;
 
   function buttons() {
@@ -87,11 +110,46 @@ export function card(asked, { onDecided = () => {} } = {}) {
     if (plain) plain.disabled = is;
   }
 
-  async function decide(send) {
+  async function concluded() {
+    await sending; // what is being sent from here may be the decision
+    if (isMine) return false;
+    if (element.dataset.closed) return true;
+    let found;
+    try {
+      found = await questionState(asked);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      found = { state: "closed", by: "", at: null, reason: "" };
+    }
+    if (isFinal(found)) seal(found);
+    return isFinal(found);
+  }
+
+  function seal(found) {
+    if (element.dataset.closed) return;
+    element.dataset.closed = found.state;
+    const isStale = isBeingEdited(element);
+    fill(foot, el("div.row.closed", { role: "alert" }, icon("info"), closedText(found)),
+      el("div.actions", {}, el("button.button", { type: "button", data: { act: "away" }, onclick: () => { element.remove(); onAway(); } }, "Put it away")));
+    for (const one of element.querySelectorAll(".pill.primary, [data-until]")) one.remove();
+    problem.hidden = true;
+    if (!isStale) fill(panel);
+    for (const one of panel.querySelectorAll("button:not([type=button]), [data-act]")) one.disabled = true;
+    if (isStale) panel.prepend(el("p.inside.hint", {}, "What you wrote here was not sent. It stays until you put the call away, to be copied."));
+  }
+
+  function decide(send) {
+    if (element.dataset.closed) return null;
+    sending = attemptDecision(send);
+    return sending;
+  }
+
+  async function attemptDecision(send) {
     problem.hidden = true;
     able(false);
     try {
       const decided = await send();
+      isMine = !decided.missing;
       const said = saidOf(decided, asked);
       fill(foot, el("p.row", {}, icon("check_circle"), said));
       fill(panel);
@@ -102,8 +160,14 @@ export function card(asked, { onDecided = () => {} } = {}) {
       if (!(error instanceof Refusal)) throw error;
       fill(problem, error.message).hidden = false;
       if (error.status === 409 || error.status === 404) {
-        fill(foot);
-        fill(panel);
+        able(true);
+        const found = await questionState(asked).catch(() => ({ state: "open" }));
+        if (isFinal(found)) {
+          seal(found);
+        } else {
+          fill(foot);
+          fill(panel);
+        }
         onDecided(null, error);
       } else {
         able(true);

@@ -54,3 +54,12 @@ export function settle({ run, call }, outcome, result = "") {
     method: "POST", body: { outcome, ...(outcome === "done" && result ? { result } : {}) },
   });
 }
+
+/**
+ * Ask how a question that is not asked any more was closed.
+ * @param {object} asked From GET /approvals or GET /doubts.
+ * @returns {Promise<{state: string, by: string, at: string|null, reason: string}>}
+ */
+export function questionState({ run, call, digest, question }) {
+  return api(`/runs/${run}/calls/${encodeURIComponent(call)}/decision`, { query: { digest, question } });
+}

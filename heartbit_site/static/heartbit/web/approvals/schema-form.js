@@ -1,6 +1,7 @@
 // A form built from a JSON Schema; what it cannot say in fields is a JSON text.
 
 import { el, icon } from "../dom.js";
+import { boundsText, brokenBound } from "./bounds.js";
 
 const DEEPEST = 6;
 const LONG = 1000; // characters that a field may hold, for several lines to be expected
@@ -82,6 +83,9 @@ function objectFields({ schema, root, value, label, required, depth }) {
   return {
     element,
     read() {
+      // An object that may be left out, and in which nothing was written, is left out.
+      const isUntouched = [...element.querySelectorAll("input, select, textarea")].every((one) => one.value === "");
+      if (!required && value === undefined && isUntouched) return undefined;
       const read = fields.map(([name, one]) => [name, one.read()]).filter(([, one]) => one !== undefined);
       return read.length || required || value !== undefined ? Object.fromEntries(read) : undefined;
     },
@@ -105,7 +109,10 @@ function listFields({ schema, root, value, label, required, depth, blank }) {
   for (const one of value ?? []) add(one);
   return {
     element: el("fieldset.fields", {}, el("legend", {}, label), about(schema), rows, more),
-    read: () => (fields.length || required || Array.isArray(value) ? fields.map((one) => one.read()) : blank),
+    read() {
+      if (!fields.length && !required && !Array.isArray(value)) return blank;
+      return checked(more, schema, label, fields.map((one) => one.read()));
+    },
   };
 }
 
@@ -113,8 +120,10 @@ function textField({ schema, value, label, required, blank, nullable }) {
   const long = (schema.maxLength ?? 0) > LONG || (value ?? "").length > 60 || (value ?? "").includes("\n");
   const input = el(long ? "textarea" : "input", { id: fresh(), value: value ?? "", ...(long ? { rows: 5 } : { type: "text" }), autocomplete: "off", spellcheck: "false" });
   return labelled(input, { schema, label, required, nullable }, () => {
-    if (input.value !== "") return input.value;
-    return value === "" || (value === undefined && required) ? "" : blank;
+    if (input.value !== "") return checked(input, schema, label, input.value);
+    if (value === "") return "";
+    if (value === undefined && required) return nullable ? null : refuse(input, `${label} is required.`);
+    return blank === "" ? checked(input, schema, label, "") : blank;
   });
 }
 
@@ -125,9 +134,10 @@ function numberField({ schema, value, label, required, blank, nullable }) {
     if (text === "" && blank !== "" && !(required && value === undefined)) return blank;
     const number = Number(text);
     const whole = schema.type === "integer";
+    if (text === "" && required) refuse(input, `${label} is required.`);
     if (text === "" || !Number.isFinite(number)) refuse(input, `${label} is not a number.`);
     if (whole && !Number.isSafeInteger(number)) refuse(input, `${label} is not a whole number that a browser can hold.`);
-    return number;
+    return checked(input, schema, label, number);
   });
 }
 
@@ -160,19 +170,27 @@ function jsonField({ schema, value, label, required, blank, nullable }) {
   });
 }
 
+/** The value, if it keeps the bounds of its schema. */
+function checked(input, schema, label, value) {
+  const broken = brokenBound(schema, value);
+  return broken ? refuse(input, `${label} ${broken}.`) : value;
+}
+
 function labelled(input, { schema, label, required, nullable }, read) {
   const hint = about(schema);
   if (hint) {
     hint.id = `${input.id}-about`;
     input.setAttribute("aria-describedby", hint.id);
   }
+  if (required && !nullable) input.setAttribute("aria-required", "true");
   input.addEventListener("input", () => input.removeAttribute("aria-invalid"));
   const optional = required && !nullable ? null : el("span.quiet", {}, " optional");
   return { element: el("div.field", {}, el("label", { for: input.id }, el("span", {}, label, optional)), input, hint), read };
 }
 
 function about(schema) {
-  return schema.description ? el("p.quiet", {}, schema.description) : null;
+  const bounds = boundsText(schema);
+  return schema.description || bounds ? el("p.quiet", {}, [schema.description, bounds].filter(Boolean).join(" ")) : null;
 }
 
 function refuse(input, problem) {

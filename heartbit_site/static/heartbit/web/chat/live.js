@@ -21,7 +21,7 @@ export function follow(run, { changed, ended, open }) {
   let over = false;
   return keep(`/ws/${WORKSPACE}/runs/${run}/`, {
     opened: (send) => send({ type: "resume", after: told.after() }),
-    state: open,
+    state: (what) => open(what === "live"),
     done: () => over,
     told(data) {
       if (data.type === "lines") {

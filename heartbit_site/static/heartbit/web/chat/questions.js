@@ -1,7 +1,7 @@
 // What a run asks a person: the cards of its calls that wait, in the thread.
 
 import { all } from "../api.js";
-import { card } from "../approvals/card.js";
+import { card, conclude } from "../approvals/card.js";
 import { el, fill } from "../dom.js";
 
 /**
@@ -33,20 +33,30 @@ export function questions(root) {
     const name = nameOf(call);
     const version = call.question ?? call.digest;
     if (call.root !== root || !wanted.has(name) || cards.get(name)?.version === version) return;
-    cards.get(name)?.element.remove();
-    const element = card(call);
+    const before = cards.get(name);
+    const element = card(call, { onAway: () => leave(name, element) });
     cards.set(name, { element, version });
     node.append(element);
+    if (before) take(name, before);
+  }
+
+  function leave(name, element) {
+    if (cards.get(name)?.element === element) cards.delete(name);
+    node.hidden = wanted.size + cards.size === 0;
+  }
+
+  /** Take a card away whose call does not wait any more, unless there is something on it to be read. */
+  async function take(name, { element }) {
+    const stays = await conclude(element);
+    if (stays || (wanted.has(name) && cards.get(name)?.element === element)) return;
+    element.remove();
+    leave(name, element);
   }
 
   function update(asked) {
     wanted = new Set(asked);
-    node.hidden = wanted.size === 0;
-    for (const [name, { element }] of cards) {
-      if (wanted.has(name)) continue;
-      element.remove();
-      cards.delete(name);
-    }
+    node.hidden = wanted.size + cards.size === 0;
+    for (const [name, shown] of cards) if (!wanted.has(name)) take(name, shown);
     if ([...wanted].some((name) => !cards.has(name))) look();
   }
   return { node, update };

@@ -34,7 +34,7 @@ export class CallView {
     if (!this.element.open) return;
     fill(this.inside,
       el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.name}`),
-      call.effect ? el("p.quiet", {}, `Effect: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
+      call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),
       call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
       call.children.length ? el("p", {}, "Sub-agents: ", call.children.map((id, index) => {

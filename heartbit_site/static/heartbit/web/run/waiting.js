@@ -1,7 +1,7 @@
 // The calls of the tree that wait for a person, to be decided here.
 
 import { all } from "../api.js";
-import { card } from "../approvals/card.js";
+import { card, conclude, isBeingEdited } from "../approvals/card.js";
 import { el } from "../dom.js";
 
 /** The section of waiting calls. */
@@ -10,6 +10,7 @@ export class Waiting {
     this.element = el("section.stack", { "aria-label": "Waits for a person", hidden: true });
     this.cards = new Map();
     this.known = "";
+    this.looks = 0;
   }
 
   /** Look again if the tree waits for other calls than before. */
@@ -22,23 +23,49 @@ export class Waiting {
   }
 
   async look(root, some) {
+    this.looks += 1;
+    const mine = this.looks;
     const asked = some ? (await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")])).flat() : [];
     const here = new Map(asked.filter((one) => one.root === root).map((one) => [keyOf(one), one]));
-    for (const [key, shown] of this.cards) {
-      if (here.has(key)) continue;
-      shown.remove();
-      this.cards.delete(key);
-    }
+    for (const [key, one] of here) this.keepEdit(key, callOf(one));
+    const gone = [...this.cards].filter(([key]) => !here.has(key));
+    await Promise.all(gone.map(([key, shown]) => this.take(key, shown)));
+    if (mine !== this.looks) return; // a later look knows more
     for (const [key, one] of here) {
       if (this.cards.has(key)) continue;
-      const made = card(one, { onDecided: () => this.look(root, true) });
+      const made = card(one, { onDecided: () => this.look(root, true), onAway: () => this.leave(key) });
       this.cards.set(key, made);
       this.element.append(made);
     }
     this.element.hidden = this.cards.size === 0;
   }
+
+  /** Leave a card as it is while somebody writes in it, though others may decide its call by now too. */
+  keepEdit(key, call) {
+    if (this.cards.has(key)) return;
+    const before = [...this.cards].find(([old, shown]) => old.startsWith(call) && isBeingEdited(shown));
+    if (!before) return;
+    this.cards.delete(before[0]);
+    this.cards.set(key, before[1]);
+  }
+
+  /** Take a card away whose call does not wait any more, unless there is something on it to be read. */
+  async take(key, shown) {
+    if (await conclude(shown)) return;
+    shown.remove();
+    this.leave(key);
+  }
+
+  leave(key) {
+    this.cards.delete(key);
+    this.element.hidden = this.cards.size === 0;
+  }
 }
 
-function keyOf({ run, call, digest, question, since, escalated }) {
-  return `${run} ${call} ${digest ?? question} ${since} ${escalated?.since ?? ""}`;
+function callOf({ run, call, digest, question, since }) {
+  return `${run} ${call} ${digest ?? question} ${since} `;
+}
+
+function keyOf(asked) {
+  return callOf(asked) + (asked.escalated?.since ?? "");
 }

@@ -1,0 +1,20 @@
+"""Wording of effect classes for people: on cards, in mails, on a terminal and in the admin."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from heartbit_site.base.toolspec import Effect
+
+#: A class promises what a repeated call does, not whether the call reaches other hosts.
+EFFECT_TEXT: Final[dict[str, str]] = {
+    Effect.PURE: "can be repeated safely",
+    Effect.IDEMPOTENT: "takes effect once, also when it is repeated",
+    Effect.TRANSACTIONAL: "changes Heartbit's own database, exactly once",
+    Effect.AT_MOST_ONCE: "takes effect at most once, and cannot be taken back",
+}
+
+
+def describe_effect(effect: str) -> str:
+    """Return an effect class in words; one that is not known as it is."""
+    return EFFECT_TEXT.get(effect, effect)

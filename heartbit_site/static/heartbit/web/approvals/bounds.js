@@ -1,0 +1,53 @@
+// The bounds that a JSON Schema sets for one value, checked before anything is sent. Pure.
+
+const LENGTHS = { string: "characters", array: "entries" };
+
+/**
+ * Say which bound a value breaks, to follow its label: "is 4: at most 3". The server judges again.
+ * @param {object} schema
+ * @param {any} value A string, number or array of the schema's type.
+ * @returns {string|null} Null: it keeps them all.
+ */
+export function brokenBound(schema, value) {
+  if (typeof value === "number") return brokenNumber(schema, value);
+  if (typeof value === "string") return brokenLength([...value].length, schema.minLength, schema.maxLength, LENGTHS.string) ?? brokenPattern(schema, value);
+  if (Array.isArray(value)) return brokenLength(value.length, schema.minItems, schema.maxItems, LENGTHS.array);
+  return null;
+}
+
+/** The bounds in words, "From 1 to 10."; empty: there are none. */
+export function boundsText(schema) {
+  const unit = LENGTHS[schema.type];
+  const [least, most] = unit
+    ? [schema.minLength ?? schema.minItems, schema.maxLength ?? schema.maxItems]
+    : [schema.minimum ?? schema.exclusiveMinimum, schema.maximum ?? schema.exclusiveMaximum];
+  const after = unit ? ` ${unit}` : "";
+  const isGiven = (bound) => typeof bound === "number" && !(unit && bound === 0);
+  if (isGiven(least) && isGiven(most)) return least === most ? `Exactly ${least}${after}.` : `From ${least} to ${most}${after}.`;
+  if (isGiven(least)) return `At least ${least}${after}.`;
+  return isGiven(most) ? `At most ${most.toLocaleString("en")}${after}.` : "";
+}
+
+function brokenNumber({ minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf: step }, value) {
+  if (value < minimum) return `is ${value}: at least ${minimum} is needed`;
+  if (value > maximum) return `is ${value}: at most ${maximum} is allowed`;
+  if (value <= above) return `is ${value}: it has to be above ${above}`;
+  if (value >= below) return `is ${value}: it has to be below ${below}`;
+  if (Number.isInteger(step) && step > 0 && value % step !== 0) return `is ${value}: it has to be a multiple of ${step}`;
+  return null;
+}
+
+function brokenLength(length, least, most, unit) {
+  if (length < least) return `has ${length} ${unit}: at least ${least} are needed`;
+  if (length > most) return `has ${length} ${unit}: at most ${most} are allowed`;
+  return null;
+}
+
+function brokenPattern({ pattern }, value) {
+  if (typeof pattern !== "string") return null;
+  try {
+    return new RegExp(pattern, "u").test(value) ? null : `does not have the form ${pattern}`;
+  } catch {
+    return null; // a pattern of another dialect, which the server reads
+  }
+}

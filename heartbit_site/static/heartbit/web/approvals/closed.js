@@ -1,0 +1,32 @@
+// The sentence about a call that a person, the clock or a cancel closed while it was on the page.
+
+import { el } from "../dom.js";
+import { ago, moment, person } from "../words.js";
+
+const TICK_MS = 5000;
+const SENTENCES = {
+  approved: ["Approved", ""], edited: ["Approved with changes", ""], answered: ["Answered", ""], denied: ["Denied", ""],
+  retried: ["Made again, as decided", ""], done: ["Confirmed", ""], skipped: ["Left as it is", ""],
+  expired: ["Expired", "Nobody decided in time, so the call was refused."],
+  cancelled: ["Cancelled", "Its run was stopped: nothing of it can be decided."],
+  closed: ["Closed", "The call is not asked about any more."],
+};
+
+/** Whether the state of a question is final. */
+export function isFinal({ state }) {
+  return state !== "open";
+}
+
+/**
+ * Say how a question was closed: "Approved by ann just now".
+ * @param {{state: string, by: string, at: string|null, reason: string}} found From `questionState`.
+ */
+export function closedText({ state, by, at, reason }) {
+  const [verb, why] = SENTENCES[state];
+  const name = by ? ` by ${by && person(by) === "You" ? "you" : by}` : "";
+  const when = el("span", { title: moment(at) });
+  const say = () => { when.textContent = at ? ` ${ago(at)}` : ""; };
+  say();
+  const clock = setInterval(() => (when.isConnected ? say() : clearInterval(clock)), TICK_MS);
+  return el("span", {}, el("b", {}, `${verb}${name}`, when), ".", why ? ` ${why}` : "", reason ? ` Reason: ${reason}` : "");
+}

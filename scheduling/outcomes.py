@@ -1,0 +1,37 @@
+"""Outcomes of firings, read from their runs and deliveries; nothing of them is stored twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Case, OuterRef, Subquery, Value, When
+
+from agents.choices import DeliveryStatus
+from agents.models import Delivery, Run
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from scheduling.models import Firing
+
+#: Of several deliveries of a run, the status that says most comes first.
+_GRAVITY = Case(
+    When(status=DeliveryStatus.FAILED, then=Value(0)),
+    When(status=DeliveryStatus.PENDING, then=Value(1)),
+    default=Value(2),
+)
+
+
+def with_outcomes(firings: QuerySet[Firing]) -> QuerySet[Any]:
+    """Annotate firings with ``run_status`` and ``delivery_status``, in the same query.
+
+    ``run_status`` is null without a run, or when the run is archived. ``delivery_status`` is failed
+    if any delivery failed, else pending if any is, else delivered; null when the run delivers
+    nothing.
+    """
+    runs = Run.objects.filter(pk=OuterRef("run_id")).values("status")
+    deliveries = Delivery.objects.filter(run_id=OuterRef("run_id")).order_by(_GRAVITY, "id")
+    return firings.annotate(
+        run_status=Subquery(runs[:1]),
+        delivery_status=Subquery(deliveries.values("status")[:1]),
+    )

@@ -1,0 +1,50 @@
+"""Lists hold summaries: a run's answer and the whole of its input are asked for one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.actions.start_run import start_run
+from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
+from tests.admin import rows
+from tests.web.matrix_world import agent_of
+from tests.web.waiting_calls import unserved
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import Caller
+
+LONG = " ".join(["word"] * 20_000)
+
+
+def test_given_runs_with_long_answers_when_listed_then_only_their_beginnings_are_sent(
+    caller: Caller, workspace: Workspace
+) -> None:
+    agent_of(workspace, "parked")
+    runs = [start_run(workspace, LONG, agent="parked") for _ in range(3)]
+    for run in runs:
+        rows.Held(run).finish(LONG)
+    listed = caller.get("/runs")
+    assert len(listed.content) < 3 * (PREVIEW_CHARACTERS + 1_500)
+    for row in listed.json()["runs"]:
+        assert not row.keys() & {"output", "structured", "payload"}
+        assert (row["task"], row["task_characters"]) == (preview(LONG), len(LONG))
+    whole = caller.get(f"/runs/{runs[0]}").json()
+    assert (whole["task"], whole["output"], whole["task_characters"]) == (LONG, LONG, len(LONG))
+
+
+def test_given_a_call_of_a_run_with_a_long_task_then_the_list_of_calls_has_its_beginning(
+    caller: Caller, workspace: Workspace
+) -> None:
+    call = unserved(workspace)
+    [row] = caller.get("/approvals").json()["calls"]
+    assert (row["task"], row["task_characters"]) == (call.run.task, len(call.run.task))
+
+
+@pytest.mark.parametrize(("length", "cut"), [(500, False), (501, True)])
+def test_a_preview_is_no_longer_than_it_may_be(length: int, *, cut: bool) -> None:
+    shown = preview("x" * length)
+    assert len(shown) == PREVIEW_CHARACTERS
+    assert shown.endswith("…") is cut

@@ -1,0 +1,111 @@
+"""A firing ends as its run and its deliveries do, wherever it is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from agents.choices import DeliveryKind
+from agents.models import Delivery, WorkerHeartbeat
+from heartbit_site.api import schedule_forms
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.cli.schedules_report import _standing
+from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.models import Firing
+from scheduling.outcomes import with_outcomes
+from tests.admin import rows
+from tests.admin.conftest import browser, handler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from django.test import Client
+
+    from scheduling.models import Schedule
+
+__all__ = ["browser", "handler"]
+
+
+def fired(plan: Schedule, status: str, *deliveries: str) -> UUID:
+    """A firing whose run has that status, and whose deliveries have these."""
+    run_id = run_schedule_now(plan, by=SYSTEM)
+    # A worker of another test may have declared the one that the rows name dead.
+    WorkerHeartbeat.objects.filter(name="admin:1").update(gone_at=None)
+    match status:
+        case "succeeded":
+            rows.Held(run_id).finish("Sold a lot.")
+        case "failed":
+            rows.Held(run_id).fail("It could not.")
+    for position, one in enumerate(deliveries):
+        Delivery.objects.create(
+            workspace=plan.workspace,
+            run_id=run_id,
+            position=position,
+            kind=DeliveryKind.ARTIFACT,
+            target={"kind": "artifact", "name": "report"},
+            status=one,
+        )
+    return run_id
+
+
+CASES = [
+    ("queued", ("pending",), "pending", "queued", {"Queued"}),
+    ("succeeded", (), None, "succeeded", {"Succeeded"}),
+    ("succeeded", ("delivered",), "delivered", "succeeded, delivered", {"Succeeded", "Delivered"}),
+    (
+        *("succeeded", ("delivered", "pending"), "pending", "succeeded, being delivered"),
+        {"Succeeded", "Being delivered"},
+    ),
+    (
+        *("succeeded", ("delivered", "failed", "pending"), "failed", "succeeded, not delivered"),
+        {"Succeeded", "Not delivered"},
+    ),
+    ("failed", (), None, "failed", {"Failed"}),
+]
+
+
+@pytest.mark.parametrize(("status", "deliveries", "delivery", "line", "pills"), CASES)
+def test_a_firing_says_how_its_run_and_its_deliveries_ended(
+    browser: Client,
+    planned: Callable[..., Schedule],
+    status: str,
+    deliveries: tuple[str, ...],
+    delivery: str | None,
+    line: str,
+    pills: set[str],
+) -> None:
+    plan = planned()
+    fired(plan, status, *deliveries)
+    [row] = schedule_forms.firings(list(with_outcomes(Firing.objects.filter(schedule=plan))))
+    assert (row["status"], row["run_status"]) == ("started", status)
+    assert row["delivery_status"] == delivery
+    assert schedule_forms.schedule(plan)["last"] == row
+    assert _standing(row) == line
+    pages = (
+        reverse("admin:scheduling_schedule_changelist"),
+        reverse("admin:scheduling_schedule_change", args=[plan.pk]),
+        reverse("admin:scheduling_firing_changelist"),
+    )
+    for page in pages:
+        text = browser.get(page).content.decode()
+        assert all(one in text for one in pills), page
+        assert "Started" not in text.rpartition("</tbody>")[0].partition("<tbody")[2], page
+
+
+def test_a_list_of_firings_takes_one_query_however_long_it_is(
+    planned: Callable[..., Schedule],
+) -> None:
+    plan = planned()
+    for _ in range(5):
+        fired(plan, "succeeded", "delivered")
+    with CaptureQueriesContext(
+        connection,
+    ) as counted:
+        found = schedule_forms.firings(list(with_outcomes(Firing.objects.filter(schedule=plan))))
+    assert len(found) == 5
+    assert len(counted) == 1

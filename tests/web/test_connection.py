@@ -1,0 +1,97 @@
+"""Pages say within five seconds that their server does not answer, and when it does again."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from heartbit_site.base import orm
+from tests.api.server import WebServer
+from tests.web.people import member, session_of
+from tests.web.talk import opened, run_path, waiting_run
+from tests.web.visitor import Visitor, visit
+from tests.web.waiting_calls import unserved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+    from heartbit_site.base.models import Workspace
+
+MOST_MS = 5000
+#: When the page last said that it is live, and how late its own clock came at worst meanwhile.
+NOTED = """
+([selector, live]) => {
+  const noted = { began: performance.now(), changed: 0, late: 0 };
+  window.noted = noted;
+  let last = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    if (!noted.changed) noted.late = Math.max(noted.late, now - last - 50);
+    last = now;
+    const isLive = document.querySelector(selector).textContent === live;
+    if (!isLive && !noted.changed) noted.changed = now;
+  }, 50);
+}
+"""
+
+
+class FreezableServer(WebServer):
+    """A web server that can be frozen, as a machine that sleeps or hangs is."""
+
+    def freeze(self) -> None:
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self._process.pid, signal.SIGCONT)
+
+
+@pytest.fixture
+def frail(database: None) -> Iterator[FreezableServer]:
+    with FreezableServer() as server:
+        yield server
+        server.thaw()
+
+
+@pytest.fixture
+def visitor(frail: FreezableServer, browser: Browser, workspace: Workspace) -> Iterator[Visitor]:
+    found = visit(browser, frail.url, workspace, member(workspace))
+    yield found
+    found.context.close()
+
+
+@pytest.mark.parametrize("place", ["run", "inbox"])
+def test_given_a_server_when_it_freezes_then_the_page_says_so_in_five_seconds_and_comes_back(
+    frail: FreezableServer, visitor: Visitor, workspace: Workspace, place: str
+) -> None:
+    call = unserved(workspace)
+    page = visitor.page
+    visitor.go(f"runs/{call.run_id}/" if place == "run" else "approvals/")
+    selector, live = (".live", "Live") if place == "run" else ("#connection", "")
+    shown = page.locator(selector)
+    expect(page.locator("article.asked")).to_be_visible()
+    expect(shown).to_have_text(live)
+    page.evaluate(NOTED, [selector, live])
+    frail.freeze()
+    expect(shown).not_to_have_text(live, timeout=30_000)
+    noted = page.evaluate("window.noted")
+    assert noted["changed"] - noted["began"] <= MOST_MS + noted["late"]
+    expect(shown).to_contain_text("Offline", timeout=30_000)
+    frail.thaw()
+    expect(shown).to_have_text(live, timeout=30_000)
+
+
+@pytest.mark.parametrize("which", ["workspace", "run"])
+async def test_given_a_ping_then_every_socket_answers(workspace: Workspace, which: str) -> None:
+    run = await orm.in_thread(lambda: waiting_run(workspace))
+    cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+    path = f"/ws/{workspace.slug}/" if which == "workspace" else run_path(workspace, run)
+    talk = await opened(path, cookie)
+    await talk.say('{"type": "ping"}')
+    while (heard := await talk.hears()) != {"type": "pong"}:
+        assert heard["type"] == "pulse"
