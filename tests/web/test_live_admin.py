@@ -15,7 +15,6 @@ from agents.actions.decide_call import Decider, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
-from heartbit_site.base.models import Workspace
 from tests.fleet import Worker, wait_until
 from tests.web.axe import serious
 from tests.web.people import member, person
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Locator
 
+    from heartbit_site.base.models import Workspace
     from tests.web.conftest import Visitors
     from tests.web.visitor import Visitor
 
@@ -160,7 +160,7 @@ def test_given_a_call_for_a_group_when_it_waits_then_its_members_alone_are_promp
 ) -> None:
     group, _ = Group.objects.get_or_create(name="signers")
     agent = careful(workspace)
-    ToolBinding.objects.filter(agent=agent).update(approver_group=group)
+    ToolBinding.objects.filter(agent=agent).update(approvers=group.name)
     publish_agent(agent)
     people = {}
     for role, name in (("operator", "asked"), ("operator", "unasked"), ("viewer", "viewer")):
@@ -253,7 +253,7 @@ class TestRows:
         sent = page.evaluate(
             """async (pk) => {
               const body = new FormData(document.getElementById("changelist-form"));
-              body.append("action", "stop");
+              body.set("action", "stop");
               body.append("_selected_action", pk);
               const answer = await fetch(location.href, {method: "POST", body, redirect: "manual"});
               return answer.type;
