@@ -158,7 +158,8 @@ class AdminConsumer(MemberConsumer):
                 news = await subscription.next()
                 now: dict[str, Any] = {
                     "waiting": sum(one.pulse.waiting for one in news),
-                    **{kind: max(one.revisions[kind] for one in news) for kind in kinds},
+                    # Not the highest: another workspace's may hide a change.
+                    **{kind: sum(one.revisions[kind] for one in news) for kind in kinds},
                 }
                 if now != last:
                     await self.send_json({"type": "pulse", **now})

@@ -242,7 +242,7 @@ class TestCost:
             sent = 0
             while await channel.get_message(ignore_subscribe_messages=False, timeout=0.2):
                 sent += 1
-            await channel.aclose()
+            await channel.aclose()  # type: ignore[no-untyped-call]
             await client.aclose()
         assert 1 < sent - 1 <= took / changes.PAUSE_SECONDS + 3
 
