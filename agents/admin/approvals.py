@@ -68,12 +68,12 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         """What began to wait since ``after``, for those who may decide it, and the badge."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        shown = [_number(text) for text in request.GET.get("shown", "").split(",")[:20]]
         after = request.GET.get("after", "")
         found = prompts.read(
             request,
             after=_number(after) if after.isdecimal() else None,
-            shown=[pk for pk in shown if pk],
+            shown=_numbers(request.GET.get("shown", "")),
+            dismissed=_numbers(request.GET.get("dismissed", "")),
         )
         context = {"prompts": found, "badge": badge(request)}
         return render(request, "admin/prompts.html", context)
@@ -130,6 +130,10 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         """The page of its workspace where its run is watched."""
         url = reverse("web:run", args=[call.run.workspace.slug, call.run_id])
         return format_html('<a class="hb-link" href="{}">Open</a>', url)
+
+
+def _numbers(text: str) -> list[int]:
+    return [number for one in text.split(",")[:200] if (number := _number(one))]
 
 
 def _number(text: str) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from agents.models import ToolCall
 
-MOST = 3  # prompts at once; the list has the others
+MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
 _LOOKED_AT = 50
 
 
@@ -56,18 +56,25 @@ class Prompts:
     over: list[tuple[int, str]]
 
 
-def read(request: HttpRequest, *, after: int | None, shown: Sequence[int]) -> Prompts:
+def read(
+    request: HttpRequest,
+    *,
+    after: int | None,
+    shown: Sequence[int] = (),
+    dismissed: Sequence[int] = (),
+) -> Prompts:
     """Read the prompts of a page.
 
     Args:
         request: The reader's.
         after: The wait up to which the page prompts for nothing; None: it was just opened.
         shown: The ids of the calls that the page prompts for now.
+        dismissed: The ids of the calls that it is to prompt for no more.
     """
     waits = _waits(request)
     newest = max((wait for wait, _ in waits), default=0)
     since = newest if after is None else after
-    begun = [pk for wait, pk in waits if wait > since]
+    begun = [pk for wait, pk in waits if wait > since and pk not in dismissed]
     found = _without_voted(begun[:_LOOKED_AT], request.user)
     prompts = [_prompt(call) for call in found[:MOST]]
     waiting = {call.pk for call in found}

@@ -110,7 +110,10 @@ class Notifier:
             runner.run(_send(batch))
         except (RedisError, OSError) as error:
             if not self._fails:
-                logger.info("no hints to web pages: Valkey is unavailable (%s)", error)
+                logger.info("hints to web pages wait for Valkey (%s)", error)
+            self._fails = True
+        except Exception:  # whatever it was, the next hint must go out
+            logger.exception("hints to web pages could not be sent")
             self._fails = True
         else:
             self._fails = False

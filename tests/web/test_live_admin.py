@@ -98,13 +98,14 @@ def test_given_a_prompt_when_it_is_denied_with_a_reason_then_the_model_reads_it(
     prompt = prompts(staff)
     prompt.get_by_text("Deny", exact=True).click()
     prompt.get_by_label("Why?").fill("Use a pencil")
-    waiting_run(workspace)  # another prompt: what is typed in the first one stays
-    expect(prompts(staff)).to_have_count(2)
-    expect(prompt.first.get_by_label("Why?")).to_have_value("Use a pencil")
-    expect(prompt.first.get_by_label("Why?")).to_be_focused()
-    prompt.first.get_by_role("button", name="Deny the call").click()
+    second = waiting_run(workspace)  # what is typed for the first one stays
+    expect(staff.page.get_by_role("link", name="1 more waits for you")).to_be_visible()
+    expect(prompt.get_by_label("Why?")).to_have_value("Use a pencil")
+    expect(prompt.get_by_label("Why?")).to_be_focused()
+    prompt.get_by_role("button", name="Deny the call").click()
     expect(prompt.first).to_contain_text("Denied")
     assert Decision.objects.get(run_id=run).reason == "Use a pencil"
+    expect(staff.page.locator(f"#hb-prompts article[data-run='{second}']")).to_be_visible()
 
 
 def test_given_a_prompt_when_somebody_else_is_faster_then_it_says_who(
@@ -150,8 +151,11 @@ def test_given_a_prompt_when_the_next_page_opens_then_it_is_there_until_it_is_di
     prompt.get_by_role("button", name="Dismiss").focus()
     staff.page.keyboard.press("Escape")
     expect(prompt).to_have_count(0)
+    waiting_run(workspace)  # a dismissed one does not keep others away
+    expect(prompts(staff)).to_have_count(1)
+    prompts(staff).get_by_role("button", name="Dismiss").click()
     opened(staff, "/admin/")
-    expect(staff.page.locator("[data-live-badge]")).to_have_text("1")
+    expect(staff.page.locator("[data-live-badge]")).to_have_text("2")
     assert prompts(staff).count() == 0
 
 

@@ -26,7 +26,8 @@ export class Prompts {
 
   async fetch() {
     const shown = [...this.place.children].filter((one) => !one.dataset.said).map((one) => one.dataset.call);
-    const query = new URLSearchParams({ after: sessionStorage.getItem(AFTER) ?? "", shown: shown.join() });
+    const after = sessionStorage.getItem(AFTER) ?? "";
+    const query = new URLSearchParams({ after, shown: shown.join(), dismissed: remembered().join() });
     const answer = await fetch(`${this.place.dataset.href}?${query}`, { headers: { "Heartbit-Live": "1" }, credentials: "same-origin" });
     if (!answer.ok || answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
@@ -64,6 +65,7 @@ export class Prompts {
     const next = prompt.nextElementSibling ?? prompt.previousElementSibling;
     const hadFocus = prompt.contains(document.activeElement);
     prompt.remove();
+    this.look.ask(); // the next one may be shown
     if (hadFocus) next?.querySelector("button, a")?.focus();
   }
 
