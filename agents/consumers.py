@@ -123,8 +123,10 @@ class AdminConsumer(MemberConsumer):
         await self.close(MALFORMED)
 
     def _admitted(self) -> int | None:
-        if "opened" in self.scope:
-            return ABSENT  # a key belongs to one workspace, whose socket it may open
+        scope: Any = self.scope  # with ``heartbit_site.api.sockets``'s word on a key
+        if "opened" in scope:
+            # A key that opens something belongs to one workspace, whose socket it may open.
+            return scope["opened"] if isinstance(scope["opened"], int) else ABSENT
         user: Any = self.scope["user"]
         if not user.is_authenticated:
             return UNKNOWN
