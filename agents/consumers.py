@@ -1,4 +1,4 @@
-"""The sockets of the pages: one run's tree as it works, and a workspace's pulse."""
+"""The sockets of the pages: one run's tree as it works, a workspace's pulse, and the admin's."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from agents.choices import LIVE
+from django.contrib.auth import get_user_model
+
 from agents.errors import RunNotFoundError
-from agents.live.member import ABSENT, MALFORMED, SILENT, MemberConsumer
+from agents.live.changes import KINDS
+from agents.live.feeds import subscribed
+from agents.live.member import ABSENT, MALFORMED, SILENT, UNKNOWN, MemberConsumer
 from agents.live.watchers import watch
-from agents.models import Run
-from agents.querysets import calls_in_doubt, calls_waiting, find_run
-from heartbit_site.base import orm
+from agents.querysets import find_run
+from heartbit_site.base import orm, sessions
+from heartbit_site.base.access import workspaces_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ASK_SECONDS = 10.0
-PULSE_SECONDS = 1.0
 
 
 class RunConsumer(MemberConsumer):
@@ -66,44 +68,114 @@ class RunConsumer(MemberConsumer):
 
 
 class WorkspaceConsumer(MemberConsumer):
-    """What moves in a workspace, in numbers: sent at first, and whenever one of them changes.
+    """What moves in a workspace, in numbers: sent at first, and whenever something changes.
 
-    ``{"type": "pulse", "waiting": 2, "newest_waiting": 17, "live": 3, "newest_run": "0199..."}``
+    ``{"type": "pulse", "waiting": 2, "newest_waiting": 17, "live": 3, "newest_run": "0199...",
+    "calls": 1764..., "runs": 1764...}``; the last two rise with each change of what waits for a
+    person and of the runs, also when no number does.
     """
 
     async def admitted(self) -> int | None:
         """Begin."""
-        self.alongside(self._beat())
+        self.alongside(self._follow())
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
         """Nothing is asked here."""
         await self.close(MALFORMED)
 
-    async def _beat(self) -> None:
+    async def _follow(self) -> None:
         last: dict[str, Any] = {}
-        while True:
-            now = await orm.in_thread(self._pulse)
-            if now != last:
-                await self.send_json({"type": "pulse", **now})
-                last = now
-            await asyncio.sleep(PULSE_SECONDS)
+        with subscribed([self.access.workspace.pk]) as subscription:
+            while True:
+                (news,) = await subscription.next()
+                now = {
+                    "waiting": news.pulse.waiting,
+                    "newest_waiting": news.pulse.newest_waiting,
+                    "live": news.pulse.live,
+                    "newest_run": news.pulse.newest_run,
+                    "calls": news.revisions["calls"],
+                    "runs": news.revisions["runs"],
+                }
+                if now != last:
+                    await self.send_json({"type": "pulse", **now})
+                    last = now
 
-    def _pulse(self) -> dict[str, Any]:
-        workspace = self.access.workspace
-        found = [
-            one.order_by().values_list("pk", flat=True)
-            for one in (calls_waiting(workspace), calls_in_doubt(workspace))
-        ]
-        waiting = list(found[0].union(found[1]))
-        runs = Run.objects.filter(workspace=workspace)
-        newest = runs.order_by("-created_at").values_list("pk", flat=True).first()
-        return {
-            "waiting": len(waiting),
-            "newest_waiting": max(waiting, default=0),
-            "live": runs.filter(status__in=LIVE, parent__isnull=True).count(),
-            "newest_run": str(newest) if newest else None,
-        }
+
+class AdminConsumer(MemberConsumer):
+    """What moves in every workspace that a person belongs to: the one socket of an admin page.
+
+    ``{"type": "pulse", "waiting": 2, "calls": 1764..., "runs": 1764..., "fleet": 1764...}``; the
+    last three rise with each change of what waits for a person, of the runs and, for operators of
+    the installation, of the workers. The page then fetches what it shows.
+    """
+
+    _reach: frozenset[int | None] = frozenset()
+    _following: asyncio.Task[None] | None = None
+
+    async def admitted(self) -> int | None:
+        """Begin."""
+        self._follow_reach()
+        return None
+
+    async def receive_json(self, content: Any, **kwargs: Any) -> None:
+        """Nothing is asked here."""
+        await self.close(MALFORMED)
+
+    def _admitted(self) -> int | None:
+        scope: Any = self.scope  # with ``heartbit_site.api.sockets``'s word on a key
+        if "opened" in scope:
+            # A key that opens something belongs to one workspace, whose socket it may open.
+            return scope["opened"] if isinstance(scope["opened"], int) else ABSENT
+        user: Any = self.scope["user"]
+        if not user.is_authenticated:
+            return UNKNOWN
+        self._reach = _reach_of(user.pk)
+        return None if self._reach else ABSENT
+
+    def _still(self) -> int | None:
+        user: Any = self.scope["user"]
+        user_id: int = user.pk
+        if not sessions.lasts(self.scope["session"].session_key, user_id):
+            return UNKNOWN
+        now = _reach_of(user_id)
+        if now != self._reach:
+            self._reach = now
+            self._loop.call_soon_threadsafe(self._follow_reach)
+        return None if now else ABSENT
+
+    def _follow_reach(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        if self._following is not None:
+            self._following.cancel()
+        if self._is_in or self._following is None:
+            self._following = self.alongside(self._follow())
+
+    async def _follow(self) -> None:
+        reach = self._reach
+        kinds = KINDS if None in reach else tuple(kind for kind in KINDS if kind != "fleet")
+        last: dict[str, Any] = {}
+        with subscribed(reach) as subscription:
+            while True:
+                news = await subscription.next()
+                now: dict[str, Any] = {
+                    "waiting": sum(one.pulse.waiting for one in news),
+                    # Not the highest: another workspace's may hide a change.
+                    **{kind: sum(one.revisions[kind] for one in news) for kind in kinds},
+                }
+                if now != last:
+                    await self.send_json({"type": "pulse", **now})
+                    last = now
+
+
+def _reach_of(user_id: int) -> frozenset[int | None]:
+    """The workspaces that a person belongs to by now; None stands for all of them."""
+    user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
+    if user is None:
+        return frozenset()
+    if user.is_superuser:
+        return frozenset({None})
+    return frozenset(workspaces_of(user).order_by().values_list("pk", flat=True))
 
 
 def _after(content: Any) -> dict[UUID, int] | None:

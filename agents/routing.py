@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.urls import path
 
-from agents.consumers import RunConsumer, WorkspaceConsumer
+from agents.consumers import AdminConsumer, RunConsumer, WorkspaceConsumer
 
 if TYPE_CHECKING:
     from agents.live.member import MemberConsumer
@@ -18,6 +18,7 @@ def _socket(route: str, consumer: type[MemberConsumer]) -> Any:
 
 
 websocket_urlpatterns: list[Any] = [
+    _socket("ws/", AdminConsumer),
     _socket("ws/<slug:workspace>/", WorkspaceConsumer),
     _socket("ws/<slug:workspace>/runs/<uuid:run>/", RunConsumer),
 ]

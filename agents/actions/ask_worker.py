@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from django.db import connection, transaction
 
+from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models import WorkerHeartbeat
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import NotFoundError
@@ -44,3 +45,4 @@ def ask_worker(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> 
         target=f"worker:{worker_id}",
         label=names.first() or "",
     )
+    notify_on_commit(EVERYWHERE, "fleet")

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from agents.actions.ring_run import ring_run
 from agents.audited import record_of_run
 from agents.errors import RunNotFoundError
+from agents.live.changes import notify_on_commit
 from agents.models import Run
 from heartbit_site.base.audit import SYSTEM, Actor
 
@@ -45,6 +46,7 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
     if stops:
         record_of_run(by, "cancel", run, reason=reason)
     ring_run(ring)
+    notify_on_commit(workspace.pk, "runs", "calls")
 
 
 def _lock(run: Run) -> bool:

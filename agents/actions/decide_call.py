@@ -17,6 +17,7 @@ from agents import snapshot
 from agents.actions.ring_run import ring_run
 from agents.choices import Verdict
 from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.live.changes import notify_on_commit
 from agents.models import Grant
 from agents.querysets import calls_waiting, shown_tool
 from agents.runs.refusals import ask
@@ -266,3 +267,4 @@ def _decide(
         },
     )
     ring_run(ring)
+    notify_on_commit(call.run.workspace_id, "runs", "calls")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from agents.audited import record_of_run
+from agents.live.changes import notify_on_commit
 from agents.runs.refusals import ask
 
 if TYPE_CHECKING:
@@ -23,3 +24,4 @@ def discard_run(run: Run, *, by: Actor) -> None:
     """
     ask("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
     record_of_run(by, "discard", run)
+    notify_on_commit(run.workspace_id, "runs")

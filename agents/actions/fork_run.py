@@ -19,6 +19,7 @@ from agents.choices import Home
 from agents.errors import InvalidEditError, RunStateError
 from agents.events import RunForked, RunSteered, encode
 from agents.keys import stored_key
+from agents.live.changes import notify_on_commit
 from agents.loop.past import boundary, find_turn, is_final
 from agents.output import respond
 from agents.quotas import refuse_if_spent
@@ -175,6 +176,8 @@ def accept_fork(
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:
         ring_queue(accepted, queue)
+    if is_new:
+        notify_on_commit(source.workspace_id, "runs")
     return accepted, is_new
 
 

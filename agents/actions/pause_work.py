@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
+from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models.pause import Pause
 from heartbit_site.base.audit import record
 
@@ -56,4 +57,5 @@ def pause_work(held: Held, *, by: Actor, reason: str = "", by_operator: bool = T
                 label=held.label,
                 details={"reason": reason[:_REASON]},
             )
+            notify_on_commit(EVERYWHERE, "fleet")
     return new

@@ -14,6 +14,7 @@ from agents.choices import Home, SecondMessage
 from agents.errors import ConversationBusyError
 from agents.events import RunSteered
 from agents.keys import stored_key
+from agents.live.changes import notify_on_commit
 from agents.models import Conversation, Run, RunEvent
 from agents.quotas import refuse_if_spent
 from heartbit_site.base.audit import NOBODY, Actor
@@ -145,6 +146,8 @@ def post_message(
             record_of_run(by, "cancel", run, reason="interrupted by a new message")
     if home is Home.FLEET and is_new:
         ring_queue(accepted, queue)
+    # An interruption ends another run, and with it what waits there.
+    notify_on_commit(conversation.workspace_id, "runs", "calls")
     match outcome:
         case "held":
             return Posted(accepted, "held")

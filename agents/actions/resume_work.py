@@ -8,6 +8,7 @@ from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
 from agents.errors import OperatorsStopError
+from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.pauses import of_operator, rows_of
 from heartbit_site.base.audit import record
 
@@ -55,6 +56,7 @@ def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
             target=held.target,
             label=held.label,
         )
+        notify_on_commit(EVERYWHERE, "fleet", "runs")
     return True
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from agents.actions.ring_run import ring_run
 from agents.audited import record_of_run
+from agents.live.changes import notify_on_commit
 from agents.runs.refusals import ask
 
 if TYPE_CHECKING:
@@ -25,3 +26,4 @@ def revive_run(run: Run, *, by: Actor) -> None:
     ring = ask("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
     record_of_run(by, "resume", run)
     ring_run(ring)
+    notify_on_commit(run.workspace_id, "runs")

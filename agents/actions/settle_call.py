@@ -8,6 +8,7 @@ from django.db import transaction
 
 from agents.actions.ring_run import ring_run
 from agents.choices import Outcome
+from agents.live.changes import notify_on_commit
 from agents.querysets import shown_tool
 from agents.runs.refusals import ask
 from heartbit_site.base import audit
@@ -48,3 +49,4 @@ def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = 
         details={"call": call.call_id, "outcome": outcome.value},
     )
     ring_run(ring)
+    notify_on_commit(call.run.workspace_id, "runs", "calls")

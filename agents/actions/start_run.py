@@ -12,6 +12,7 @@ from agents.agent_names import unknown_agent
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.keys import stored_key
+from agents.live.changes import notify_on_commit
 from agents.models import Agent
 from agents.pauses import refuse_if_halted
 from agents.payload import render
@@ -102,6 +103,8 @@ def start_run(
     accepted, queue, is_new = row
     if home is Home.FLEET and is_new:
         ring_queue(accepted, queue)
+    if is_new:
+        notify_on_commit(workspace.pk, "runs")
     return accepted
 
 

@@ -30,6 +30,7 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
     list_filter = ("workspace", "enabled")
     search_fields = ("name", "description")
     actions = ("start_again", "stop")
+    live = "runs"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
         """What people edit; on the list with the team, the newest run and whether one is live."""

@@ -6,12 +6,13 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
-from django.shortcuts import redirect
-from django.urls import reverse
+from django.core.exceptions import PermissionDenied
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.admin import queries, words
+from agents.admin import prompts, queries, words
 from agents.admin.approval_card import asked_about, is_in_doubt, since
 from agents.models import ToolCall
 from agents.querysets import shown_tool
@@ -22,6 +23,7 @@ from heartbit_site.base.visible_text import readable_json, visible
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
+    from django.urls import URLPattern
 
 TITLE = "Waiting for a person"
 _PREVIEW = 160  # characters; all of it is on the run's page, where it is decided
@@ -36,12 +38,13 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     workspace_path = "run__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
-    list_display = ("what", "asks", "effect_class", "waits", "workspace")
+    list_display = ("what", "asks", "effect_class", "waits", "workspace", "watch")
     list_display_links = ("what",)
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
     list_fullwidth = True
+    live = "calls"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         """The open ones alone."""
@@ -55,6 +58,25 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         named.verbose_name_plural = TITLE
         context = {"title": TITLE, "opts": named} | (extra_context or {})
         return super().changelist_view(request, context)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The prompts of every page of the admin."""
+        view = self.admin_site.admin_view(self.prompts)
+        return [path("prompts/", view, name="agents_toolcall_prompts"), *super().get_urls()]
+
+    def prompts(self, request: HttpRequest) -> HttpResponse:
+        """What began to wait since ``after``, for those who may decide it, and the badge."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        after = request.GET.get("after", "")
+        found = prompts.read(
+            request,
+            after=_number(after) if after.isdecimal() else None,
+            shown=_numbers(request.GET.get("shown", "")),
+            dismissed=_numbers(request.GET.get("dismissed", "")),
+        )
+        context = {"prompts": found, "badge": badge(request)}
+        return render(request, "admin/prompts.html", context)
 
     def change_view(
         self,
@@ -103,9 +125,24 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         """Where it runs."""
         return call.run.workspace.name
 
+    @admin.display(description="live page")
+    def watch(self, call: ToolCall) -> SafeString:
+        """The page of its workspace where its run is watched."""
+        url = reverse("web:run", args=[call.run.workspace.slug, call.run_id])
+        return format_html('<a class="hb-link" href="{}">Open</a>', url)
+
+
+def _numbers(text: str) -> list[int]:
+    return [number for one in text.split(",")[:200] if (number := _number(one))]
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 19 else 0
+
 
 def badge(request: HttpRequest) -> str:
     """How many wait, for the sidebar; the theme always draws a badge, so none hides itself."""
     seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
     count = seen.count()
-    return words.figure(count) or SafeString('<i class="hb-none"></i>')
+    shown = words.figure(count) or SafeString('<i class="hb-none"></i>')
+    return format_html('<span data-live-badge="waiting">{}</span>', shown)

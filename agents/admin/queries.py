@@ -94,6 +94,11 @@ def waiting_calls() -> QuerySet[ToolCall]:
     return waiting.select_related("run__workspace", "run__version__agent").order_by("id")
 
 
+def calls_of(pks: Iterable[int]) -> QuerySet[ToolCall]:
+    """The calls with these ids, with their runs, whatever became of them."""
+    return ToolCall.objects.filter(pk__in=list(pks)).select_related("run").order_by("pk")
+
+
 def decisions(run_id: UUID) -> dict[str, list[Decision]]:
     """What was decided about a run's calls, by call id, the oldest first."""
     found: dict[str, list[Decision]] = {}

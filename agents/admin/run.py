@@ -103,6 +103,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     list_fullwidth = True
+    live = "runs"
     fields = ("task",)
     actions_detail = ("open_live", "cancel", *QuarantineActions.settling)
 

@@ -28,6 +28,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     list_display = ("name", "state", "home", "serves", "load", "beat", "started_at")
     list_filter = ("home",)
     search_fields = ("name",)
+    live = "runs fleet"
     ordering = (F("gone_at").desc(nulls_first=True), "-id")
     fields = (
         *("name", "state", "home", "serves", "load", "lease_seconds"),

@@ -36,6 +36,8 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
     scope_needed: ClassVar[str] = "runs:read"
     check_seconds: ClassVar[float] = CHECK_SECONDS
+    #: No channel of a socket's own, which Valkey would have to make: see ``agents.live.feeds``.
+    channel_layer_alias: ClassVar[str] = "none"
     access: Access
     _is_over = False
 
@@ -97,11 +99,12 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         """Prepare; the code to close with, or None."""
         return None
 
-    def alongside(self, work: Coroutine[Any, Any, None]) -> None:
+    def alongside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something until it is over, or the socket is."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     async def disconnect(self, code: int) -> None:
         """End what was done alongside."""

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from agents.choices import TERMINAL, Home
 from agents.errors import LeaseLostError
+from agents.live.changes import EVERYWHERE, notify
 from agents.live.window import RunWindow
 from agents.loop.journaled import JournaledState
 from agents.loop.standing import Standing
@@ -135,11 +136,13 @@ class Process:
         await self._pool.open(wait=True)
         await self._look_for_stopped_tools()
         await self.control.start()
+        notify(EVERYWHERE, "fleet")
 
     async def stop(self) -> None:
         """Hand back what is held, then sign off."""
         await self.drain()
         await self.control.stop()
+        notify(EVERYWHERE, "fleet")
         await self._pool.close()
         self._outside.executor.shutdown(wait=False, cancel_futures=True)
 
@@ -242,6 +245,7 @@ class Process:
         held = Held(claimed, task, lease, window, JournaledState(state, lease), standing)
         self._held[claimed.id, claimed.token] = held
         window.advanced(lease.last_seq)
+        notify(claimed.workspace_id, "runs")
         return held
 
     async def _reconcile(self) -> None:
@@ -308,6 +312,8 @@ class Process:
     def _committed(self, held: Held, outcome: str) -> None:
         """What may happen only once the slice's last transaction is durable."""
         lease, claimed = held.lease, held.claimed
+        # What waits for people comes with a suspension, and goes with the end of its run.
+        notify(claimed.workspace_id, "runs", "calls")
         if outcome in TERMINAL:
             held.window.ended(outcome, lease.end)
             self._roots.discard(claimed.id)

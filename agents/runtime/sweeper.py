@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg.rows import dict_row
 
+from agents.live.changes import EVERYWHERE, notify
 from agents.runtime.control import LOCK_CLASS
 
 if TYPE_CHECKING:
@@ -136,9 +137,14 @@ class Sweeper(threading.Thread):
         for worker_id in self._dead(connection):
             logger.warning("worker %s is dead: its runs are queued again", worker_id)
             runs += self._recovered(connection, worker_id)
-        runs += self._ids(connection, "SELECT ring FROM heartbit_expire_waits(%s)", (BATCH,))
+            notify(EVERYWHERE, "runs", "calls", "fleet")
+        expired = self._ids(connection, "SELECT ring FROM heartbit_expire_waits(%s)", (BATCH,))
+        if expired:
+            notify(EVERYWHERE, "runs", "calls")
+        runs += expired
         for row in connection.execute(_ESCALATE, (self._duty.home.value, BATCH)).fetchall():
             self._duty.escalated(int(str(row["escalated"])))
+            notify(EVERYWHERE, "calls")
         slots = min(BATCH, self._duty.free_slots())
         if slots > 0:
             runs += self._ids(

@@ -134,6 +134,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "heartbit_site.base.admin.live.messages",
             ]
         },
     }
@@ -170,6 +171,8 @@ LOGGING = {
     "loggers": {
         # It logs whole URLs, and a query may hold a secret.
         "httpx": {"level": "WARNING"},
+        # A Valkey that is down is a traceback a second there; ours say it once.
+        "channels_redis": {"level": "CRITICAL"},
         # Django's own handler shows a failed request only while DEBUG is on.
         "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
     },
@@ -178,6 +181,13 @@ LOGGING = {
 # --- Heartbit -----------------------------------------------------------------------------------
 
 REDIS_URL = ENVIRONMENT.redis_url
+#: Carries hints to the pages' sockets, which find every change without it too (``agents.live``).
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "heartbit:pages"},
+    }
+}
 DATABASE_URL = ENVIRONMENT.database_url
 DATABASE_DIRECT_URL = ENVIRONMENT.database_direct_url
 

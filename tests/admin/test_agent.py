@@ -10,9 +10,11 @@ from django.contrib.auth.models import Group
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
+from agents import dispatch
 from agents.actions.create_default_team import create_default_team
 from agents.actions.publish_agent import publish_agent
 from agents.admin.bindings import ToolBindingForm
+from agents.live.changes import notify
 from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.models import Workspace
 from tests.admin.forms import filled
@@ -206,7 +208,7 @@ def test_the_dialog_starts_a_run_and_leads_to_it(
     run = Run.objects.get(workspace=workspace)
     assert response.headers["HX-Redirect"] == f"/w/{workspace.slug}/runs/{run.pk}/"
     assert (run.agent, run.task, run.model_override) == ("writer", "Write.", "openai:fake")
-    assert len(rung) == 1
+    assert [one.func for one in rung] == [dispatch.ring, notify]
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from agents import dispatch
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, deny_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import RunStatus
 from agents.events import ContextSummarized, ModelDelayed, ToolFinished
+from agents.live.changes import notify
 from agents.llm.messages import Usage
 from agents.models import Decision, Grant, Run, ToolCall
 from heartbit_site.base.audit import Actor
@@ -158,7 +160,7 @@ class TestDecisions:
         assert made.user == User.objects.get(username="root-of-tests")
         call.run.refresh_from_db()
         assert call.run.status == RunStatus.QUEUED
-        assert len(rung) == 1, "the fleet is told"
+        assert [one.func for one in rung] == [dispatch.ring, notify], "fleet and pages are told"
         text = browser.get(page(call)).content.decode()
         assert "Approved by root-of-tests (admin)" in text
         assert "root-of-tests approved http_get (1.0)" in text

@@ -273,6 +273,8 @@ ALONE = {
 
 #: Sockets below ``/ws/<workspace>/``, with the scope they take.
 SOCKETS = {"": "runs:read", "runs/<uuid:run>/": "runs:read"}
+#: The admin's socket, of all workspaces that somebody belongs to.
+REACH_SOCKET = "ws/"
 #: How a socket is closed for whom it is not; None: it stays open.
 UNKNOWN, FORBIDDEN, ABSENT = 4401, 4403, 4404
 
@@ -356,6 +358,13 @@ def of_page(page: Page, asker: str) -> int:
     if asker.startswith("stranger"):
         return 404
     return 200 if page.needs in MAY[asker] else 403
+
+
+def of_reach_socket(asker: str) -> int | None:
+    """How the admin's socket is closed; None: it stays open, for what is theirs."""
+    if asker in ("anonymous", "wrong key", "revoked key"):
+        return UNKNOWN
+    return ABSENT if asker.endswith("key") else None
 
 
 def of_socket(scope: str, asker: str) -> int | None:

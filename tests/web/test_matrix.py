@@ -24,7 +24,7 @@ from tests.web import matrix_table as table
 from tests.web.matrix_world import MAKERS, World, build, places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
@@ -229,12 +229,19 @@ def closed_with(world: World, asker: str, path: str, run: str) -> int | None:
     """The code that a socket is closed with; None: it tells something."""
     sent = world.client(asker, table.SOCKETS[path]).headers
     slug = sent["Heartbit-Workspace"] if "names" in asker else world.mine.slug
-    address = f"ws{world.site.url.removeprefix('http')}/ws/{slug}/{path.replace('<uuid:run>', run)}"
+    return close_code(world, sent, f"/ws/{slug}/{path.replace('<uuid:run>', run)}", asks=bool(path))
+
+
+def close_code(
+    world: World, sent: Mapping[str, str], path: str, *, asks: bool = False
+) -> int | None:
+    """The code that a socket is closed with; None: it tells something."""
+    address = f"ws{world.site.url.removeprefix('http')}{path}"
     headers = {name: sent[name] for name in ("Cookie", "Authorization") if name in sent}
     origin = Origin(world.site.url) if "Cookie" in sent else None  # of a page, not of a program
     with connect(address, origin=origin, additional_headers=headers) as socket:
         with contextlib.suppress(ConnectionClosed):
-            if path:
+            if asks:
                 socket.send(json.dumps({"type": "resume", "after": {}}))
             said = json.loads(socket.recv(timeout=20))
             assert said["type"] in ("pulse", "lines")
@@ -253,6 +260,12 @@ def test_everybody_gets_what_the_table_says_of_a_socket(
 ) -> None:
     code = closed_with(world, asker, path, world.targets["run_id"])
     assert code == table.of_socket(table.SOCKETS[path], asker)
+
+
+@pytest.mark.parametrize("asker", table.ASKERS)
+def test_everybody_gets_what_the_table_says_of_the_admins_socket(world: World, asker: str) -> None:
+    code = close_code(world, world.client(asker, "runs:read").headers, f"/{table.REACH_SOCKET}")
+    assert code == table.of_reach_socket(asker)
 
 
 @pytest.mark.parametrize("asker", MINE_ALONE)
@@ -291,14 +304,14 @@ def test_every_page_has_a_row() -> None:
 def test_every_socket_has_a_row() -> None:
     prefix = re.compile("^ws/<slug:workspace>/")
     found = {prefix.sub("", str(entry.pattern)) for entry in websocket_urlpatterns}
-    assert found == set(table.SOCKETS)
+    assert found == {*table.SOCKETS, table.REACH_SOCKET}
 
 
 def test_the_number_of_cells(capsys: pytest.CaptureFixture[str]) -> None:
     routes = sum(len(cells_of(route)) for route in table.ROUTES)
     ids = 2 * len(borrowed())
     pages = len(PAGE_CELLS) + len(FOREIGN_PAGES) + len(ALONE_CELLS)
-    sockets = len(SOCKET_CELLS) + len(MINE_ALONE)
+    sockets = len(SOCKET_CELLS) + len(table.ASKERS) + len(MINE_ALONE)
     with capsys.disabled():
         print(  # noqa: T201  the figure of S7
             f"\nS7: {routes + ids + pages + sockets} cells: {routes} of routes, {ids} of ids, "

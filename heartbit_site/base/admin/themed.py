@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from django.contrib import admin
 from django.db.models import Model
@@ -78,7 +78,14 @@ Tone = Literal["", "info", "success", "warning", "danger", "primary"]
 
 
 class ModelAdmin(Trail, PlainModelAdmin[M]):
-    """A page of the theme, bounded by roles, whose changes are audited."""
+    """A page of the theme, bounded by roles, whose changes are audited.
+
+    Attributes:
+        live: The kinds of change that the rows of the list follow, e.g. ``runs fleet``
+            (``agents.live.changes``); empty: the list stands still until it is loaded again.
+    """
+
+    live: ClassVar[str] = ""
 
 
 class TabularInline(ScopedInline, PlainTabularInline[M, P]):

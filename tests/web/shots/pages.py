@@ -75,6 +75,21 @@ def answer_it(page: Page) -> None:
     page.get_by_role("button", name="Send the answer").wait_for()
 
 
+def be_prompted(page: Page) -> None:
+    """Prompts, as if the calls had begun to wait while the page was open."""
+    page.locator("#hb-prompts[data-newest]").wait_for(state="attached")
+    page.evaluate("sessionStorage.setItem('heartbit-prompts-after', '0')")
+    page.reload()
+    page.get_by_role("status", name="Calls that wait for you").get_by_role(
+        "article"
+    ).first.wait_for()
+    # Not on the pages after this one.
+    page.evaluate(
+        "sessionStorage.setItem('heartbit-prompts-after', "
+        "document.getElementById('hb-prompts').dataset.newest)"
+    )
+
+
 PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
@@ -88,6 +103,7 @@ PAGES = {
     "web-fleet": Shot(lambda _: "fleet/", "process"),
     "web-usage": Shot(lambda _: "usage/", "Agents this month"),
     "admin-dashboard": Shot(lambda _: "/admin/", "Runs today"),
+    "admin-prompt": Shot(lambda _: "/admin/", "Runs today", be_prompted),
     "admin-agents": Shot(lambda _: AGENTS, "support"),
     "admin-agent": Shot(lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier"),
     "admin-templates": Shot(lambda _: f"{AGENTS}add_from_template/", A_TEMPLATE),

@@ -29,9 +29,8 @@ fill(document.getElementById("approvals"), el("div.head", {}, el("h1", {}, "Appr
   el("div.actions", {}, may("approvals:decide") ? notifyButton() : null, el("button.button.only-keys", { type: "button", onclick: () => keys.showModal() }, icon("keyboard"), "Keys"))),
 state, keys);
 
-let before = "";
-onPulse(({ waiting: count, newest_waiting: newest }) => {
-  const now = `${count}/${newest}`;
+let before = 0;
+onPulse(({ calls: now }) => {
   if (now !== before) load();
   before = now;
 });

@@ -10,7 +10,7 @@ import { Rows } from "./runs/rows.js";
 
 const PAGE = 30;
 const MOST = 300;
-const LOOK_MS = 5000;
+const PAUSE_MS = 500; // between two readings, however much happens
 
 const box = document.getElementById("runs");
 const filters = new Filters(() => load());
@@ -21,7 +21,9 @@ const empty = el("div.empty", { hidden: true });
 const problem = el("div", { role: "alert" });
 let next = null;
 let turn = 0;
-let seen = "";
+let seen = 0;
+let coming;
+let missed = false;
 
 fill(box,
   el("header.head", {}, el("h1", {}, "Runs"),
@@ -32,13 +34,23 @@ fill(box,
 
 load();
 onPulse((pulse) => {
-  const now = `${pulse.newest_run} ${pulse.live} ${pulse.waiting}`;
-  if (seen && seen !== now) load({ quietly: true });
-  seen = now;
+  if (seen && seen !== pulse.runs) soon();
+  seen = pulse.runs;
 });
-setInterval(() => {
-  if (!document.hidden && rows.some((run) => ["queued", "running", "waiting"].includes(run.status))) load({ quietly: true });
-}, LOOK_MS);
+document.addEventListener("visibilitychange", () => missed && soon());
+
+/** Read the same runs again, now and then at most, while somebody looks. */
+function soon() {
+  missed = document.hidden;
+  if (missed || coming) return;
+  coming = setTimeout(async () => {
+    await load({ quietly: true });
+    coming = setTimeout(() => {
+      coming = undefined;
+      if (missed) soon();
+    }, PAUSE_MS);
+  });
+}
 
 /** Read the runs that are asked for; `further` those after them, `quietly` the same ones again. */
 async function load({ further = false, quietly = false } = {}) {

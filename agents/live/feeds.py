@@ -1,0 +1,210 @@
+"""What changes in the workspaces that this process's sockets watch: read once, handed to all.
+
+Each watched workspace has one feed in a process, however many sockets watch it. A feed reads the
+workspace's numbers (``agents.live.pulse``) when a hint arrives, at most twice a second, and every
+few seconds without one: hints are lossy. Nothing is read for workspaces that nobody watches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from asyncio import AbstractEventLoop
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from django.db import Error
+
+from agents.live.changes import EVERYWHERE, KINDS
+from agents.live.listener import Listener
+from agents.live.pulse import Pulse, read_pulse
+from heartbit_site.base import aio, orm
+from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+logger = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 0.5  # between two reads of one workspace, however many hints arrive
+PAUSE_READS = 5  # and as many times what a read takes: a busy database is read less often
+LOOK_SECONDS = 5.0  # without a hint
+UNHINTED_LOOK_SECONDS = 2.0  # while no hints can arrive
+LINGER_SECONDS = 30.0  # a page that is followed by another finds the subscription still there
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A feed's latest reading.
+
+    Attributes:
+        revisions: By kind, a number that rises with each change; numbers of two feeds differ.
+    """
+
+    pulse: Pulse
+    revisions: Mapping[str, int]
+
+
+class Subscription:
+    """One socket's share of one feed or several."""
+
+    def __init__(self, feeds: Iterable[Feed]) -> None:
+        self._feeds = list(feeds)
+        self._stirred = asyncio.Event()
+        for feed in self._feeds:
+            feed.subscriptions.add(self)
+        self.stir()
+
+    def stir(self) -> None:
+        """Make ``next`` return."""
+        self._stirred.set()
+
+    async def next(self) -> list[News]:
+        """Wait for something new and return the latest of each feed: nothing queues up."""
+        while True:
+            await self._stirred.wait()
+            self._stirred.clear()
+            news = [feed.news for feed in self._feeds if feed.news is not None]
+            if news and len(news) == len(self._feeds):
+                return news
+
+    def leave(self) -> None:
+        """End it."""
+        for feed in self._feeds:
+            feed.subscriptions.discard(self)
+
+
+class Feed:
+    """Reads one workspace, or all of them, for every subscription of this process.
+
+    Attributes:
+        news: The latest reading; None: the first one is under way.
+    """
+
+    def __init__(self, workspace_id: int | None, listener: Listener) -> None:
+        self.news: News | None = None
+        self.subscriptions: set[Subscription] = set()
+        self._workspace_id = workspace_id
+        self._listener = listener
+        self._hints: set[str] = set()
+        self._hinted = asyncio.Event()
+        self._task = asyncio.ensure_future(self._run())
+
+    def hint(self, kinds: Iterable[str]) -> None:
+        """Have the workspace read soon."""
+        self._hints.update(kinds)
+        self._hinted.set()
+
+    async def stop(self) -> None:
+        """Read no more."""
+        await aio.cancel_and_wait(self._task)
+
+    async def _run(self) -> None:
+        while True:
+            began = time.monotonic()
+            self._hinted.clear()
+            kinds, self._hints = self._hints, set()
+            try:
+                pulse = await orm.read(self._read)
+            except Error as error:
+                logger.warning("live pages cannot be updated: %s", str(error).strip())
+                self._hints |= kinds
+            else:
+                self._take(pulse, kinds)
+            took = time.monotonic() - began
+            await asyncio.sleep(max(PAUSE_SECONDS, PAUSE_READS * took))
+            look = LOOK_SECONDS if self._listener.is_connected else UNHINTED_LOOK_SECONDS
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(look):
+                    await self._hinted.wait()
+
+    def _read(self) -> Pulse:
+        if self._workspace_id is None:
+            return read_pulse(None)
+        return read_pulse(Workspace(pk=self._workspace_id))
+
+    def _take(self, pulse: Pulse, kinds: set[str]) -> None:
+        if self.news is None:
+            # Of its own time: a page that comes back to another process sees other numbers.
+            first = time.time_ns() // 1_000_000
+            self.news = News(pulse, dict.fromkeys(KINDS, first))
+        else:
+            changed = kinds | _changed(self.news.pulse, pulse)
+            if not changed:
+                return
+            before = self.news.revisions
+            self.news = News(pulse, {kind: before[kind] + (kind in changed) for kind in KINDS})
+        for subscription in self.subscriptions:
+            subscription.stir()
+
+
+def _changed(before: Pulse, now: Pulse) -> set[str]:
+    """The kinds that the numbers themselves say, when the hint was lost."""
+    changed = set()
+    if (before.waiting, before.newest_waiting) != (now.waiting, now.newest_waiting):
+        changed.add("calls")
+    if (before.newest_run, before.statuses) != (now.newest_run, now.statuses):
+        changed.add("runs")
+    return changed
+
+
+class _Hub:
+    """The feeds of one loop and the subscription that they share."""
+
+    def __init__(self) -> None:
+        self._feeds: dict[int | None, Feed] = {}
+        self._listener: Listener | None = None
+        self._resting: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def attend(self, workspace_ids: Sequence[int | None]) -> Subscription:
+        if self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
+        if self._listener is None:
+            self._listener = Listener(self._hear)
+        for workspace_id in workspace_ids:
+            if workspace_id not in self._feeds:
+                self._feeds[workspace_id] = Feed(workspace_id, self._listener)
+        return Subscription(self._feeds[one] for one in workspace_ids)
+
+    def leave(self, subscription: Subscription) -> None:
+        subscription.leave()
+        for workspace_id in [one for one, feed in self._feeds.items() if not feed.subscriptions]:
+            self._end(self._feeds.pop(workspace_id))
+        if not self._feeds and self._resting is None:
+            loop = asyncio.get_running_loop()
+            self._resting = loop.call_later(LINGER_SECONDS, self._rest)
+
+    def _rest(self) -> None:
+        self._resting = None
+        if self._listener is not None:
+            self._end(self._listener)
+            self._listener = None
+
+    def _end(self, part: Feed | Listener) -> None:
+        task = asyncio.ensure_future(part.stop())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    def _hear(self, workspace_id: int, kinds: Iterable[str]) -> None:
+        for watched, feed in self._feeds.items():
+            if watched is None or workspace_id in (EVERYWHERE, watched):
+                feed.hint(kinds)
+
+
+@contextlib.contextmanager
+def subscribed(workspace_ids: Iterable[int | None]) -> Iterator[Subscription]:
+    """Watch workspaces on the running loop; None stands for all of them in one feed."""
+    hub = _hubs.setdefault(asyncio.get_running_loop(), _Hub())
+    subscription = hub.attend(list(workspace_ids))
+    try:
+        yield subscription
+    finally:
+        hub.leave(subscription)
+
+
+_hubs: WeakKeyDictionary[AbstractEventLoop, _Hub] = WeakKeyDictionary()

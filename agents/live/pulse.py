@@ -1,0 +1,61 @@
+"""The numbers of a workspace that its pages show without asking: what waits, and what is live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Q
+
+from agents.choices import LIVE
+from agents.models import Run
+from agents.querysets import calls_in_doubt, calls_waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.base.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """The numbers of one workspace, or of all.
+
+    Attributes:
+        waiting: Calls that wait for a person.
+        newest_waiting: The id of the newest of them; 0: there is none.
+        live: Runs that have not ended, without sub-agents.
+        newest_run: The id of the newest run; None: there is none.
+        statuses: Runs that have not ended by status, sub-agents included.
+    """
+
+    waiting: int
+    newest_waiting: int
+    live: int
+    newest_run: str | None
+    statuses: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_pulse(workspace: Workspace | None) -> Pulse:
+    """Read the numbers; None: of every workspace."""
+    found = [
+        calls.order_by().values_list("pk", flat=True)
+        for calls in (calls_waiting(workspace), calls_in_doubt(workspace))
+    ]
+    waiting = list(found[0].union(found[1]))
+    runs = Run.objects.all() if workspace is None else Run.objects.filter(workspace=workspace)
+    live = runs.filter(status__in=LIVE).order_by().values("status")
+    counted = live.annotate(
+        all=Count("pk"), roots=Count("pk", filter=Q(parent__isnull=True))
+    ).values_list("status", "all", "roots")
+    by_status = {status: (every, roots) for status, every, roots in counted}
+    # Ids are ordered by time; within a workspace an index holds the times.
+    newest = runs.order_by("-pk" if workspace is None else "-created_at")
+    newest_id = newest.values_list("pk", flat=True).first()
+    return Pulse(
+        waiting=len(waiting),
+        newest_waiting=max(waiting, default=0),
+        live=sum(roots for _, roots in by_status.values()),
+        newest_run=str(newest_id) if newest_id else None,
+        statuses={status: every for status, (every, _) in by_status.items()},
+    )

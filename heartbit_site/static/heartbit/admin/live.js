@@ -1,0 +1,42 @@
+// What every page of the admin follows: one socket says that something changed, and the page
+// fetches what it shows: the prompts with the badge, and its own rows (elements with data-live).
+
+import { keep } from "../web/socket.js";
+import { morph } from "./morph.js";
+import { Prompts } from "./prompts.js";
+import { Soon } from "./soon.js";
+
+const KINDS = ["runs", "calls", "fleet"];
+const AGES_MS = 15000; // "3 s ago" and a silent worker move without a change
+
+const place = document.getElementById("hb-prompts");
+const regions = [...document.querySelectorAll("[data-live][id]")];
+const prompts = new Prompts(place);
+const rows = new Soon(refresh);
+let before = null;
+
+keep("/ws/", {
+  told(pulse) {
+    const changed = KINDS.filter((kind) => pulse[kind] !== before?.[kind]);
+    before = pulse;
+    if (changed.includes("calls")) prompts.look.ask();
+    if (regions.some((one) => changed.some((kind) => one.dataset.live.split(" ").includes(kind)))) rows.ask();
+  },
+  state(open) {
+    if (!open) before = null; // whatever comes next is news: it may hide what was missed
+    document.documentElement.dataset.live = open ? "on" : "off";
+  },
+});
+
+if (regions.length) setInterval(() => document.hidden || rows.ask(), AGES_MS);
+
+/** Fetch this very page and take over what changed in the live parts. */
+async function refresh() {
+  const answer = await fetch(location.href, { headers: { "Heartbit-Live": "1" }, credentials: "same-origin" });
+  if (!answer.ok || answer.redirected) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const region of regions) {
+    const now = fresh.getElementById(region.id);
+    if (now) morph(region, now);
+  }
+}

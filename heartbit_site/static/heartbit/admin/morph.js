@@ -1,0 +1,78 @@
+// Make one element like another and keep what a person does in it: nodes that stay are the same
+// nodes, so focus, selection, ticked boxes, typed text and open parts stay as well.
+
+/**
+ * @param {Element} old In the page.
+ * @param {Element} now What it is to be like; its new nodes are taken out of it.
+ */
+export function morph(old, now) {
+  if (old.isEqualNode(now)) return;
+  attributes(old, now);
+  children(inside(old), [...inside(now).childNodes]);
+}
+
+/** The theme's scroll bars put an element's children into elements of their own. */
+function inside(element) {
+  return element.querySelector(":scope > .simplebar-wrapper .simplebar-content") ?? element;
+}
+
+/** Make the children of an element like others; keyed ones are found again wherever they are. */
+export function children(parent, wanted) {
+  const keyed = new Map();
+  for (const child of parent.children) {
+    const key = keyOf(child);
+    if (key) keyed.set(key, child);
+  }
+  let at = parent.firstChild;
+  for (const now of wanted) {
+    const key = keyOf(now);
+    const match = key ? keyed.get(key) : fits(at, now) ? at : null;
+    if (match && match.nodeName === now.nodeName) {
+      if (match !== at) parent.insertBefore(match, at);
+      else at = at.nextSibling;
+      keyed.delete(key);
+      if (match.nodeType === Node.ELEMENT_NODE) morph(match, now);
+      else if (match.data !== now.data) match.data = now.data;
+    } else {
+      parent.insertBefore(document.adoptNode(now), at);
+    }
+  }
+  while (at) {
+    const gone = at;
+    at = at.nextSibling;
+    gone.remove();
+  }
+}
+
+/** Whether an unnamed node may become the other one. */
+function fits(old, now) {
+  return old && old.nodeName === now.nodeName && !keyOf(old);
+}
+
+/** What a node is known by: its id, a row's box or link; text and the like have none. */
+function keyOf(node) {
+  if (node.nodeType !== Node.ELEMENT_NODE) return "";
+  if (node.id) return node.id;
+  if (node.dataset.call) return `call ${node.dataset.call}`;
+  if (!node.matches("tbody, tr")) return "";
+  const box = node.querySelector("input.action-select");
+  return box ? `row ${box.value}` : node.querySelector("th a[href], td a[href]")?.getAttribute("href") ?? "";
+}
+
+function attributes(old, now) {
+  // The page's own scripts set these: scroll bars, what is shown, what is open.
+  if (old.hasAttribute("data-simplebar")) return;
+  const isScripted = [...old.attributes].some(({ name }) => name.startsWith("x-"));
+  for (const { name } of [...old.attributes]) {
+    if (!now.hasAttribute(name) && !isKept(old, name, isScripted)) old.removeAttribute(name);
+  }
+  for (const { name, value } of now.attributes) {
+    if (old.getAttribute(name) !== value && !isKept(old, name, isScripted)) old.setAttribute(name, value);
+  }
+}
+
+function isKept(element, name, isScripted) {
+  if (name === "style") return isScripted;
+  if (name === "open") return element.matches("details, dialog");
+  return (name === "value" || name === "checked") && element.matches("input, textarea, select, option");
+}
