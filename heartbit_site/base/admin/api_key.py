@@ -13,6 +13,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.admin.moments import checked
 from heartbit_site.base.admin.reach import reach_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
 from heartbit_site.base.admin.trail import actor_of
@@ -55,7 +56,7 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
             raise forms.ValidationError("This time is over; choose a later one.")
-        return expires_at
+        return checked(expires_at)
 
 
 @admin.register(ApiKey)
