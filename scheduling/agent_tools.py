@@ -17,6 +17,7 @@ from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
 from scheduling import rhythm
 from scheduling.actions.remove_schedule import remove_schedule
@@ -231,11 +232,11 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
             moment = datetime.fromisoformat(at)
         except ValueError:
             raise ScheduleError(f"{at!r} is no time: write it like 2026-12-01T09:00.") from None
-        if moment.tzinfo is not None:
-            return moment
         try:
-            return moment_there(moment, time_zone(zone))
-        except NoSuchTimeError as error:
+            if moment.tzinfo is not None:
+                return to_utc(moment)
+            return to_utc(moment_there(moment, time_zone(zone)))
+        except (NoSuchTimeError, TooFarError) as error:
             raise ScheduleError(str(error)) from None
     return database_now().replace(microsecond=0) + timedelta(seconds=in_seconds or 0)
 

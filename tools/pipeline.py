@@ -27,8 +27,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import httpx
 from pydantic_core import to_jsonable_python
 
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome
 from tools import questions
 from tools.isolation import Isolation
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future as ThreadFuture
 
 logger = logging.getLogger(__name__)
+
+#: Of a tool: what it refuses, and what the world refuses it. Anything else is a defect of the tool.
+_EXPECTED = (HeartbitError, ValueError, ArithmeticError, OSError, httpx.HTTPError)
 
 Intent = Callable[[], Awaitable[None]]
 
@@ -232,7 +237,11 @@ def execute_here(
     outcome: Done | Waiting | None = None
     with Isolation() as isolation, around():
         outcome = _rendered(prepared, prepared.spec.function(**prepared.keywords))
-    return outcome if outcome is not None else _failed(prepared.max_output_bytes, isolation)
+    return (
+        outcome
+        if outcome is not None
+        else _failed(prepared.spec, prepared.max_output_bytes, isolation)
+    )
 
 
 def resume(
@@ -247,14 +256,18 @@ def resume(
         if spec.resume is None:
             raise TypeError(f"the tool {spec.name} cannot resume")
         done = answer(_as_text(spec.resume(outcomes)), "ok", max_output_bytes)
-    return done if done is not None else _failed(max_output_bytes, isolation)
+    return done if done is not None else _failed(spec, max_output_bytes, isolation)
 
 
 async def _on_loop(prepared: Prepared) -> Done | Waiting:
     outcome: Done | Waiting | None = None
     with Isolation() as isolation:
         outcome = _rendered(prepared, await prepared.spec.function(**prepared.keywords))
-    return outcome if outcome is not None else _failed(prepared.max_output_bytes, isolation)
+    return (
+        outcome
+        if outcome is not None
+        else _failed(prepared.spec, prepared.max_output_bytes, isolation)
+    )
 
 
 async def _limited(
@@ -314,8 +327,12 @@ def _as_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=to_jsonable_python)
 
 
-def _failed(max_bytes: int, isolation: Isolation) -> Done:
-    logger.info("A tool raised an exception.", exc_info=isolation.error)
+def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> Done:
+    error = isolation.error
+    # What a model asked for may be refused, or fail outside: no defect, and as often as it asks.
+    # The sentence goes to the model and into the journal; it may hold what is no log's business.
+    where = None if isinstance(error, _EXPECTED) else error
+    logger.info("the tool %s raised %s", spec.name, type(error).__name__, exc_info=where)
     return answer(isolation.message, "error", max_bytes)
 
 

@@ -17,6 +17,7 @@ from agents.actions.decide_call import (
 )
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
+from heartbit_site.base.admin.moments import checked
 from tools.questions import read_answer
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class DecisionForm(SentForm):
         until: datetime | None = self.cleaned_data["until"]
         if until is not None and until <= timezone.now():
             raise forms.ValidationError("The end of the permission is over: choose a later time.")
-        return until
+        return checked(until)
 
     def clean(self) -> dict[str, Any] | None:
         """What a button needs beside itself."""

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Json
 from agents.delivery.targets import MOST_TARGETS
 from agents.llm.references import check_reference
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
 
 MAX_TASK_CHARACTERS = 400_000
@@ -54,7 +55,9 @@ Priority = Annotated[
     int,
     Field(ge=-1000, le=1000, description="Higher goes first, among the workspace's runs."),
 ]
-Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]
+Moment = Annotated[
+    AwareDatetime, Field(strict=False), BeforeValidator(_written_out), AfterValidator(to_utc)
+]
 Targets = Annotated[
     list[dict[str, JsonValue]],
     Field(

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from heartbit_site.api.fields import Word
 from heartbit_site.api.inputs import Body
+from heartbit_site.base.models.api_key import USUAL_SCOPES
 
 #: As ``base.models.Role`` has them.
 RoleName = Literal["viewer", "operator", "editor", "admin"]
@@ -42,7 +43,9 @@ class KeyIn(Body):
     """A key for a program; it may never do more than whoever makes it."""
 
     name: KeyName = Field(description="What it is for, such as nightly import.")
-    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)] = Field(
+        [*USUAL_SCOPES], description="What it may do; by default start runs and see them."
+    )
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = Field(
         90, description="It ends after so many; null: never."
     )

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from heartbit_site.api.fields import Word
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.moments import TooFarError, to_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +113,10 @@ def _moment(cursor: str) -> datetime:
         raise CursorError(_NONE) from None
     if moment.tzinfo is None:
         raise CursorError(_NONE)
-    return moment
+    try:
+        return to_utc(moment)
+    except TooFarError:
+        raise CursorError(_NONE) from None
 
 
 def _written(place: object) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from agents.querysets import find_run
 from agents.runs.archive import tree_lines
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.output import note, write, write_exactly, write_json
 from heartbit_site.first_start import default_workspace
 from scheduling.actions.archive_runs import (
     Archived,
@@ -50,8 +49,7 @@ def export(text: str) -> int:
     """Write a run's whole tree as JSON lines, as an archive holds it; the run stays."""
     run = find_run(default_workspace(), text)
     for line in tree_lines([run.root_id]):
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+        write_exactly(f"{line}\n")
     return OK
 
 

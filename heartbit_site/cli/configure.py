@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli import errors
 from heartbit_site.cli.deciding import actor
-from heartbit_site.cli.output import clean, note, write, write_json
+from heartbit_site.cli.output import clean, note, write, write_exactly, write_json
 from heartbit_site.config import export as exporting
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.errors import ConfigFileError
@@ -87,12 +87,11 @@ def export(file: Path, *, force: bool) -> int:
     Raises:
         CommandError: It is there already, or cannot be written.
     """
-    content = exporting.export(default_workspace()).encode()
+    text = exporting.export(default_workspace())
     if file == STANDARD_OUTPUT:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)  # the terminal's encoding must not change a prompt
-        sys.stdout.buffer.flush()
+        write_exactly(text)  # the terminal's encoding must not change a prompt
         return errors.OK
+    content = text.encode()
     try:
         _replace(file, content) if force else _create(file, content)
     except FileExistsError:

@@ -9,6 +9,8 @@ import re
 import sys
 from typing import Any, Final
 
+from heartbit_site.base.visible_text import visible
+
 # Escape sequences with what belongs to them: CSI, then OSC and the other strings, then short ones.
 _SEQUENCES: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
@@ -54,8 +56,21 @@ def write(text: str) -> None:
 
 def write_json(value: dict[str, Any]) -> None:
     """Write one JSON object to stdout, on one line; its strings need no cleaning (JSON escapes)."""
-    sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
+    # DEL is the one control character that JSON leaves as it is.
+    line = json.dumps(value, separators=(",", ":")).replace("\x7f", "\\u007f")
+    sys.stdout.write(line + "\n")
     sys.stdout.flush()
+
+
+def write_exactly(text: str) -> None:
+    """Write text as it is, in UTF-8; on a terminal what could steer it is shown as an escape."""
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(text))
+        sys.stdout.flush()
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+    sys.stdout.buffer.flush()
 
 
 def note(text: str) -> None:

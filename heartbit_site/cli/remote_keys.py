@@ -11,7 +11,8 @@ from heartbit_site.base.actions.create_api_key import USUAL_LIFE, create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
 from heartbit_site.base.models import ApiKey
-from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES
+from heartbit_site.base.models.api_key import USUAL_SCOPES
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import note, one_line, write, write_json
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME_CHARACTERS = 100
-USUAL = [scope for scope in SCOPES if scope != OPERATORS_SCOPE]
 STYLES = {"active": "green", "revoked": "dim", "expired": "dim"}
 
 
@@ -44,14 +44,14 @@ def create(
         raise CommandError(f"A key's name has 1 to {NAME_CHARACTERS} characters.", USAGE)
     if forever and expires is not None:
         raise CommandError("--expires and --no-expiry contradict each other: give one.", USAGE)
-    until = expires.astimezone() if expires is not None else None
+    until = _aware(expires) if expires is not None else None
     if until is not None and until <= timezone.now():
         raise CommandError("--expires is in the past: the key would open nothing.", USAGE)
     try:
         row, key = create_api_key(
             default_workspace(),
             label,
-            scopes=scopes or USUAL,
+            scopes=scopes or USUAL_SCOPES,
             expires_at=until or (None if forever else usual_expiry()),
             by=actor(),
         )
@@ -62,9 +62,19 @@ def create(
         return OK
     write(key)
     note("The key is shown only now: put it into HEARTBIT_API_KEY where it is used.")
+    if not scopes:
+        note(f"It has the scopes {' and '.join(row.scopes)} only; --scope names others.")
     if not forever and until is None:
         note(f"It ends in {USUAL_LIFE.days} days; --expires and --no-expiry say otherwise.")
     return OK
+
+
+def _aware(expires: datetime) -> datetime:
+    try:
+        return to_utc(expires.astimezone())
+    except (OverflowError, ValueError) as error:  # before it could be asked
+        said = error if isinstance(error, TooFarError) else TooFarError("The time is too far away.")
+        raise CommandError(f"--expires: {said}", USAGE) from None
 
 
 def list_all(*, as_json: bool) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK, USAGE, CommandError
@@ -121,8 +122,16 @@ class Order:
             case "--at":
                 return {"at": moment(self.at, time_zone(self.zone), "--at").isoformat()}
             case _:
-                wait = timedelta(seconds=span(self.after, "--in"))
-                return {"at": (datetime.now(UTC) + wait).isoformat(timespec="seconds")}
+                return {"at": _in(span(self.after, "--in")).isoformat(timespec="seconds")}
+
+
+def _in(seconds: int) -> datetime:
+    try:
+        return to_utc(datetime.now(UTC) + timedelta(seconds=seconds))
+    except (OverflowError, TooFarError):
+        raise CommandError(
+            "--in is too long: the time has to be before the year 9999.", USAGE
+        ) from None
 
 
 def list_all(schedules: Schedules, *, as_json: bool) -> int:

@@ -15,6 +15,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from heartbit_site.base.local_times import NoSuchTimeError, moment_there
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.output import one_line, seconds
 
@@ -43,7 +44,7 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
     """A point in time; what says no offset from UTC is meant in the zone.
 
     Raises:
-        CommandError: It is none, or the zone's clocks leap over it.
+        CommandError: It is none, is too far away, or the zone's clocks leap over it.
     """
     try:
         found = datetime.fromisoformat(text)
@@ -53,11 +54,11 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
             "2026-12-01T09:00.",
             USAGE,
         ) from None
-    if found.tzinfo is not None:
-        return found
     try:
-        return moment_there(found, zone).astimezone(zone)
-    except NoSuchTimeError as error:
+        if found.tzinfo is not None:
+            return to_utc(found)
+        return to_utc(moment_there(found, zone)).astimezone(zone)
+    except (NoSuchTimeError, TooFarError) as error:
         raise CommandError(f"{option}: {error}", USAGE) from None
 
 

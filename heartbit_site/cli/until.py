@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.moments import TooFarError, to_utc
 
 _SPAN: Final = re.compile(r"(\d{1,6})\s*([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -29,7 +30,9 @@ def moment(text: str, now: datetime) -> datetime:
     """
     word = text.strip()
     try:
-        found = _moment(word, now)
+        found = to_utc(_moment(word, now))
+    except TooFarError as error:
+        raise UntilError(f"--until {text!r}: {error}") from None
     except (ValueError, OverflowError):
         raise UntilError(
             f"--until {text!r} is no time: write 90m, 2h, 3d, 2026-12-31 or 2026-12-31T18:00."

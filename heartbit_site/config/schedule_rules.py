@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.config.rules import storable
 from scheduling import rhythm
 from scheduling.choices import Kind
@@ -50,9 +51,14 @@ def time_zone(name: str) -> str:
 
 def moment(value: datetime) -> datetime:
     """A time that the calendars of all zones have, in whole seconds."""
-    if value.year not in _YEARS:
-        raise ValueError(f"must be between the years {_YEARS.start} and {_YEARS.stop - 1}")
-    return value.replace(microsecond=0)
+    wrong = ValueError(f"must be between the years {_YEARS.start} and {_YEARS.stop - 1}")
+    try:
+        found = to_utc(value)
+    except TooFarError:
+        raise wrong from None
+    if found.year not in _YEARS:
+        raise wrong
+    return found.replace(microsecond=0)
 
 
 def _unusable(error: ScheduleError) -> str:

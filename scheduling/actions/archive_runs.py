@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FILE_RUNS = 1_000  # in one file, before these are deleted
 FILE_EVENTS = 50_000
 PAGE = 200
+MOST_DAYS = 36_525  # a century: no run is older
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def limit_of(workspace: Workspace, days: int | None = None) -> datetime:
             f"The workspace {workspace.slug} keeps its runs for ever: say how old they have to be "
             "with --older-than, or set its retention days in the admin."
         )
-    return timezone.now() - timedelta(days=kept)
+    return timezone.now() - timedelta(days=min(kept, MOST_DAYS))
 
 
 def _archive(

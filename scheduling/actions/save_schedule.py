@@ -11,6 +11,7 @@ from agents.delivery.targets import check_targets
 from heartbit_site.base.audit import Actor, changed, record
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
 from scheduling.anew import RHYTHM, counts_anew, let_pass
 from scheduling.choices import Kind, Missed, Overlap, TaskType
@@ -89,7 +90,7 @@ def _refresh(schedule: Schedule, before: Schedule | None, now: datetime) -> None
         schedule.begins_at = now
     for name in ("begins_at", "ends_at", "at"):
         if (moment := getattr(schedule, name)) is not None:
-            setattr(schedule, name, moment.replace(microsecond=0))
+            setattr(schedule, name, to_utc(moment).replace(microsecond=0))
 
 
 def _write(schedule: Schedule) -> None:

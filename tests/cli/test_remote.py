@@ -20,7 +20,6 @@ import pytest
 
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError
-from heartbit_site.base.models.api_key import SCOPES
 from heartbit_site.cli import remote, remote_keys, remote_outcome, remote_table, render
 from heartbit_site.cli.errors import CommandError
 from heartbit_site.cli.remote import Server
@@ -383,12 +382,14 @@ def test_keys_are_made_listed_and_revoked(heartbit: Command, web: WebServer) -> 
     assert opens("GET") == 401
 
 
-def test_a_key_without_scopes_named_has_all_but_the_fleets(
+def test_a_key_without_scopes_named_starts_runs_and_sees_them(
     database: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert remote_keys.create("all", [], expires=None, as_json=True) == 0
+    assert remote_keys.create("usual", [], expires=None, as_json=False) == 0
+    assert "runs:read and runs:write only; --scope" in capsys.readouterr().err
+    assert remote_keys.create("usual", [], expires=None, as_json=True) == 0
     made = json.loads(capsys.readouterr().out)
-    assert sorted(made["scopes"]) == sorted(set(SCOPES) - {"fleet:manage"})
+    assert sorted(made["scopes"]) == ["runs:read", "runs:write"]
     assert remote_keys.list_all(as_json=True) == 0
     listed = capsys.readouterr().out
     assert made["prefix"] in listed

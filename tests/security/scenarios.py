@@ -60,6 +60,28 @@ SCENARIOS = {
         ),
     ),
     "S14": Scenario("an edited audit does not verify", ("tests/web/test_audit.py",)),
+    "S17": Scenario(
+        "a request too large or too slow ends before anything reads it",
+        ("tests/api/test_body_limits.py", "tests/api/test_connections.py"),
+    ),
+    "S18": Scenario(
+        "a page of another scheme, host or port gets nothing for our cookies",
+        ("tests/web/test_origins.py",),
+    ),
+    "S19": Scenario(
+        "no client chooses the address it is counted by", ("tests/api/test_trusted_proxies.py",)
+    ),
+    "S20": Scenario(
+        "times beyond the calendar fail nothing, and no text steers a terminal",
+        (
+            *("tests/api/test_far_times.py", "tests/admin/test_far_times.py"),
+            *("tests/cli/test_far_times.py", "tests/cli/test_exports.py"),
+        ),
+    ),
+    "S21": Scenario(
+        "a key has what it was given, and a refusal is one line of the log",
+        ("tests/accounts/test_usual_scopes.py", "tests/tools/test_pipeline.py"),
+    ),
     "R12": Scenario(
         "of ten who decide at once one wins, and all hear who",
         ("tests/web/test_approval_race.py",),

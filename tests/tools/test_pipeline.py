@@ -12,8 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
+from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
 from tests.tools.calls import EXECUTOR, Opaque, add, add_on_loop, call, context, made, nothing
 from tools.pipeline import Prepared, Waiting, execute, execute_here, prepare, resume
@@ -66,6 +68,34 @@ async def test_what_a_tool_raises_is_its_result(
     if on_loop and isinstance(error, StopIteration):
         content = "RuntimeError: coroutine raised StopIteration"
     assert done == Done(content, "error")
+
+
+@pytest.mark.parametrize("on_loop", [True, False])
+@pytest.mark.parametrize(
+    ("error", "traceback"),
+    [
+        (BlockedAddressError("https://x.example/?key=secret is not public."), False),
+        (ValueError("secret"), False),
+        (ConnectionRefusedError("secret"), False),
+        (httpx.ReadTimeout("secret"), False),
+        (AttributeError("a defect"), True),
+    ],
+)
+async def test_a_refusal_of_a_tool_is_one_line_of_the_log_and_a_defect_has_its_traceback(
+    error: Exception, caplog: pytest.LogCaptureFixture, *, traceback: bool, on_loop: bool
+) -> None:
+    def fail() -> None:
+        raise error
+
+    async def fail_on_loop() -> None:
+        raise error
+
+    with caplog.at_level("INFO", logger="tools"):
+        await call(made(fail_on_loop if on_loop else fail))
+    [record] = [one for one in caplog.records if one.name.startswith("tools")]
+    assert (record.levelname, record.exc_info is not None) == ("INFO", traceback)
+    assert type(error).__name__ in record.getMessage()
+    assert "secret" not in caplog.text
 
 
 async def test_an_async_tool_that_hangs_times_out() -> None:

@@ -16,6 +16,7 @@ from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.moments import to_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,12 +58,15 @@ def create_api_key(
 
     Raises:
         ConfigurationError: A scope is unknown, or there is none.
+        TooFarError: ``expires_at`` is beyond the calendar.
     """
     wanted = sorted(set(scopes))
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if unknown or not wanted:
         asked = f"{', '.join(unknown)} is no scope" if unknown else "an API key needs a scope"
         raise ConfigurationError(f"Of an API key: {asked}; choose from {', '.join(SCOPES)}.")
+    if expires_at is not None:
+        expires_at = to_utc(expires_at)
     prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     with transaction.atomic():
         row = ApiKey.objects.create(

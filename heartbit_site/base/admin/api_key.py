@@ -14,11 +14,12 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.admin.moments import checked
 from heartbit_site.base.admin.reach import reach_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
 from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.models import ApiKey
-from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES
+from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,7 +57,7 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
             raise forms.ValidationError("This time is over; choose a later one.")
-        return expires_at
+        return checked(expires_at)
 
 
 @admin.register(ApiKey)
@@ -108,8 +109,9 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         return self.may(request, "revoke", object_id)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A key that nobody thinks of any more ends by itself."""
-        return {"expires_at": usual_expiry(), **super().get_changeform_initial_data(request)}
+        """A key may start runs, and ends by itself, unless somebody wants something else."""
+        usual = {"expires_at": usual_expiry(), "scopes": list(USUAL_SCOPES)}
+        return {**usual, **super().get_changeform_initial_data(request)}
 
     def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """The operators' scope is offered to them alone."""

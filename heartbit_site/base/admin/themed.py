@@ -22,6 +22,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db import DataError, transaction
 from django.db.models import Model
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin as PlainModelAdmin
     from django.contrib.admin import StackedInline as PlainStackedInline
     from django.contrib.admin import TabularInline as PlainTabularInline
+    from django.contrib.admin.views.main import ChangeList
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 
@@ -86,6 +89,21 @@ class ModelAdmin(Trail, PlainModelAdmin[M]):
     """
 
     live: ClassVar[str] = ""
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Treat a filter that the database cannot read as one that Django cannot.
+
+        Raises:
+            IncorrectLookupParameters: The address filters by a time, number or text that no column
+                holds.
+        """
+        try:
+            with transaction.atomic():
+                found = super().get_changelist_instance(request)
+                len(found.result_list)  # asks the database now
+                return found
+        except DataError as error:
+            raise IncorrectLookupParameters(error) from None
 
 
 class TabularInline(ScopedInline, PlainTabularInline[M, P]):

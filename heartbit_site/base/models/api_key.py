@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -18,6 +20,8 @@ SCOPES = {
     "audit:read": "Read who changed and decided what",
     "fleet:manage": "See and steer the workers of the whole installation",
 }
+#: Of a key for which nobody names any: it starts runs and sees them.
+USUAL_SCOPES: tuple[Literal["runs:read", "runs:write"], ...] = ("runs:read", "runs:write")
 #: Beyond the key's workspace: given only when it is named, and void in the hands of anybody but
 #: whoever operates the installation (the command line) or a superuser.
 OPERATORS_SCOPE = "fleet:manage"

@@ -20,7 +20,7 @@ SCOPE = typer.Option(
     metavar="SCOPE",
     help=(
         "runs:read, runs:write, approvals:decide, agents:read, agents:write, workspace:manage, "
-        "audit:read, fleet:manage; may be repeated; none: all but fleet:manage."
+        "audit:read, fleet:manage; may be repeated; default: runs:read and runs:write."
     ),
     show_default=False,
 )

@@ -1,0 +1,55 @@
+"""A key for which nobody names scopes starts runs and sees them, wherever it is made."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from django.contrib.admin import site
+from django.contrib.auth.models import User
+from django.test import RequestFactory
+from django.urls import reverse
+
+from heartbit_site.base.models import ApiKey, Workspace
+from heartbit_site.cli import remote_keys
+from tests.api.conftest import caller, web
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.api.server import Caller
+
+__all__ = ["caller", "web"]
+
+USUAL = ["runs:read", "runs:write"]
+
+
+def test_the_command_gives_the_usual_scopes_and_says_so(
+    database: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert remote_keys.create("usual", [], expires=None, as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["scopes"] == USUAL
+    assert remote_keys.create("usual", [], expires=None, as_json=False) == 0
+    said = capsys.readouterr().err
+    assert all(scope in said for scope in [*USUAL, "--scope"])
+
+
+def test_the_command_says_nothing_of_scopes_that_were_named(
+    database: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert remote_keys.create("named", ["audit:read"], expires=None, as_json=False) == 0
+    assert "scope" not in capsys.readouterr().err
+
+
+def test_the_api_gives_the_usual_scopes(caller: Caller, workspace: Workspace) -> None:
+    made = caller.post("/keys", {"name": "usual"})
+    assert (made.status_code, sorted(made.json()["scopes"])) == (201, USUAL)
+    assert ApiKey.objects.get(workspace=workspace, name="usual").scopes == USUAL
+    assert caller.post("/keys", {"name": "none", "scopes": []}).status_code == 422
+
+
+def test_the_admins_form_has_the_usual_scopes_checked(database: None) -> None:
+    request = RequestFactory().get(reverse("admin:base_apikey_add"))
+    request.user = User(username="root-of-forms", is_staff=True, is_superuser=True)
+    initial = site._registry[ApiKey].get_changeform_initial_data(request)
+    assert initial["scopes"] == USUAL
