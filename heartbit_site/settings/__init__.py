@@ -91,7 +91,8 @@ INSTALLED_APPS = [
     "agents",
     "scheduling",
 ]
-# The installation's own apps, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools.
+# The installation's own apps, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools,
+# their `tasks` modules Celery tasks.
 INSTALLED_APPS += [
     app.strip() for app in os.environ.get("HEARTBIT_EXTRA_APPS", "").split(",") if app.strip()
 ]
