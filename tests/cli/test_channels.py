@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
 MAILBOX = ("--imap-host", "imap.example.org", "--imap-user", "support", "--sender", "*")
-PASSWORD = "correct horse"  # noqa: S105
+PASSWORD = "correct horse"
 
 
 @dataclass(frozen=True)
