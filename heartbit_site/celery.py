@@ -88,4 +88,5 @@ app.conf.update(
 for chatty in ("celery.worker.strategy", "celery.app.trace"):
     logging.getLogger(chatty).setLevel(logging.WARNING)
 
+app.autodiscover_tasks()  # the `tasks` modules of HEARTBIT_EXTRA_APPS
 app.steps["worker"].add("heartbit_site.worker:RunHost")

@@ -1,7 +1,5 @@
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     """Stops that operators placed, and a workspace's own; those there are may be either: operators'."""
@@ -29,5 +27,4 @@ class Migration(migrations.Migration):
             model_name='pause',
             constraint=models.CheckConstraint(condition=models.Q(('by_operator', True), ('workspace__isnull', False), _connector='OR'), name='pause_own_is_in_its_workspace'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "56c4fd6d1ebd19ea835ab8ceaa3344efb6687834f9e1c83586d9941ae079f08a"
+FINGERPRINT = "75a704d5ac0efe6ce34272f9d078854fc054e590b8165dd1c6f84fe8f97061cc"
 
 
 def statements() -> str:

@@ -23,6 +23,7 @@ from heartbit_site.cli.commands.approve import approve
 from heartbit_site.cli.commands.audit import audit
 from heartbit_site.cli.commands.beat import beat
 from heartbit_site.cli.commands.cancel import cancel
+from heartbit_site.cli.commands.channels import channels
 from heartbit_site.cli.commands.completion import completion, prepare
 from heartbit_site.cli.commands.config import config
 from heartbit_site.cli.commands.deliveries import deliveries
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = (
     *(run, submit, status, approve, settle, result, resume, cancel),
-    *(runs, agents, schedules, tools, config, users, keys, audit),
+    *(runs, agents, schedules, channels, tools, config, users, keys, audit),
     *(usage, deliveries, messages),
     *(serve, web, beat, fleet, up, down, doctor, completion),
 )

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from agents.models import Run, WebhookEndpoint
 from heartbit_site.api import schedule_forms as forms
-from heartbit_site.api.errors import sentence
 from heartbit_site.api.schedule_edits import change_schedule, make_schedule
 from heartbit_site.api.schedule_inputs import ScheduleChangeIn, ScheduleIn, SpanIn
-from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.deciding import actor
-from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.fleet import warn_without_worker
+from heartbit_site.cli.requests_here import asked, checked
 from heartbit_site.first_start import default_workspace
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
@@ -25,9 +20,7 @@ from scheduling.outcomes import with_outcomes
 from scheduling.querysets import find_schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-B = TypeVar("B", bound=BaseModel)
+    from collections.abc import Mapping
 
 
 class Here:
@@ -55,14 +48,14 @@ class Here:
 
     def add(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make one."""
-        body = _checked(ScheduleIn, given)
-        with _asked():
+        body = checked(ScheduleIn, given)
+        with asked():
             return forms.schedule(make_schedule(default_workspace(), body, by=actor()))
 
     def change(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Change what is given."""
-        body = _checked(ScheduleChangeIn, given)
-        with _asked():
+        body = checked(ScheduleChangeIn, given)
+        with asked():
             return forms.schedule(change_schedule(default_workspace(), name, body, by=actor()))
 
     def remove(self, name: str) -> None:
@@ -78,29 +71,6 @@ class Here:
     def backfill(self, name: str, begin: str, end: str) -> int:
         """Make up for the slots of a span; how many will run."""
         found = find_schedule(default_workspace(), name)
-        body = _checked(SpanIn, {"from": begin, "to": end})
-        with _asked():
+        body = checked(SpanIn, {"from": begin, "to": end})
+        with asked():
             return backfill_schedule(found, *body.both(), by=actor())
-
-
-def _checked(form: type[B], given: Mapping[str, Any]) -> B:
-    """What a request would hold.
-
-    Raises:
-        CommandError: It would be refused.
-    """
-    try:
-        return form.model_validate(given)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        problem["loc"] = ("body", "given", *problem["loc"])
-        raise CommandError(sentence(problem), USAGE) from None
-
-
-@contextmanager
-def _asked() -> Iterator[None]:
-    """What cannot be as it was asked is no matter of the installation's configuration."""
-    try:
-        yield
-    except ConfigurationError as error:
-        raise CommandError(str(error), USAGE) from None

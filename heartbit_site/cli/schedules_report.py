@@ -18,6 +18,7 @@ from heartbit_site.cli.remote_outcome import LIVE
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
+from heartbit_site.cli.webhook_option import find_webhook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,6 @@ STYLES: Final = {
 }
 SHOWN: Final = 10  # firings
 NAME_WIDTH: Final = 40
-LONGEST_NUMBER: Final = 19  # digits of a row's id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,38 +171,13 @@ def add(schedules: Schedules, order: Order, *, as_json: bool) -> int:
     given = order.given()
     for target in given.get("deliver", ()):
         if target["kind"] == "webhook":
-            target["endpoint"] = _number(schedules, target["endpoint"])
+            target["endpoint"] = find_webhook(schedules.webhooks, target["endpoint"])
     made = schedules.add(given)
     if as_json:
         write_json(made)
     else:
         write(f"{one_line(made['name'])}: {made['words']}. {_coming(made)}")
     return OK
-
-
-def _number(schedules: Schedules, webhook: str) -> int:
-    """Of a webhook, by its name; a number is one already.
-
-    Raises:
-        CommandError: There is none of that name, or there are several.
-    """
-    if webhook.isascii() and webhook.isdecimal() and len(webhook) < LONGEST_NUMBER:
-        return int(webhook)
-    found = schedules.webhooks()
-    fitting = [row["webhook"] for row in found if row["name"] == webhook]
-    if len(fitting) == 1:
-        return int(fitting[0])
-    if fitting:
-        numbers = _listed([str(number) for number in fitting])
-        raise CommandError(
-            f"Several webhooks are called {one_line(webhook, NAME_WIDTH)}: give the number, one of "
-            f"{numbers}.",
-            USAGE,
-        )
-    names = ", ".join(one_line(row["name"], NAME_WIDTH) for row in found[:SHOWN]) or "none yet"
-    raise CommandError(
-        f"There is no webhook {one_line(webhook, NAME_WIDTH)!r}: there are {names}.", USAGE
-    )
 
 
 def switch(schedules: Schedules, name: str, *, enabled: bool, as_json: bool) -> int:

@@ -101,7 +101,8 @@ INSTALLED_APPS = [
     "agents",
     "scheduling",
 ]
-# The installation's own apps, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools.
+# The installation's own apps, e.g. "shop.assistant,crm": their `agent_tools` modules offer tools,
+# their `tasks` modules Celery tasks.
 INSTALLED_APPS += variables.EXTRA_APPS.read()
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

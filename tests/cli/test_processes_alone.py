@@ -59,7 +59,7 @@ def test_web_serves_the_pages_until_it_is_ended(
 ) -> None:
     with started(heartbit, log, "web", "--port", "0", "--grace", "1") as process:
         found = wait_until(saying(process, log, ADDRESS.pattern), seconds=40, what="its address")
-        assert httpx.get(f"{found[1]}/login/", trust_env=False).status_code == 200
+        assert httpx.get(f"{found[1]}/login/", trust_env=False, timeout=60).status_code == 200
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=15) in {0, -signal.SIGTERM}
     assert "Traceback" not in log.read_text()

@@ -26,7 +26,8 @@ from agents.llm.messages import ToolCall as Asked
 from agents.loop.ports import PendingApproval, Settled
 from agents.models import Agent, Decision, RunEvent, ToolBinding, ToolCall, Vote, Wait
 from agents.runtime.sweeper import Duty, Sweeper
-from heartbit_site.base import orm
+from heartbit_site.base import audit, orm
+from heartbit_site.base.models import AuditEntry
 from tests.mailbox import receiving_mail
 from tests.runs.holding import accept, answer, claimant, hold, pool
 from tests.runtime.deciding import happened, waiting
@@ -119,6 +120,11 @@ def escalations(run_id: UUID) -> list[ApprovalEscalated]:
     events = RunEvent.objects.filter(run_id=run_id, type=ApprovalEscalated.type)
     found = [decode(event.type, event.payload) for event in events]
     return [event for event in found if isinstance(event, ApprovalEscalated)]
+
+
+def entries(run_id: UUID) -> list[AuditEntry]:
+    found = AuditEntry.objects.filter(target=f"run:{run_id}", action="approval.escalate")
+    return list(found)
 
 
 def sweep(told: list[int], *, gate: threading.Barrier | None = None, times: int = 1) -> None:
@@ -217,6 +223,13 @@ async def test_given_two_sweepers_when_calls_are_due_then_each_is_escalated_once
         assert len(await orm.in_thread(partial(escalations, call.run_id))) == 1
         await orm.in_thread(wait.refresh_from_db)
         assert wait.escalated_at is not None
+        [entry] = await orm.in_thread(partial(entries, call.run_id))
+        assert (entry.actor, entry.via, entry.label) == ("escalation", "system", "save")
+        assert entry.workspace_id == workspace.pk
+        said = {"call": "1.0", "digest": call.digest, "group": ""}
+        assert entry.details == said
+    assert await orm.in_thread(partial(audit.verify, workspace)) == [], "the chain holds"
+    assert await orm.in_thread(partial(entries, early.run_id)) == []
     assert await orm.in_thread(partial(escalations, early.run_id)) == [], "it is not due"
 
 
@@ -229,6 +242,8 @@ async def test_given_a_call_that_is_escalated_then_the_second_group_is_written_t
     await make_due(call.run_id)
     await orm.in_thread(partial(sweep, []))
     assert len(await orm.in_thread(partial(escalations, call.run_id))) == 1
+    [entry] = await orm.in_thread(partial(entries, call.run_id))
+    assert entry.details["group"] == people.then
     assert await orm.in_thread(partial(announce_escalation, wait.pk)) == 1
     first, second = mailbox.mails
     assert (first["To"], second["To"]) == (people.clerk.email, people.chief.email)

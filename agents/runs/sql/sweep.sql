@@ -134,12 +134,13 @@ BEGIN
 END $$;
 
 -- Let more people decide the calls of one home's runs that nobody has decided in their time, once
--- each. Returns their waits.
+-- each, and write it into the audit. Returns their waits.
 CREATE OR REPLACE FUNCTION heartbit_escalate_approvals(p_home text, p_limit int)
 RETURNS TABLE (escalated bigint) LANGUAGE plpgsql AS $$
 DECLARE
     w record;
     r agents_run;
+    v_escalated bigint[] := '{}';
 BEGIN
     FOR w IN SELECT t.id, t.run_id, t.key, t.call_id, c.shown ->> 'escalate_group' AS more
              FROM agents_wait t
@@ -161,9 +162,20 @@ BEGIN
             'type', 'approval.escalated', 'payload', jsonb_build_object(
                 'call_id', w.call_id, 'key', w.key, 'group', coalesce(w.more, '')))));
         UPDATE agents_run t SET last_seq = t.last_seq + 1 WHERE t.id = r.id;
+        v_escalated := v_escalated || w.id;
         escalated := w.id;
         RETURN NEXT;
     END LOOP;
+    -- At the end and in the order of the workspaces: each entry locks its chain until the commit.
+    INSERT INTO base_auditentry (workspace_id, actor, via, action, target, label, details)
+    SELECT x.workspace_id, 'escalation', 'system', 'approval.escalate', 'run:' || x.id,
+           left(coalesce(c.shown ->> 'tool', c.tool), 200),
+           jsonb_build_object('call', c.call_id, 'digest', c.digest,
+                              'group', coalesce(c.shown ->> 'escalate_group', ''))
+    FROM agents_wait t JOIN agents_run x ON x.id = t.run_id
+         JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
+    WHERE t.id = ANY (v_escalated)
+    ORDER BY x.workspace_id, t.id;
 END $$;
 
 -- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,
