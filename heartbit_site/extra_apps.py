@@ -35,7 +35,7 @@ def describe_fault(error: BaseException) -> str | None:
     if place is not None:
         module, line = place
         return (
-            f"HEARTBIT_EXTRA_APPS: {module} cannot be imported, line {line}: "
+            f"HEARTBIT_EXTRA_APPS: {module} cannot be loaded, line {line}: "
             f"{type(error).__name__}: {reason.rstrip('.')}; mend it, or take its app out."
         )
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
@@ -64,8 +64,10 @@ def _place(error: BaseException, packages: list[str]) -> tuple[str, int] | None:
             if found and rest[:1] in ("", "."):
                 return f"{package}{rest}".removesuffix(".__init__"), error.lineno or 0
     place: tuple[str, int] | None = None
+    loading = False
     for frame, line in traceback.walk_tb(error.__traceback__):
         module = str(frame.f_globals.get("__name__", ""))
         if any(f"{module}.".startswith(f"{package}.") for package in packages):
             place = module, line
-    return place
+            loading = loading or frame.f_code.co_name in ("<module>", "ready")
+    return place if loading else None  # what fails later is a defect of a call, not of the start

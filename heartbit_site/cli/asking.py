@@ -116,16 +116,16 @@ class Asking:
         if word in _APPROVALS:
             return _APPROVALS[word]
         match word.lower():
-            case "approve":
+            case "approve" | "y" | "yes":
                 return Approve()
             case "e" | "edit":
                 return await self._edit(draft)
-            case "d" | "deny":
+            case "d" | "deny" | "n" | "no":
                 reason = await keyboard.line("Why not? The model reads it > ")
                 return Deny(reason.strip()) if reason is not None else None
             case "s" | "skip":
                 return Skip()
-        note("Answer with one of the letters in brackets: a, e, d, r, A or s.")
+        note("Answer with one of the letters in brackets: a, e, d, r, A or s; or y or n.")
         return None
 
     async def _edit(self, draft: str) -> Choice | None:

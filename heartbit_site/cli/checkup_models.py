@@ -11,6 +11,7 @@ from django.db import DatabaseError
 
 from agents.llm import factory
 from agents.llm.client import create_client
+from agents.llm.environment import check_environment
 from agents.llm.health import MAX_BYTES, Health, Subject, check
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base import installation, secrets, variables
@@ -48,6 +49,7 @@ def _models() -> list[Check]:
         mend = installation.local_model_command()
         checks.append(Check("local model", "warn" if keys else "fail", "not installed", mend))
     try:
+        check_environment(os.environ)
         checks.append(Check("default model", "ok", factory.default_model(os.environ)))
     except ConfigurationError as error:
         checks.append(Check("default model", "fail", str(error), "Mend it in the environment."))

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
 import traceback
@@ -69,6 +70,9 @@ def explain(error: BaseException) -> tuple[int, str] | None:
             CANNOT_START,
             f"The database went away ({one_line(str(error), 120)}): `heartbit doctor` says more.",
         )
+    if variables.EXTRA_APPS.read():  # their modules are imported late as well
+        fault = importlib.import_module("heartbit_site.extra_apps").describe_fault(error)
+        return (CANNOT_START, fault) if fault else None
     return None
 
 

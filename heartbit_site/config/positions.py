@@ -12,9 +12,11 @@ is where it was first named; an element of an array is where its value begins.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 from bisect import bisect_right
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -43,11 +45,49 @@ def positions(text: str) -> dict[Path, Position]:
     return _Walk(text.replace("\r\n", "\n")).document()
 
 
+def last_repeat(text: str, line: int, column: int) -> Repeat | None:
+    """Return the last key up to a place that had been written before; None: there is none.
+
+    Args:
+        text: What ``tomllib`` accepts up to that place, and refuses there.
+        line: Of the place; like the column from 1.
+        column: In characters.
+    """
+    walk = _Walk(text, stop=offset_of(text, line, column))
+    with contextlib.suppress(IndexError, RecursionError, ValueError):  # behind the place: not TOML
+        walk.document()
+    return walk.repeat
+
+
+def offset_of(text: str, line: int, column: int) -> int:
+    """Return how many characters of a text stand before a place."""
+    return sum(len(each) + 1 for each in text.split("\n")[: line - 1]) + column - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A key that is written a second time.
+
+    Attributes:
+        path: The key, with all that holds it.
+        is_table: True for a header, ``[a.b]``.
+        place: Where it is written again.
+        first: Where it was written first.
+    """
+
+    path: Path
+    is_table: bool
+    place: Position
+    first: Position
+
+
 class _Walk:
     """One pass over the text; ``_at`` is always the next character to read."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, stop: int | None = None) -> None:
+        self.repeat: Repeat | None = None
         self._text = text
+        self._stop = len(text) if stop is None else stop
         self._at = 0
         self._newlines = [match.start() for match in re.finditer("\n", text)]
         self._found: dict[Path, Position] = {}
@@ -55,7 +95,7 @@ class _Walk:
 
     def document(self) -> dict[Path, Position]:
         table: Path = ()
-        while self._skip(_BLANK) and self._at < len(self._text):
+        while self._skip(_BLANK) and self._at < self._stop:
             if self._text[self._at] == "[":
                 table = self._header()
             else:
@@ -72,6 +112,8 @@ class _Walk:
         path: Path = ()
         for number, (key, start) in enumerate(keys, start=1):
             path = (*path, key)
+            if number == len(keys) and not (is_element and path in self._elements):
+                self._look_back(path, start, is_table=True)
             self._note(path, start)
             if is_element and number == len(keys):
                 self._elements[path] = self._elements.get(path, 0) + 1
@@ -83,8 +125,11 @@ class _Walk:
     def _pair(self, table: Path) -> None:
         """`a.b = value`."""
         path = table
-        for key, start in self._dotted():
+        keys = self._dotted()
+        for number, (key, start) in enumerate(keys, start=1):
             path = (*path, key)
+            if number == len(keys):
+                self._look_back(path, start, is_table=False)
             self._note(path, start)
         self._at += 1  # the equals sign
         self._skip(_SPACE)
@@ -142,13 +187,20 @@ class _Walk:
             self._at = match.end()
         return True
 
+    def _look_back(self, path: Path, offset: int, *, is_table: bool) -> None:
+        if path in self._found and offset <= self._stop:
+            self.repeat = Repeat(path, is_table, self._place(offset), self._found[path])
+
     def _note(self, path: Path, offset: int) -> None:
         if len(path) > MAX_DEPTH:
             raise RecursionError(f"more than {MAX_DEPTH} levels")
         if path not in self._found:
-            line = bisect_right(self._newlines, offset - 1)
-            before = self._newlines[line - 1] if line else -1
-            self._found[path] = (line + 1, offset - before)
+            self._found[path] = self._place(offset)
+
+    def _place(self, offset: int) -> Position:
+        line = bisect_right(self._newlines, offset - 1)
+        before = self._newlines[line - 1] if line else -1
+        return line + 1, offset - before
 
 
 def _plain(key: str) -> str:

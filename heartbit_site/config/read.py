@@ -9,11 +9,17 @@ The names of tools are checked too, so Django has to be set up; nothing asks the
 
 from __future__ import annotations
 
-import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.config import agreement, complaints, prompts, schedule_complaints, toml_text
+from heartbit_site.config import (
+    agreement,
+    complaints,
+    malformed,
+    prompts,
+    schedule_complaints,
+    toml_text,
+)
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
@@ -36,7 +42,10 @@ if TYPE_CHECKING:
     from heartbit_site.config.positions import Path, Position
 
 MOST_PROBLEMS: Final = 200  # nobody mends more at once, and a wrong megabyte has 100,000
-_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+EMPTY: Final = (
+    "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
+    "`heartbit config export` shows an example."
+)
 _TABLES: Final[dict[str, type[Section]]] = {
     "provider": ProviderSection,
     "orchestrator": OrchestratorSection,
@@ -61,7 +70,11 @@ def load(path: File) -> Configuration:
         ConfigFileError: What it says cannot be used.
         ConfigurationError: It cannot be read, is larger than 1 MB, or is not UTF-8.
     """
-    return parse(read_text(path), name=str(path), folder=path.parent)
+    text = read_text(path)
+    configuration = parse(text, name=str(path), folder=path.parent)
+    if not parse_toml(text):  # somebody meant to write something
+        raise ConfigFileError(str(path), [Problem(1, 1, EMPTY)])
+    return configuration
 
 
 def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configuration:
@@ -82,7 +95,7 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
         problem = f"The line has more than {MAX_DOTS:,} dots: break it up."
         raise ConfigFileError(name, [Problem(error.line, 1, problem)]) from None
     except ValueError as error:  # tomllib's own, or a number of thousands of digits
-        raise ConfigFileError(name, [_malformed(str(error), text)]) from None
+        raise ConfigFileError(name, [malformed.describe(str(error), text)]) from None
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
     files = prompts.Files(folder)
@@ -112,22 +125,13 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
             yield (key,), complaints.unknown(key, complaints.SECTIONS, path=(key,))
         elif not isinstance(table, list):
             each = key.removesuffix("s")
-            yield (key,), f"must be an array of tables: write [[{key}]] for each {each}"
+            yield (
+                (key,),
+                f"must be an array of tables: write [[{key}]], with two brackets, for each {each}",
+            )
         else:
             for index, element in enumerate(table):
                 yield from _ARRAYS[key](element, (key, index))
-
-
-def _malformed(message: str, text: str) -> Problem:
-    place = _PLACE.search(message)
-    line, column = 0, 0
-    if place is not None:
-        lines = text.split("\n")
-        line, column = len(lines), len(lines[-1]) + 1
-        if place[1]:
-            line, column = int(place[1]), int(place[2])
-    reason = _PLACE.sub("", message)
-    return Problem(line, column, f"This is not TOML: {reason[:1].lower()}{reason[1:]}.")
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:
@@ -138,14 +142,14 @@ def _nearest(path: Path, places: dict[Path, Position]) -> Position:
 
 
 def _label(path: Path, content: dict[str, Any]) -> str:
-    """A path for people: `agents.writer.tools[1].name`, or `agents[0].name` without its name."""
+    """A path for people, who count from 1: `agents.writer.tools[1].name`, `agents[1].name`."""
     label = ""
     for depth, part in enumerate(path):
         if isinstance(part, str):
             label += f".{part}" if label else part
             continue
         name = _name(content, str(path[0]), part) if path[0] in _ARRAYS and depth == 1 else ""
-        label += f".{toml_text.key(name)}" if name and path[2:] != ("name",) else f"[{part}]"
+        label += f".{toml_text.key(name)}" if name and path[2:] != ("name",) else f"[{part + 1}]"
     return label
 
 

@@ -89,6 +89,22 @@ def test_an_edit_that_does_not_fit_is_asked_again_and_a_denial_has_a_reason(
     ]
 
 
+def test_yes_and_no_are_understood(heartbit: Command) -> None:
+    terminal, task = asked(TWO)
+    with terminal:
+        terminal.sees(PROMPT)
+        terminal.types("y")
+        terminal.sees(PROMPT)
+        terminal.types("n")
+        terminal.sees("reads it > ")
+        terminal.types("too easy")
+        assert terminal.ends() == (0, "Done.\n")
+    verdicts = (
+        Decision.objects.filter(run__task=task).order_by("id").values_list("verdict", "reason")
+    )
+    assert list(verdicts) == [("approved", ""), ("denied", "too easy")]
+
+
 def test_an_editor_opens_and_always_covers_what_comes_after(
     heartbit: Command, tmp_path: Path
 ) -> None:

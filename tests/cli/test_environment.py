@@ -5,6 +5,7 @@ What each variable refuses is in `tests/base/test_variables.py`.
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from heartbit_site.cli import errors
 from tests.cli.conftest import ROOT, Ended
 
 if TYPE_CHECKING:
@@ -87,6 +89,16 @@ def test_doctor_lists_every_variable_that_cannot_be_used(heartbit: Command) -> N
         assert [check for check in checks if name in check["detail"] and value in check["detail"]]
 
 
+def test_doctor_names_the_address_of_a_provider_that_is_none(heartbit: Command) -> None:
+    ended = heartbit("doctor", "--json", env={"COMPATIBLE_BASE_URL": "nowhere"})
+    assert (ended.code, ended.err) == (1, "")
+    assert [
+        check
+        for check in ended.json["checks"]
+        if check["status"] == "fail" and "COMPATIBLE_BASE_URL is 'nowhere'" in check["detail"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("files", "module", "line", "reason"),
     [
@@ -117,3 +129,21 @@ def test_an_own_app_that_cannot_be_imported_is_named_with_its_line(
         ended = heartbit("doctor", "--json", env=env)
         [check] = [each for each in ended.json["checks"] if each["name"] == "settings"]
         assert (check["status"], f"line {line}" in check["detail"]) == ("fail", True)
+
+
+def test_a_module_of_an_own_app_that_is_imported_late_is_named_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lateshop").mkdir()
+    (tmp_path / "lateshop" / "__init__.py").write_text("def call():\n    return 1 / 0\n")
+    (tmp_path / "lateshop" / "tasks.py").write_text("\nimport nothing_like_it\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HEARTBIT_EXTRA_APPS", "lateshop")
+    with pytest.raises(ImportError) as caught:
+        importlib.import_module("lateshop.tasks")
+    found = errors.explain(caught.value)
+    assert found is not None
+    assert (found[0], "lateshop.tasks" in found[1], "line 2" in found[1]) == (3, True, True)
+    with pytest.raises(ZeroDivisionError) as failed:
+        importlib.import_module("lateshop").call()
+    assert errors.explain(failed.value) is None  # a defect of a call, which has another place

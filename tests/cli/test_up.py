@@ -36,6 +36,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.timeout(400)  # a first start on a busy machine
 def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
     heartbit: Command, state: StateDirectory
 ) -> None:
@@ -53,7 +54,7 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
 
     mine: list[psutil.Process] = []
     try:
-        wait_until(answers, seconds=90, what=page)
+        wait_until(answers, seconds=200, what=page)
         mine = psutil.Process(process.pid).children(recursive=True)
         # Links in mails, which the worker writes, lead to the page that was started here.
         parts = [child.environ() for child in mine if "heartbit_site.cli.child" in child.cmdline()]
@@ -71,7 +72,8 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
         process.send_signal(signal.SIGINT)
     finally:
         if process.poll() is None and not mine:
-            process.kill()
+            process.terminate()
+            process.communicate(timeout=60)
     ended = heartbit.end(process, seconds=30)
     assert ended.code == 0
     assert not any(child.is_running() for child in mine)

@@ -83,6 +83,14 @@ def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(
     assert [problem["line"] for problem in json.loads(out)["problems"]] == [1, 8]
 
 
+@pytest.mark.parametrize("content", ["", "# later\n"])
+def test_given_an_empty_file_then_it_is_said(here: Path, heartbit: Config, content: str) -> None:
+    (here / "heartbit.toml").write_text(content)
+    code, out, err = heartbit(here, "check")
+    assert (code, out, err.count("\n")) == (3, "", 1)
+    assert err.startswith("heartbit.toml:1:1: ")
+
+
 def test_given_no_file_then_one_sentence_says_what_to_do(here: Path, heartbit: Config) -> None:
     code, out, err = heartbit(here, "check")
     assert (code, out, err.count("\n")) == (2, "", 1)

@@ -100,6 +100,13 @@ def test_given_one_agent_then_it_is_asked() -> None:
     assert parse(A).entry == "a"
 
 
+@pytest.mark.parametrize("mark", ['"', "'", '"""', "'''"])
+def test_an_unclosed_text_of_a_megabyte_is_found_at_once(mark: str) -> None:
+    with pytest.raises(ConfigFileError) as caught:
+        parse(f"x = {mark}{'a' * 900_000}")
+    assert [problem.column for problem in caught.value.problems] == [5]
+
+
 def test_given_nothing_then_nothing_is_configured() -> None:
     assert parse("").agents == ()
     assert parse("").entry == ""
@@ -124,8 +131,20 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
     ("text", "line"),
     [
         ("[agents", "1:8: This is not TOML: expected ']' at the end of a table declaration."),
-        ('x = "\n', "1:6: This is not TOML: illegal character '\\n'."),
-        ("a = 1\na = 2\n", "2:6: This is not TOML: cannot overwrite a value."),
+        ('x = "\n', '1:5: This text is not closed in its line: end it with "'),
+        ("x = 'y\nz = 1", "1:5: This text is not closed in its line: end it with '"),
+        ('z = "it\'s" # "\nx = """y\nz', '2:5: This text is never closed: end it with """'),
+        ("x = it's", "1:5: This is not TOML: invalid value: text stands in quotes"),
+        ("a = 1\nb = 3\na = 2\n", "3:1: The key a is written twice, here and in line 1"),
+        ("[p]\na = 1\n'a' = 2", "3:1: The key p.a is written twice, here and in line 2"),
+        ("x = {\"a b\" = 1, 'a b' = 2}", '1:17: The key x."a b" is written twice, here and in l'),
+        ("[p]\nx = 1\n[q]\n[p]", "4:2: The table [p] is written twice, here and in line 1"),
+        ("[[a]]\nx = 1\n[[a]]\nx = 1\nx = 2", "5:1: The key a.2.x is written twice, here and in "),
+        (
+            "[[agents]]\n[agents]",
+            "2:2: Write [[agents]], with two brackets: there is one in line 1",
+        ),
+        ("a.b = 1\na.b.c = 2", "2:10: This is not TOML: a part of the key has a value already."),
         ("x = " + "[" * 5000, " Values are nested too deeply."),
         ("a." * 101 + "b = 1", " Values are nested too deeply."),
         ("[" + "a." * 900 + "b]", " Values are nested too deeply."),
@@ -134,9 +153,12 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
             "5:1: agents.a.response_schema holds what J",
         ),
         ("x = " + "1" * 5000, " This is not TOML: exceeds the limit"),
-        ("agents = 1", "1:1: agents must be an array of tables: write [[agents]] for each agent."),
-        ("[agents]", "1:2: agents must be an array of tables: write [[agents]] for each agent."),
-        ("agents = [1]", "1:11: agents[0] must be a table, not 1."),
+        (
+            "agents = 1",
+            "1:1: agents must be an array of tables: write [[agents]], with two brackets",
+        ),
+        ("[agents]", "1:2: agents must be an array of tables: write [[agents]], with two brackets"),
+        ("agents = [1]", "1:11: agents[1] must be a table, not 1."),
         ("provider = 1", "1:1: provider must be a table, not 1."),
         ("[memory]\ntype = 1", "1:2: memory is not available yet: the section memory comes with"),
         ("[mcp_servers]", "1:2: mcp_servers is not available yet: mcp_servers comes with a later"),
@@ -175,31 +197,31 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         (A + "enabled = 1", "5:1: agents.a.enabled must be true or false, not 1."),
         (A + "temperature = nan", "5:1: agents.a.temperature must be a number, not NaN."),
         (A + 'approval = "x"', '5:1: agents.a.approval must be "never", "effects" or "always", no'),
-        (A + 'stop = ["", "x"]', "5:9: agents.a.stop[0] must not be empty."),
+        (A + 'stop = ["", "x"]', "5:9: agents.a.stop[1] must not be empty."),
         (A + 'stop = ["1", "2", "3", "4", "5"]', "5:1: agents.a.stop must have at most 4 entries"),
         (
             A.replace('"d"', f'"{"d" * 301}"'),
             "3:1: agents.a.description must have at most 300 characters, not 301 characters.",
         ),
         (A.replace('"p"', '""'), "4:1: agents.a.system_prompt must not be empty."),
-        (A + 'tools = ["http_gt"]', '5:10: agents.a.tools[0].name names the unknown tool "http_gt'),
+        (A + 'tools = ["http_gt"]', '5:10: agents.a.tools[1].name names the unknown tool "http_gt'),
         (A + 'tools = ["http_gt"]', "did you mean http_get?"),
-        (A + 'tools = ["calculate", "calculate"]', '5:23: agents.a.tools[1] names "calculate" tw'),
-        (A + "tools = [1]", "5:10: agents.a.tools[0] must be a table, not 1."),
+        (A + 'tools = ["calculate", "calculate"]', '5:23: agents.a.tools[2] names "calculate" tw'),
+        (A + "tools = [1]", "5:10: agents.a.tools[1] must be a table, not 1."),
         (
             A + 'tools = [{ name = "calculate", approval = "when" }]',
-            '5:10: agents.a.tools[0] needs both approval = "when" and approval_when, or neither.',
+            '5:10: agents.a.tools[1] needs both approval = "when" and approval_when, or neither.',
         ),
         (
             A + 'tools = [{ name = "http_get", defaults.headers.api_key = "x" }]',
-            "5:48: agents.a.tools[0].defaults.headers.api_key looks like a secret; keys never",
+            "5:48: agents.a.tools[1].defaults.headers.api_key looks like a secret; keys never",
         ),
         (A + 'model = "gpt-5"', '5:1: agents.a.model is "gpt-5"; write provider:model, such as op'),
         (A + 'model = "opnai:x"', '5:1: agents.a.model names the unknown provider "opnai"; did yo'),
         (A + 'model = "openai:"', '5:1: agents.a.model is "openai:", which names no model; write'),
         (
             A + 'fallback_models = ["x"]',
-            '5:20: agents.a.fallback_models[0] is "x"; write provider:model, such as openai:x.',
+            '5:20: agents.a.fallback_models[1] is "x"; write provider:model, such as openai:x.',
         ),
         (
             A + 'context_strategy = { type = "sliding" }',
@@ -218,18 +240,18 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
             "5:1: agents.a.response_schema holds what JSON cannot say",
         ),
         (A + "response_schema.default = inf", "response_schema holds what JSON cannot say: nan"),
-        (A + 'stop = ["\\u0000"]', "5:9: agents.a.stop[0] holds a NUL character, which cannot be"),
-        (A + A, '6:1: agents[1].name is "a", which another agent is called already.'),
-        (A.replace('"a"', '"A b"'), '2:1: agents[0].name is "A b"; use lower-case letters'),
+        (A + 'stop = ["\\u0000"]', "5:9: agents.a.stop[1] holds a NUL character, which cannot be"),
+        (A + A, '6:1: agents[2].name is "a", which another agent is called already.'),
+        (A.replace('"a"', '"A b"'), '2:1: agents[1].name is "A b"; use lower-case letters'),
         ('[[agents]]\nname = "x"', "1:3: agents.x.description is missing."),
         ('[[agents]]\nname = "x"', "1:3: agents.x.system_prompt is missing (or system_prompt_f"),
         ("[orchestrator]", "1:2: orchestrator.system_prompt is missing (or system_prompt_file)."),
-        (A + B + 'team = ["c"]', '9:9: agents.b.team[0] names "c", no agent of this file; there a'),
-        (A + B + 'team = ["b"]', '9:9: agents.b.team[0] names "b": an agent cannot be in its own '),
-        (A + B + 'team = ["a", "a"]', '9:14: agents.b.team[1] names "a" twice.'),
+        (A + B + 'team = ["c"]', '9:9: agents.b.team[1] names "c", no agent of this file; there a'),
+        (A + B + 'team = ["b"]', '9:9: agents.b.team[1] names "b": an agent cannot be in its own '),
+        (A + B + 'team = ["a", "a"]', '9:14: agents.b.team[2] names "a" twice.'),
         (
             A.replace('"a"', '"orchestrator"') + B,
-            '2:1: agents[0].name is "orchestrator": write that agent as [orchestrator].',
+            '2:1: agents[1].name is "orchestrator": write that agent as [orchestrator].',
         ),
         (A + "mcp_servers = []", "5:1: agents.a.mcp_servers is not available yet: mcp_servers com"),
         (A + 'system_prompt_file = "x"', "5:1: agents.a.system_prompt_file is given beside syst"),

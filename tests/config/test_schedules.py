@@ -110,8 +110,8 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("schedules = 1", "1:1: schedules must be an array of tables: write [[schedules]] for"),
-        ("[schedules]", "1:2: schedules must be an array of tables: write [[schedules]] for"),
+        ("schedules = 1", "1:1: schedules must be an array of tables: write [[schedules]], wi"),
+        ("[schedules]", "1:2: schedules must be an array of tables: write [[schedules]], wi"),
         ("[[schedule]]", "1:3: schedule is not a section; did you mean schedules?"),
         (FILE + "timezone = 1", '11:1: schedules."s s".timezone is not a setting; did you mean ti'),
         (FILE + "kind = 1", '11:1: schedules."s s".kind is not a setting; there are: name, agent'),
@@ -158,33 +158,33 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         (FILE + "arguments = { token = 1 }", '11:15: schedules."s s".arguments.token looks like a'),
         (FILE.replace('agent = "a"', 'agent = "b"'), '8:1: schedules."s s".agent names "b", no ag'),
         (FILE.replace('agent = "a"\n', ""), '6:3: schedules."s s".agent is missing.'),
-        (FILE.replace('"s s"', '"17"'), "7:1: schedules[0].name must be more than a number."),
-        (FILE.replace('"s s"', '" "'), "7:1: schedules[0].name must not be empty."),
-        (FILE + S + CRON, '12:1: schedules[1].name is "s s", which another schedule is called al'),
+        (FILE.replace('"s s"', '"17"'), "7:1: schedules[1].name must be more than a number."),
+        (FILE.replace('"s s"', '" "'), "7:1: schedules[1].name must not be empty."),
+        (FILE + S + CRON, '12:1: schedules[2].name is "s s", which another schedule is called al'),
         (FILE + 'missed = "none"', '11:1: schedules."s s".missed must be "skip", "one" or "all", '),
         (FILE + "jitter_seconds = 3601", '11:1: schedules."s s".jitter_seconds must be at most 3'),
-        (FILE + "deliver = [{}]", '11:12: schedules."s s".deliver[0] needs its kind: "email", "w'),
-        (FILE + "deliver = [1]", '11:12: schedules."s s".deliver[0] must be a table, not 1.'),
+        (FILE + "deliver = [{}]", '11:12: schedules."s s".deliver[1] needs its kind: "email", "w'),
+        (FILE + "deliver = [1]", '11:12: schedules."s s".deliver[1] must be a table, not 1.'),
         (
             FILE + 'deliver = [{ kind = "fax" }]',
-            '11:12: schedules."s s".deliver[0] must be of the kind "email", "webhook", "artifact", '
+            '11:12: schedules."s s".deliver[1] must be of the kind "email", "webhook", "artifact", '
             'not "fax".',
         ),
         (
             FILE + 'deliver = [{ kind = "email", to = ["a@b.example", "ann"] }]',
-            '11:51: schedules."s s".deliver[0].to[1] is no e-mail address: write it like',
+            '11:51: schedules."s s".deliver[1].to[2] is no e-mail address: write it like',
         ),
         (
             FILE + 'deliver = [{ kind = "email", to = ["a@b.example"], sbject = "x" }]',
-            '11:52: schedules."s s".deliver[0].sbject is not a setting; did you mean subject?',
+            '11:52: schedules."s s".deliver[1].sbject is not a setting; did you mean subject?',
         ),
         (
             FILE + 'deliver = [{ kind = "webhook", to = [] }]',
-            '11:12: schedules."s s".deliver[0].endpoint is missing.',
+            '11:12: schedules."s s".deliver[1].endpoint is missing.',
         ),
         (
             FILE + 'deliver = [{ kind = "artifact", name = "A b" }]',
-            '11:33: schedules."s s".deliver[0].name must be of the form ',
+            '11:33: schedules."s s".deliver[1].name must be of the form ',
         ),
     ],
 )

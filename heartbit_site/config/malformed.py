@@ -1,0 +1,98 @@
+"""Why a text is no TOML, in words of a person's own file: ``tomllib`` speaks of its grammar."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from heartbit_site.config import toml_text
+from heartbit_site.config.errors import Problem
+from heartbit_site.config.positions import last_repeat, offset_of
+
+#: Sections that may be written several times, with two brackets each.
+ARRAYS: Final = ("agents", "schedules")
+
+_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_REPEATED: Final = ("cannot overwrite a value", "cannot declare", "duplicate inline table key")
+_CODE: Final = re.compile(r"""[^"'#]+|\#[^\n]*""")
+_CLOSED: Final = re.compile(
+    # One character at a time: what is never closed would be tried in every division.
+    r"""\"{3}(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3,5}"""
+    r"""|'{3}(?:[^']|'{1,2}(?!'))*'{3,5}"""
+    r"""|"(?!"")(?:[^"\\\n]|\\.)*"|'(?!'')[^'\n]*'"""
+)
+
+
+def describe(message: str, text: str) -> Problem:
+    """Return the problem that ``tomllib`` found.
+
+    Args:
+        message: What it says; it ends with the place.
+        text: The text.
+    """
+    place = _PLACE.search(message)
+    line, column = 0, 0
+    if place is not None:
+        lines = text.split("\n")
+        line, column = len(lines), len(lines[-1]) + 1
+        if place[1]:
+            line, column = int(place[1]), int(place[2])
+    reason = _PLACE.sub("", message)
+    reason = f"{reason[:1].lower()}{reason[1:]}"
+    quote = _unclosed(text)
+    if quote is not None and line and quote < offset_of(text, line, column):
+        return _quote(text, quote)
+    if reason.startswith(_REPEATED):
+        return _repeated(text, line, column, reason)
+    if reason == "invalid value":
+        reason += ": text stands in quotes, true and false do not"
+    return Problem(line, column, f"This is not TOML: {reason}.")
+
+
+def _unclosed(text: str) -> int | None:
+    """Return the offset of the first quote that is never closed, or not in its line."""
+    at = 0
+    while at < len(text):
+        found = _CODE.match(text, at) or _CLOSED.match(text, at)
+        if found is None:
+            return at
+        at = found.end()
+    return None
+
+
+def _quote(text: str, offset: int) -> Problem:
+    line = text.count("\n", 0, offset) + 1
+    column = offset - text.rfind("\n", 0, offset)
+    mark = text[offset]
+    if text.startswith(3 * mark, offset):
+        return Problem(line, column, f"This text is never closed: end it with {3 * mark}.")
+    return Problem(
+        line,
+        column,
+        f"This text is not closed in its line: end it with {mark}, or write {3 * mark} around "
+        "text of several lines.",
+    )
+
+
+def _repeated(text: str, line: int, column: int, reason: str) -> Problem:
+    repeat = last_repeat(text, line, column)
+    if repeat is None and reason == "cannot overwrite a value":
+        return Problem(line, column, "This is not TOML: a part of the key has a value already.")
+    if repeat is None:
+        return Problem(line, column, f"This is not TOML: {reason}.")
+    name = ".".join(
+        toml_text.key(part) if isinstance(part, str) else str(part + 1) for part in repeat.path
+    )
+    if repeat.is_table and name in ARRAYS:
+        sentence = f"Write [[{name}]], with two brackets: there is one in line {repeat.first[0]}."
+    elif repeat.is_table:
+        sentence = (
+            f"The table [{name}] is written twice, here and in line {repeat.first[0]}: "
+            "put its keys together."
+        )
+    else:
+        sentence = (
+            f"The key {name} is written twice, here and in line {repeat.first[0]}: "
+            "keep one of them."
+        )
+    return Problem(*repeat.place, sentence)
