@@ -13,6 +13,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 override QUESTION := $(value QUESTION)
 export QUESTION
 
+# CI runs the tests with tests.ci, which plays failed ones a second time.
+RUNNER := pytest
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lock chaos bench shots security
 
@@ -25,7 +28,7 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 	@$(BIN)/python -m heartbit_site.demo
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m $(RUNNER) -n 2 --dist loadfile $(ARGS)
 
 check: $(STAMP) ## Lint, format, types, layers
 	$(BIN)/ruff check .
