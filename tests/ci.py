@@ -45,7 +45,7 @@ def main(options: Sequence[str]) -> int:
         _say(f"{len(failed)} failed; playing them once more, alone and in order")
         names = Path(directory) / "failed"
         names.write_text("\n".join(failed))
-        code, seen = _pytest(["-p", "no:xdist", f"@{names}"], second)
+        code, seen = _pytest(["-p", "no:xdist", "-m", "", f"@{names}"], second)
         passed = {one.nodeid for one in seen if (one.when, one.outcome) == ("call", "passed")}
         for nodeid in failed:
             _say(f"{'FLAKY' if nodeid in passed else 'FAILED TWICE'}: {nodeid}")

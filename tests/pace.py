@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 REPLAYS: Final = 3
 #: A machine whose tasks waited for this share of a second is starved.
 STARVED_SHARE: Final = 0.5
+STRETCH: Final = 3
 WINDOW_SECONDS: Final = 1.0
 PRESSURE: Final = Path("/proc/pressure")
 _REPLAYED: Final = "replayed"
@@ -39,6 +40,26 @@ def waited(resource: str) -> float | None:
     except OSError:
         return None
     return int(first.rpartition("total=")[2]) / 1e6
+
+
+class Patience:
+    """A limit on waiting for something to happen, in the machine's own time.
+
+    Args:
+        seconds: Limit at full pace; ``STRETCH`` times as long while the machine is starved.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._before, self._at = _waits(), time.monotonic()
+
+    def __bool__(self) -> bool:
+        """Return True while it is reasonable to go on waiting."""
+        elapsed = time.monotonic() - self._at
+        if elapsed < self._seconds:
+            return True
+        waited = max(new - old for new, old in zip(_waits(), self._before, strict=True))
+        return waited / elapsed >= STARVED_SHARE and elapsed < STRETCH * self._seconds
 
 
 class Pace:

@@ -60,7 +60,10 @@ def _kept(name: str, scenario: Play, *, size: str, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="chaos") as temporary:
         directory = Path(temporary)
         with Pace() as pace, Stalls(settings.DATABASE_DIRECT_URL) as stalls:
-            row = scenario(size, seed=seed, directory=directory)
+            try:
+                row = scenario(size, seed=seed, directory=directory)
+            except AssertionError as error:  # something did not happen in time
+                row = _gave_up(name, seed, str(error))
         row = row | {"excuse": "", "longest_stall_s": round(stalls.longest, 2)}
         if not row["pass"]:
             kept = BUILD / f"chaos-{name}-{seed}"
@@ -68,6 +71,20 @@ def _kept(name: str, scenario: Play, *, size: str, seed: int) -> dict[str, Any]:
             row["kept"] = str(kept.relative_to(BUILD.parent))
             row["excuse"] = stalls.excuse or pace.excuse or _proves_nothing(row)
         return row
+
+
+def _gave_up(name: str, seed: int, fault: str) -> dict[str, Any]:
+    """The row of a scenario that did not come to its end."""
+    also = {"faults": [fault], "invalid": []}
+    return {
+        "scenario": name,
+        "runs": 0,
+        "figure": {},
+        "target": {},
+        "pass": False,
+        "seed": seed,
+        "also": also,
+    }
 
 
 def _proves_nothing(row: dict[str, Any]) -> str:

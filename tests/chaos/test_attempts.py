@@ -77,3 +77,14 @@ def test_given_a_fault_that_hit_nothing_then_others_get_a_chance_and_at_last_it_
     assert not played["pass"]
     assert played["replayed"] == ["nobody was hit"] * attempts.REPLAYS
     assert scenario.seeds == [0, 1, 2, 3]
+
+
+@pytest.mark.usefixtures("steady")
+@pytest.mark.paced
+def test_given_a_scenario_that_gives_up_then_it_is_a_row_with_its_reason() -> None:
+    def scenario(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
+        raise AssertionError("not within 40 s: worker registered")
+
+    played = attempts.play("R0", scenario, size="small", seed=5)
+    assert not played["pass"]
+    assert played["also"]["faults"] == ["not within 40 s: worker registered"]

@@ -60,6 +60,10 @@ SCENARIOS = {
         ),
     ),
     "S14": Scenario("an edited audit does not verify", ("tests/web/test_audit.py",)),
+    "S15": Scenario(
+        "every answer of the API is a described one, whatever is asked",
+        ("tests/web/test_schemathesis.py",),
+    ),
     "R12": Scenario(
         "of ten who decide at once one wins, and all hear who",
         ("tests/web/test_approval_race.py",),
