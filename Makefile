@@ -13,8 +13,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 override QUESTION := $(value QUESTION)
 export QUESTION
 
+# CI runs the tests with tests.ci, which plays failed ones a second time.
+RUNNER := pytest
+# Most tests wait for processes of their own, so there is one process more than processors. The order
+# of the files is that of tests/order.py.
+WORKERS := 3
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check wheel format lock chaos bench shots security mutants
+.PHONY: help setup demo test durations check wheel format lock chaos bench shots security mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -24,8 +31,11 @@ setup: $(STAMP) ## Install everything into .venv (again only when the lock has c
 demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks another question
 	@$(BIN)/python -m heartbit_site.demo
 
-test: $(STAMP) ## Run the tests; ARGS="-k name" for some
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" for the real model's
+	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(ARGS)
+
+durations: $(STAMP) ## Run the tests and store how long each file takes, for the order of make test
+	$(BIN)/python -m pytest $(PARALLEL) --store-durations
 
 check: $(STAMP) ## Lint, format, types, layers
 	$(BIN)/ruff check .

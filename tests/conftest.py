@@ -95,6 +95,12 @@ def site(database: None, wire_server: WireServer) -> Iterator[WebServer]:
 
 
 @pytest.fixture(scope="session")
+def web(site: WebServer) -> WebServer:
+    """The same web process, for tests of the API."""
+    return site
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium; a process has one (``tests.web.chromium``), so that no directory makes its own."""
     with chromium() as started:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx
 
 from agents.models import WorkerHeartbeat
+from tests.pace import Patience
 from tests.server_process import ROOT, ServerProcess
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str
     Raises:
         AssertionError: It did not within the time.
     """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    patience = Patience(seconds)
+    while patience:
         value = condition()
         if value:
             return value

@@ -1,4 +1,4 @@
-"""A web server, and callers with keys."""
+"""Callers with keys of the web server."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.api.server import Caller, WebServer, key_for
+from tests.api.server import Caller, key_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heartbit_site.base.models import Workspace
-
-
-@pytest.fixture(scope="session")
-def web(database: None) -> Iterator[WebServer]:
-    """The web process; its log may hold no defect at the end."""
-    with WebServer() as server:
-        yield server
-        log = server.log.read_text()
-        assert "Traceback" not in log, log[-4000:]
+    from tests.api.server import WebServer
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ def test_given_too_many_requests_then_a_command_waits_and_asks_again(
         assert time.monotonic() - began > 1
 
 
+@pytest.mark.paced
 def test_given_a_person_with_two_sessions_then_their_requests_are_counted_together(
     limited: WebServer, workspace: Workspace
 ) -> None:
@@ -154,6 +155,7 @@ def test_given_no_valkey_then_everybody_is_let_in_and_one_warning_is_logged(
     assert "Traceback" not in log
 
 
+@pytest.mark.paced
 def test_given_a_valkey_that_says_nothing_then_a_request_waits_once_and_not_for_long() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         buckets = Buckets(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", RATE)
@@ -163,6 +165,7 @@ def test_given_a_valkey_that_says_nothing_then_a_request_waits_once_and_not_for_
         assert time.monotonic() - began < 2
 
 
+@pytest.mark.paced
 def test_given_a_slow_rate_then_the_wait_is_the_one_that_is_left(database: None) -> None:
     buckets, who = Buckets(settings.REDIS_URL, 0.1), secrets.token_hex(8)
     buckets.take(who)

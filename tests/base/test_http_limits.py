@@ -117,6 +117,7 @@ async def test_an_undeclared_size_is_refused_at_the_limit(server: Server) -> Non
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"])
+@pytest.mark.paced
 async def test_a_slow_drip_meets_the_deadline(server: Server, start: bytes) -> None:
     async def drip(writer: asyncio.StreamWriter) -> None:
         writer.write(start)

@@ -165,6 +165,7 @@ def nested(levels: int) -> object:
         (branching(), nested(60), "too deeply"),
     ],
 )
+@pytest.mark.paced
 def test_an_exponential_schema_stops_nobody(
     schema: dict[str, Any], value: object, sentence: str
 ) -> None:

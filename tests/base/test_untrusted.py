@@ -113,6 +113,7 @@ def test_depth_is_no_matter_of_the_stack() -> None:
 
 
 @pytest.mark.parametrize("unit", ["[]", "{}", '"', '\\"', '"\\', "[1,", '{"a":[', "\\u0000"])
+@pytest.mark.paced
 def test_the_depth_check_is_linear(unit: str) -> None:
     text = unit * (900_000 // len(unit))
     began = time.perf_counter()

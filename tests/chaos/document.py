@@ -36,7 +36,7 @@ _HEAD = """\
 # Chaos: the last figures
 
 `make chaos` plays all of these with real processes, PostgreSQL and Valkey (`ONLY=R1` one of them,
-`SIZE=small` the size that `make test` plays; R22 only when it is named). The oracles are outside
+`SIZE=small` the size that CI plays; R22 only when it is named). The oracles are outside
 Heartbit: fake providers and receivers write down what they are asked, and a checker joins their
 ledgers with the journals. A scenario whose fault did not hit, or whose load did not succeed, proves
 nothing and does not pass. Made by `python -m tests.chaos.document` from the last runs.

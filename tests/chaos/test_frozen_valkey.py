@@ -46,6 +46,7 @@ async def connected(valkey: ValkeyServer) -> Redis:
 
 
 @pytest.mark.chaos
+@pytest.mark.paced
 def test_a_writer_of_live_output_gives_its_batch_up(valkey: ValkeyServer) -> None:
     async def write() -> float:
         client = await connected(valkey)
@@ -60,6 +61,7 @@ def test_a_writer_of_live_output_gives_its_batch_up(valkey: ValkeyServer) -> Non
 
 
 @pytest.mark.chaos
+@pytest.mark.paced
 def test_a_reader_of_live_output_is_told_to_look_elsewhere(valkey: ValkeyServer) -> None:
     async def read() -> float:
         client = await connected(valkey)
@@ -78,6 +80,7 @@ def test_a_reader_of_live_output_is_told_to_look_elsewhere(valkey: ValkeyServer)
 
 
 @pytest.mark.chaos
+@pytest.mark.paced
 def test_a_call_waits_for_limits_at_most_a_second(valkey: ValkeyServer) -> None:
     async def ask() -> tuple[float, float]:
         client = await connected(valkey)

@@ -12,7 +12,6 @@ from heartbit_site.cli import approvals_there, errors
 from heartbit_site.cli.choices import Order
 from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
-from tests.api.conftest import web  # noqa: F401  the fixture
 from tests.api.server import WebServer, key_for
 from tests.cli.terminal import PROMPT, Terminal
 from tests.cli.test_approve import TWO, ended, started
@@ -29,7 +28,7 @@ NOWHERE = {
 
 
 @pytest.fixture
-def server(web: WebServer) -> Server:  # noqa: F811
+def server(web: WebServer) -> Server:
     return Server(web.url, key_for(default_workspace()))
 
 

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+import pytest
+
 from agents.models import Agent, Run
 from heartbit_site.first_start import default_workspace
 from tests.cli.test_run import FIELDS, TEAM
@@ -90,6 +92,7 @@ def test_ctrl_c_leaves_a_watched_run_alone(heartbit: Command, worker: Worker) ->
     assert found.get().status == "succeeded"
 
 
+@pytest.mark.paced
 def test_sigterm_hands_runs_back_within_two_seconds(heartbit: Command) -> None:
     workspace = default_workspace()
     Agent.objects.filter(workspace=workspace, name="analyst").update(queue="own")

@@ -18,7 +18,6 @@ from heartbit_site.cli.errors import CommandError
 from heartbit_site.cli.past_here import Here
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
-from tests.api.conftest import web
 from tests.cli.test_remote import afar
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from tests.cli.test_remote import Afar
     from tests.fleet import Worker
 
-__all__ = ["afar", "web"]
+__all__ = ["afar"]
 
 SUM = 'Do it. [[calls: calculate {"expression": "6*7"}]] [[text: It is 42.]]'
 EVIL = "a\x1b[2Jb\u202ec"

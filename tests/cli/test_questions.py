@@ -18,7 +18,6 @@ from heartbit_site.cli.choices import Order
 from heartbit_site.cli.kinds import QUESTION
 from heartbit_site.cli.question import MARGIN, WaitingCall, question
 from heartbit_site.cli.remote import Server
-from tests.api.conftest import web  # noqa: F401  the fixture
 from tests.api.server import WebServer, key_for
 from tests.askers import COLOUR, TRIP, asker, script
 from tests.cli.terminal import PROMPT, Terminal
@@ -207,7 +206,7 @@ def test_given_a_question_without_a_terminal_then_the_run_says_who_can_answer(
 
 
 def test_given_a_server_then_a_question_is_answered_there_as_at_home(
-    web: WebServer,  # noqa: F811
+    web: WebServer,
     worker: Worker,
     workspace: Workspace,
     tmp_path: Path,

@@ -15,7 +15,6 @@ from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Delivery
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.first_start import default_workspace
-from tests.api.conftest import web
 from tests.cli.test_remote import afar
 from tests.web.matrix_world import agent_of
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command
     from tests.cli.test_remote import Afar
 
-__all__ = ["afar", "web"]
+__all__ = ["afar"]
 
 EVIL = "a\x1b[2Jb\u202ec"
 

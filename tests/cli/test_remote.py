@@ -24,7 +24,6 @@ from heartbit_site.cli import remote, remote_keys, remote_outcome, remote_table,
 from heartbit_site.cli.errors import CommandError
 from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
-from tests.api.conftest import web  # noqa: F401  the fixture
 from tests.api.server import WebServer, key_for
 from tests.cli.test_run import TEAM, delegate
 from tests.fleet import wait_until
@@ -88,7 +87,7 @@ class Afar:
 
 
 @pytest.fixture
-def afar(heartbit: Command, web: WebServer, tmp_path: Path) -> Afar:  # noqa: F811
+def afar(heartbit: Command, web: WebServer, tmp_path: Path) -> Afar:
     return Afar(heartbit, web.url, key_for(default_workspace()), tmp_path / "state")
 
 
@@ -160,7 +159,7 @@ def complete(lines: list[dict[str, Any]]) -> None:
 def test_a_connection_that_breaks_loses_and_doubles_nothing(
     afar: Afar,
     worker: Worker,
-    web: WebServer,  # noqa: F811
+    web: WebServer,
 ) -> None:
     task = 'Work. [[calls: calculate {"expression": "1+1"}]] [[rounds: 5]] [[latency: 250]]'
     with Breaking(web.url, after=2500) as between:
@@ -255,7 +254,7 @@ def test_what_is_wrong_is_one_sentence(
     assert words in line
 
 
-def test_what_the_server_refuses_is_one_sentence(afar: Afar, web: WebServer) -> None:  # noqa: F811
+def test_what_the_server_refuses_is_one_sentence(afar: Afar, web: WebServer) -> None:
     reader = key_for(default_workspace(), ["runs:read"])
     cases: list[tuple[list[str], dict[str, str], str]] = [
         (["submit", "x", "--agent", "writr"], {}, "did you mean writer?"),
@@ -270,7 +269,7 @@ def test_what_the_server_refuses_is_one_sentence(afar: Afar, web: WebServer) -> 
         assert words in ended.err, arguments
 
 
-def test_another_web_server_is_told_apart(afar: Afar, web: WebServer) -> None:  # noqa: F811
+def test_another_web_server_is_told_apart(afar: Afar, web: WebServer) -> None:
     ended = afar("status", HEARTBIT_URL=f"{web.url}/admin")
     assert ended.code == 3
     assert "does not answer as a Heartbit server" in ended.err
@@ -362,7 +361,7 @@ def test_the_fields_are_those_at_home(heartbit: Command, afar: Afar, parked: str
     assert heartbit("status", run["run"], "--json").json == run
 
 
-def test_keys_are_made_listed_and_revoked(heartbit: Command, web: WebServer) -> None:  # noqa: F811
+def test_keys_are_made_listed_and_revoked(heartbit: Command, web: WebServer) -> None:
     made = heartbit("keys", "create", "nightly", "--scope", "runs:read")
     key = made.out.strip()
     assert (made.code, key[:3]) == (0, "hb_")

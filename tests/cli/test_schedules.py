@@ -19,7 +19,6 @@ from heartbit_site.cli.schedules_report import Order
 from heartbit_site.first_start import default_workspace
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.models import Firing, Schedule
-from tests.api.conftest import web
 from tests.cli.terminal import Terminal
 from tests.cli.test_remote import afar
 from tests.web.matrix_world import agent_of
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command
     from tests.cli.test_remote import Afar
 
-__all__ = ["afar", "web"]
+__all__ = ["afar"]
 
 BERLIN = ZoneInfo("Europe/Berlin")
 CRON = ("--cron", "0 9 * * MON", "--zone", "Europe/Berlin")

@@ -19,7 +19,6 @@ from heartbit_site.cli.remote import Server
 from heartbit_site.cli.render import Canvas, render
 from heartbit_site.cli.waiting import short_id
 from heartbit_site.first_start import default_workspace
-from tests.api.conftest import web  # noqa: F401  the fixture
 from tests.api.server import WebServer, key_for
 from tests.cli.terminal import Terminal
 from tests.cli.trees import ROOT, START, Builder, answered, started
@@ -129,7 +128,7 @@ def test_given_a_terminal_when_a_call_is_in_doubt_then_the_person_is_asked_inlin
 
 
 def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
-    web: WebServer,  # noqa: F811
+    web: WebServer,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     call = asked()

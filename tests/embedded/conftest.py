@@ -17,6 +17,7 @@ import pytest
 
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
+from tests.pace import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,9 +110,9 @@ def start_user() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 def wait_until(condition: Callable[[], object], seconds: float = 15.0) -> None:
     """Poll until a condition holds; fail after a deadline."""
-    deadline = time.monotonic() + seconds
+    patience = Patience(seconds)
     while not condition():
-        assert time.monotonic() < deadline, "the condition never held"
+        assert patience, "the condition never held"
         time.sleep(0.01)
 
 

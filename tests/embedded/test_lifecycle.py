@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
+import pytest
 import redis
 
 from heartbit_site.embedded import client, locks
@@ -19,8 +20,6 @@ from tests.embedded.conftest import ROOT, alive, pids, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
     from heartbit_site.embedded.state import StateDirectory
 
@@ -64,6 +63,7 @@ def test_the_servers_are_what_the_settings_expect(state: StateDirectory) -> None
             assert Path(f"/proc/{pid}").stat().st_uid == state.data("postgres").stat().st_uid
 
 
+@pytest.mark.paced
 def test_data_survive_a_stop(
     fresh_state: StateDirectory, capsys: pytest.CaptureFixture[str]
 ) -> None:

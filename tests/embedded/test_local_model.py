@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from heartbit_site.embedded.state import StateDirectory
 
 
-@pytest.mark.local_model
 def test_the_model_answers_and_ends_with_its_supervisor(
     state: StateDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The one test of every run that has a real model answer; the others are marked local_model.
     monkeypatch.setenv("HEARTBIT_LOCAL_MODEL_THREADS", "1")
     client.ensure({"model"}, state)
     url = state.model_url()

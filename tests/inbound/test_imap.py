@@ -301,6 +301,7 @@ def test_a_server_that_never_greets_is_left(monkeypatch: pytest.MonkeyPatch) -> 
     assert told(wait) == "The mail server 127.0.0.1 takes too long to answer."
 
 
+@pytest.mark.paced
 def test_a_server_that_sends_a_byte_now_and_then_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "VISIT_SECONDS", 0.3)
 

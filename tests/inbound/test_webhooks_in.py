@@ -18,7 +18,7 @@ from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.models import Agent, Channel, Delivery, InboundMessage, Run
 from agents.pauses import of_workspace
 from heartbit_site.base.audit import SYSTEM
-from tests.api.conftest import caller, web  # noqa: F401  the fixtures
+from tests.api.conftest import caller  # noqa: F401  the fixture
 from tests.inbound.posts import channel_of, post, sent, signed
 
 if TYPE_CHECKING:

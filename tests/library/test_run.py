@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
+import httpx
 import pytest
 from pydantic import BaseModel, field_validator
 
@@ -17,6 +19,7 @@ from heartbit_site.library import AnswerError, RunFailedError, tool
 
 if TYPE_CHECKING:
     from heartbit_site.library import Event, Heartbit
+    from tests.fleet import WireServer
 
 
 @tool(effect="pure")
@@ -212,14 +215,23 @@ class TestCallbacks:
         assert "".join(pieces) == result.text == "One two three four."
         assert threads == {threading.get_ident()}
 
-    def test_a_repeated_call_voids_its_text(self, heartbit: Heartbit) -> None:
+    def test_a_repeated_call_voids_its_text(
+        self, heartbit: Heartbit, wire_server: WireServer
+    ) -> None:
+        key = f"restart-{secrets.token_hex(4)}"
         told: list[str | None] = []
+
+        def listen(text: str) -> None:
+            if not told:  # a piece of the first call has come: now it fails
+                httpx.post(f"{wire_server.url}/release/{key}").raise_for_status()
+            told.append(text)
+
         solo = heartbit.agent("solo", "Be brief.", retry_base_delay_ms=1).on_text(
-            told.append, on_restart=lambda: told.append(None)
+            listen, on_restart=lambda: told.append(None)
         )
         result = solo.run(
-            "[[text: One two three four.]] [[chunks: 8]] [[event: server_error times=1]]"
-            " [[run: library-restart]]"
+            "[[text: One two three four.]] [[chunks: 8]]"
+            f" [[event: server_error times=1 held=1]] [[run: {key}]]"
         )
         assert result.text == "One two three four."
         assert told.count(None) == 1

@@ -137,6 +137,7 @@ async def test_retry_after_as_a_date_is_waited_for_within_a_tenth(
     assert 0 < left <= slept <= left * 1.1 + 0.5  # what passed between reading it and sleeping
 
 
+@pytest.mark.paced
 async def test_a_short_retry_after_is_kept_in_real_time(
     client: httpx.AsyncClient, wire: WireServer
 ) -> None:

@@ -49,6 +49,7 @@ async def test_two_workers_calls_are_spaced_together(
     assert moments == pytest.approx([0, 1, 2, 3, 4], abs=LATE)
 
 
+@pytest.mark.paced
 async def test_two_workers_models_keep_the_rate_in_real_time(
     one: ValkeyLimiter, other: ValkeyLimiter, account: str
 ) -> None:
@@ -121,6 +122,7 @@ async def test_one_worker_s_429_holds_the_others(
         assert caught.value.retry_after == pytest.approx(60.0, abs=LATE)
 
 
+@pytest.mark.paced
 async def test_a_short_pause_is_waited_out_and_a_shorter_one_does_not_cut_it(
     one: ValkeyLimiter, other: ValkeyLimiter, account: str
 ) -> None:

@@ -118,6 +118,7 @@ def test_given_a_paused_queue_when_runs_come_then_none_starts_until_it_is_resume
 
 
 @pytest.mark.parametrize("everything", [False, True], ids=["workspace", "everything"])
+@pytest.mark.paced
 def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes_on_later(
     paused_worker: Worker, workspace: Workspace, agent: Agent, submit: Submit, *, everything: bool
 ) -> None:
@@ -145,6 +146,7 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     assert actions(held.target)[-2:] == [f"{noun}.stop", f"{noun}.start"]
 
 
+@pytest.mark.paced
 def test_given_a_model_call_under_way_when_all_is_killed_then_it_is_cut_off_and_nothing_follows(
     paused_worker: Worker, workspace: Workspace, agent: Agent, submit: Submit
 ) -> None:

@@ -67,6 +67,7 @@ def answers(run: UUID) -> list[dict[str, str]]:
     return list(found.values_list("payload", flat=True))
 
 
+@pytest.mark.paced
 def test_given_a_run_that_loops_over_a_tool_when_it_is_stopped_then_no_call_runs_after_2_s(
     worker: Worker, workspace: Workspace, solo: Agent, submit: Submit, held: None
 ) -> None:

@@ -210,6 +210,7 @@ def test_given_a_recursive_schema_then_texts_deep_in_it_are_replaced() -> None:
     assert read(TREE, '{"value": ["1", ["2", ["3"]]]}') == Valid([1, [2, [3]]])
 
 
+@pytest.mark.paced
 def test_given_alternatives_without_end_then_the_search_is_bounded() -> None:
     twice = {"anyOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/$defs/x"}]}
     schema = {

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import redis
 
+from tests.pace import Patience
+
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterator
@@ -27,12 +29,12 @@ TASKS = "tests.pool.app"
 
 def wait_until(probe: Callable[[], T], within: float = 15.0, *, what: str = "") -> T:
     """Poll until the probe returns something true; fail after `within` seconds."""
-    deadline = time.monotonic() + within
+    patience = Patience(within)
     while True:
         found = probe()
         if found:
             return found
-        if time.monotonic() > deadline:
+        if not patience:
             raise AssertionError(f"not within {within} s: {what or probe}")
         time.sleep(0.01)
 

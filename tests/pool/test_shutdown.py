@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.pool.processes import ROOT, wait_until
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def test_warm_shutdown_waits_and_hands_back_what_has_not_started(
     assert (valkey.queued(), valkey.unacked()) == (1, 0)
 
 
+@pytest.mark.paced
 def test_cold_shutdown_cancels_and_hands_every_message_back(
     client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
 ) -> None:
@@ -48,6 +51,7 @@ def test_cold_shutdown_cancels_and_hands_every_message_back(
     assert (valkey.queued(), valkey.unacked()) == (4, 0)
 
 
+@pytest.mark.paced
 def test_a_warm_shutdown_can_be_told_to_hurry(
     client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
 ) -> None:
@@ -61,6 +65,7 @@ def test_a_warm_shutdown_can_be_told_to_hurry(
     assert (valkey.queued(), valkey.unacked()) == (1, 0)
 
 
+@pytest.mark.paced
 def test_soft_shutdown_lets_short_tasks_finish_and_hands_back_the_rest(
     client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
 ) -> None:

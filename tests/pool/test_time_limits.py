@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FOR_EVER = 60
 
 
+@pytest.mark.paced
 def test_soft_limit_raises_in_the_task(client: Celery, worker: Worker) -> None:
     result = client.send_task("wait", ("soft", FOR_EVER), soft_time_limit=1)
     with pytest.raises(SoftTimeLimitExceeded):

@@ -301,6 +301,7 @@ class TestOnTheSurfaces:
             answer = caller.post(f"/conversations/{thread.pk}/messages", {"text": "x"})
         assert (answer.status_code, answer.json()["code"]) == (429, "too_many_runs")
 
+    @pytest.mark.paced
     def test_a_command_says_it_at_once_and_does_not_wait_for_midnight(
         self, site: WebServer, heartbit: Command, workspace: Workspace
     ) -> None:

@@ -143,6 +143,7 @@ def test_sigterm_hands_runs_over_at_once(submit: Submit, own_worker: Callable[..
     assert leaving.stop() == 0
 
 
+@pytest.mark.paced
 def test_a_running_model_call_is_cancelled(
     submit: Submit, worker: Worker, workspace: Workspace
 ) -> None:

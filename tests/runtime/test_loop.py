@@ -289,6 +289,7 @@ class TestModelFaults:
 
 
 class TestCancelling:
+    @pytest.mark.paced
     async def test_a_silent_model_is_left_at_once(self, studio: Studio, agent: Create) -> None:
         await orm.in_thread(agent)
         run_id = await studio.start("[[text: Never.]] [[hang: headers]]")

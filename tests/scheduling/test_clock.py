@@ -34,6 +34,7 @@ def ended(schedule: Schedule) -> Run:
 
 
 @pytest.mark.usefixtures("worker")
+@pytest.mark.paced
 def test_a_reminder_fires_at_its_time(planned: Plan) -> None:
     plan = planned(
         kind=Kind.ONCE,

@@ -82,6 +82,10 @@ SCENARIOS = {
         "a key has what it was given, and a refusal is one line of the log",
         ("tests/accounts/test_usual_scopes.py", "tests/tools/test_pipeline.py"),
     ),
+    "S15": Scenario(
+        "every answer of the API is a described one, whatever is asked",
+        ("tests/web/test_schemathesis.py",),
+    ),
     "R12": Scenario(
         "of ten who decide at once one wins, and all hear who",
         ("tests/web/test_approval_race.py",),

@@ -103,6 +103,7 @@ def test_arithmetic_is_right(expression: str, result: str) -> None:
         ("1" + "+1" * 249, "nested too deeply"),
     ],
 )
+@pytest.mark.paced
 def test_what_is_no_arithmetic_is_refused(expression: str, sentence: str) -> None:
     began = time.perf_counter()
     with pytest.raises(CalculationError, match=sentence.replace("*", r"\*")):

@@ -361,6 +361,7 @@ def test_a_transactional_tool_runs_inside_what_undoes_it() -> None:
     assert (done.status, log) == ("error", ["begin", "write", "rollback"])
 
 
+@pytest.mark.paced
 async def test_a_call_costs_microseconds() -> None:
     """Measured 35 us (async) and 130 us (thread); the bound only catches a change of kind."""
     tools = Registry([made(add_on_loop), made(add)])

@@ -196,6 +196,7 @@ class TestHowLong:
         await orm.in_thread(lambda: lose(row))
         assert await talk.closed_with() == code
 
+    @pytest.mark.paced
     def test_given_a_server_when_a_key_is_revoked_or_narrowed_then_its_socket_ends_in_five_seconds(
         self, site: WebServer, workspace: Workspace
     ) -> None:

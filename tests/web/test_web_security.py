@@ -177,6 +177,7 @@ def test_given_a_frame_of_1_mb_then_the_socket_ends(site: WebServer, workspace: 
         assert socket.close_code == 1009
 
 
+@pytest.mark.paced
 def test_given_a_logout_or_a_lost_membership_then_sockets_end_within_five_seconds(
     site: WebServer, workspace: Workspace
 ) -> None:

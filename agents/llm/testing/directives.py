@@ -12,7 +12,8 @@ A directive is ``[[name: value]]``; JSON inside may hold further directives, for
     [[chunks: 10]]                     pieces of the text
     [[clock: 100]]                     so many pieces, each the time at which it is sent and ";"
     [[error: 429 retry_after=2]]       refuse; [[error: 503 page=html times=1]] only the first time
-    [[event: overloaded_error]]        an error event in the middle of the stream; also with times=
+    [[event: overloaded_error]]        an error event in the middle of the stream; also with times=;
+                                       with held=1 it is sent on ``POST /release/<run>``
     [[cut: 300]]                       close the connection after so many bytes; also with times=
     [[hang: headers]] [[hang: stream]] say nothing at all, or nothing more; also with times=
     [[run: order-17]]                  the key of the statistics and the ledger

@@ -11,6 +11,7 @@ or inside a test::
 
 Requests say themselves what they want, see ``directives``. ``GET /stats`` returns the counters,
 ``POST /reset`` clears them, and ``GET /v1/models`` lists one model, for ``heartbit doctor``.
+``POST /release/<run>`` sends the run's held events, and answers 404 if none is held.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ from typing import TYPE_CHECKING, Any
 
 from agents.llm.testing import dialects
 from agents.llm.testing.answers import Answer, make_answer
-from agents.llm.testing.connection import STREAM_HEAD, Connection, Request, as_chunk
+from agents.llm.testing.connection import LAST_CHUNK, STREAM_HEAD, Connection, Request, as_chunk
 from agents.llm.testing.conversation import Conversation, read_conversation
 from agents.llm.testing.ledger import Ledger, Stats
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from agents.llm.testing.directives import Fault
 
 # As both kinds of provider list them; any other name is answered just as well.
 _MODELS = {"object": "list", "data": [{"id": "wire", "object": "model"}], "has_more": False}
+_RELEASE = "/release/"
 _DIALECTS = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
 
 
@@ -84,6 +86,7 @@ class WireServer:
         self._server: asyncio.Server | None = None
         self._connections: set[Connection] = set()
         self._faults: dict[tuple[str, int], int] = {}
+        self._held: dict[str, Callable[[], None]] = {}
 
     async def start(self) -> None:
         """Listen."""
@@ -122,6 +125,11 @@ class WireServer:
                 connection.send_json({})
             case "GET", "/v1/models":
                 connection.send_json(_MODELS)
+            case "POST", _ if path.startswith(_RELEASE):
+                release = self._held.pop(path.removeprefix(_RELEASE), None)
+                connection.send_json({}, status=200 if release else 404)
+                if release:
+                    release()
             case "POST", "/v1/chat/completions" | "/v1/messages":
                 self._chat(connection, request, path=path)
             case _:
@@ -206,8 +214,13 @@ class WireServer:
             case "event":
                 events = self._events(call)
                 half = events[: len(events) // 2]
-                half.append(dialects.error_event(call.dialect, kind=fault.value))
-                connection.send_events(half, gap_seconds=0, then=self._failed)
+                error = dialects.error_event(call.dialect, kind=fault.value)
+                if "held" in fault.options:
+                    connection.write(STREAM_HEAD + as_chunk(b"".join(half)))
+                    end = partial(self._end, connection, error)
+                    self._held[call.conversation.run] = partial(connection.later, 0, end)
+                else:
+                    connection.send_events([*half, error], gap_seconds=0, then=self._failed)
                 return
             case "cut":
                 stream = as_chunk(b"".join(self._events(call)))
@@ -220,6 +233,12 @@ class WireServer:
                 connection.write(STREAM_HEAD + as_chunk(b"".join(events[: len(events) // 2])))
             case _:
                 pass  # not one byte: the client has to give up
+
+    def _end(self, connection: Connection, event: bytes) -> None:
+        """Send the last event of a stream that has begun."""
+        connection.write(as_chunk(event) + LAST_CHUNK)
+        self._failed()
+        connection.finished()
 
     def _refuse(self, call: _Call, fault: Fault) -> None:
         self._failed()

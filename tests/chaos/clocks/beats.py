@@ -57,6 +57,8 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         environment = {"OPENAI_BASE_URL": wire.url, "OPENAI_API_KEY": "chaos"}
         for _ in range(2):
             stack.enter_context(Worker(queues=f"{queue},{SYSTEM}", environment=environment))
+        beats = stack.enter_context(Beats(3, log=directory / "beats.log"))
+        beats.wait_until_started()
         plans = plan(
             queue,
             intervals=how.intervals,
@@ -65,7 +67,6 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
             task="[[text: Done.]]",
             lead_seconds=how.lead,
         )
-        beats = stack.enter_context(Beats(3, log=directory / "beats.log"))
         while database_now() < plans.ends_at:
             time.sleep(how.kill_every * choice.uniform(0.7, 1.0))
             beats.kill_next()

@@ -68,6 +68,9 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         stack.enter_context(Worker(queues=queues, environment=environment))
         wrong = environment | clock.environment
         stack.enter_context(Worker(queues=queues, environment=wrong))
+        log = directory / "beats.log"
+        beats = stack.enter_context(Beats(1, log=log, environment=clock.environment))
+        beats.wait_until_started()
         plans = plan(
             queue,
             intervals=how.intervals,
@@ -76,8 +79,6 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
             task=f"[[latency: {how.model_ms}]] [[text: Done.]]",
             lead_seconds=how.lead,
         )
-        log = directory / "beats.log"
-        beats = stack.enter_context(Beats(1, log=log, environment=clock.environment))
         while database_now() < plans.ends_at or len(jumps) < len(JUMPS):
             time.sleep(how.jump_every * choice.uniform(0.7, 1.0))
             jumps.append(JUMPS[len(jumps) % len(JUMPS)])

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Self
 
+from tests.fleet import wait_until
 from tests.server_process import ROOT
 
+_START = "beat: Starting..."
 _RING = re.compile(r"Sending due task heartbit-schedule-\d+")
 
 
@@ -48,8 +50,17 @@ class Beats:
                 command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
             )
 
+    def wait_until_started(self) -> None:
+        """Wait until every beat that runs has read the schedules."""
+        started = self._count + self.killed
+        wait_until(lambda: self._said().count(_START) >= started, seconds=90, what="beats")
+
+    def _said(self) -> str:
+        return self._log.read_text(errors="replace")
+
     def kill_next(self) -> None:
-        """SIGKILL the one that has lived longest."""
+        """SIGKILL the one that has lived longest, when all the others have started."""
+        self.wait_until_started()
         oldest = self._running.pop(0)
         oldest.kill()
         oldest.wait(timeout=10)
@@ -59,7 +70,7 @@ class Beats:
     @property
     def rings(self) -> int:
         """How often they rang for people's schedules."""
-        return len(_RING.findall(self._log.read_text(errors="replace")))
+        return len(_RING.findall(self._said()))
 
 
 class WrongClock:

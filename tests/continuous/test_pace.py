@@ -1,0 +1,99 @@
+"""A ``paced`` test that fails is played again only on a starved machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import pace
+from tests.server_process import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: pytest without the project's options and without installed plugins, which take long to import.
+PLAIN = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": str(ROOT),
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
+
+TOY = """
+import time
+from pathlib import Path
+import pytest
+import tests.pace
+
+tests.pace.WINDOW_SECONDS = 0.05
+
+def plays():
+    with Path(__file__).with_name("plays").open("a+") as file:
+        file.write("x")
+        file.seek(0)
+        return len(file.read())
+
+def pressed(waited):
+    # The kernel's file: the total is in microseconds.
+    tests.pace.PRESSURE = Path(__file__).parent
+    for name in ("cpu", "io"):
+        (tests.pace.PRESSURE / name).write_text(f"some avg10=0 avg60=0 avg300=0 total={waited}\\n")
+
+@pytest.fixture
+def fresh():
+    return []
+
+pressed(0)
+
+@MARK
+def test_slow(fresh):
+    assert not fresh, "every play has fixtures of its own"
+    fresh.append(1)
+    number = plays()
+    if STARVED:
+        pressed(number * 60_000_000)
+    assert number > FAILS
+"""
+
+
+def play(directory: Path, *, fails: int, starved: bool, mark: str = "paced") -> tuple[int, str]:
+    """Run a toy test that fails so often; its plays and the output."""
+    text = TOY.replace("FAILS", str(fails)).replace("STARVED", str(starved))
+    (directory / "test_toy.py").write_text(text.replace("@MARK", f"@pytest.mark.{mark}"))
+    (directory / "pytest.ini").write_text("[pytest]\nmarkers =\n    paced\n    plain\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.pace", "-p", "no:cacheprovider"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        env=PLAIN,
+    )
+    return len((directory / "plays").read_text()), done.stdout
+
+
+def test_given_a_starved_machine_then_a_failure_is_played_again_and_named(tmp_path: Path) -> None:
+    plays, said = play(tmp_path, fails=2, starved=True)
+    assert plays == 3
+    assert "1 passed" in said
+    assert "PLAYED AGAIN: test_toy.py::test_slow" in said
+
+
+def test_given_a_starved_machine_then_a_test_that_always_fails_still_does(tmp_path: Path) -> None:
+    plays, said = play(tmp_path, fails=99, starved=True)
+    assert plays == pace.REPLAYS + 1
+    assert "1 failed" in said
+
+
+@pytest.mark.parametrize(
+    ("starved", "mark"), [(False, "paced"), (True, "plain")], ids=["full pace", "not paced"]
+)
+def test_given_no_excuse_then_a_failure_counts_at_once(
+    tmp_path: Path, *, starved: bool, mark: str
+) -> None:
+    plays, said = play(tmp_path, fails=1, starved=starved, mark=mark)
+    assert plays == 1
+    assert "1 failed" in said

@@ -1,0 +1,34 @@
+"""A pytest plugin that writes the outcome of each report into a file (``-p tests.outcomes``).
+
+The file is named by ``HEARTBIT_TEST_OUTCOMES``; it gets one JSON object a line. Under pytest-xdist
+only the controlling process writes, and it reports a crashed worker as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+VARIABLE = "HEARTBIT_TEST_OUTCOMES"
+
+
+def _write(entry: dict[str, Any]) -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(os.environ[VARIABLE]).open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """A phase of a test; ``when`` is "???" for a test that took its process along."""
+    _write({"nodeid": report.nodeid, "when": report.when, "outcome": report.outcome})
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """A file that cannot be collected."""
+    if report.failed:
+        _write({"nodeid": report.nodeid, "when": "collect", "outcome": report.outcome})
