@@ -194,7 +194,8 @@ def test_given_another_workspace_then_nothing_of_a_conversation_is_there(
     [
         ("operator", "chat/", 200),
         ("operator", "chat/parked/", 200),
-        ("viewer", "chat/", 403),
+        ("viewer", "chat/", 200),
+        ("viewer", "chat/parked/{thread}/", 200),
         ("operator", "chat/parked/{thread}/", 200),
         ("operator", "chat/writer/{thread}/", 404),
         ("operator", "chat/parked/00000000-0000-0000-0000-000000000000/", 404),
