@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.cli import remote_keys
-from tests.api.conftest import caller, web
+from tests.api.conftest import caller
 
 if TYPE_CHECKING:
     import pytest
 
     from tests.api.server import Caller
 
-__all__ = ["caller", "web"]
+__all__ = ["caller"]
 
 USUAL = ["runs:read", "runs:write"]
 
