@@ -15,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("heartbit_site", "agents", "tools", "memory", "scheduling")
 PIN = re.compile(r"^[a-z0-9._-]+==\S+", re.MULTILINE)
-INSTALL_SECONDS = 300
+INSTALL_SECONDS = 600
 ORIGINS = """
 import importlib, json, sys
 from heartbit_site.base import installation
@@ -115,7 +115,7 @@ class Environment:
 
     def _pip(self, verb: str, *arguments: object) -> None:
         self._run(
-            *(self.bin / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"),
+            *(self.bin / "python", "-m", "pip", "-qq", "--disable-pip-version-check"),
             *(verb, *arguments),
             seconds=INSTALL_SECONDS,
         )
