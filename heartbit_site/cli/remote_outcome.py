@@ -19,6 +19,13 @@ FIELDS: Final = (
 LIVE: Final = frozenset({"queued", "running", "waiting"})
 
 
+def summary(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run of a list as `--json` prints it: as ``heartbit_site.cli.describe.run_summary``."""
+    # A former server lists whole runs, and does not say how long a task is.
+    listed = {name: run[name] for name in FIELDS if name not in {"output", "structured"}}
+    return {**listed, "task_characters": run.get("task_characters", len(run["task"]))}
+
+
 def row(run: Mapping[str, Any]) -> dict[str, Any]:
     """A run as `--json` prints it."""
     return {name: run[name] for name in FIELDS}

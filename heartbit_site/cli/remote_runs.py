@@ -19,7 +19,7 @@ from heartbit_site.cli.remote_outcome import (
     conclude,
     described,
     past,
-    row,
+    summary,
     warn_without_worker,
 )
 
@@ -89,7 +89,7 @@ def last_runs(server: Server, count: int, *, watch: bool, as_json: bool) -> int:
     with Client(server) as client:
         runs = _last(client, count)
         if as_json:
-            write_json({"runs": [row(run) for run in runs]})
+            write_json({"runs": [summary(run) for run in runs]})
             return OK
         console = Console(highlight=False)
         if not watch:

@@ -113,6 +113,9 @@ def test_submit_status_result_and_cancel_as_at_home(
         assert (there.code, there.out, there.err) == (here.code, here.out, here.err), arguments
     there, here = (command("status", "--last", "3") for command in (afar, heartbit))
     assert columns(there.out) == columns(here.out)
+    there, here = (command("status", "--last", "3", "--json") for command in (afar, heartbit))
+    assert there.out == here.out
+    assert not {"output", "structured"} & there.json["runs"][0].keys()
     absent = afar("status", str(uuid4()))
     assert (absent.code, absent.out) == (2, "")
     assert "no run begins with" in absent.err

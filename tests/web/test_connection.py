@@ -61,6 +61,7 @@ def frail(database: None) -> Iterator[FreezableServer]:
 @pytest.fixture
 def visitor(frail: FreezableServer, browser: Browser, workspace: Workspace) -> Iterator[Visitor]:
     found = visit(browser, frail.url, workspace, member(workspace))
+    found.context.set_default_timeout(60_000)
     yield found
     found.context.close()
 

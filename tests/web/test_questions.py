@@ -160,7 +160,7 @@ def test_given_a_question_with_a_form_when_answered_in_the_inbox_then_the_agent_
     page.get_by_label("days", exact=True).fill("0")
     page.get_by_role("button", name="Send the answer").click()
     signed_in.expect("422")
-    expect(page.get_by_role("alert").filter(has_text="0 is less than 1")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="at least 1")).to_be_visible()
     page.get_by_label("days", exact=True).fill("2")
     page.get_by_role("button", name="Send the answer").click()
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
