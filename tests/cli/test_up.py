@@ -48,7 +48,7 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
     def answers() -> bool:
         assert process.poll() is None
         try:
-            return httpx.get(page, trust_env=False).status_code == 200
+            return httpx.get(page, trust_env=False, timeout=30).status_code == 200
         except httpx.TransportError:
             return False
 
