@@ -36,7 +36,7 @@ class WebServer:
 
     def __init__(self, *, files: int | None = None, **environment: str) -> None:
         self._files = files
-        self._environment = {**os.environ, **environment}
+        self._environment = environment
 
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "heartbit_site.cli.main"]
@@ -44,7 +44,11 @@ class WebServer:
         descriptor, name = tempfile.mkstemp(prefix="web", suffix=".log")
         self.log = Path(name)
         self._process = subprocess.Popen(
-            command, cwd=ROOT, env=self._environment, stdout=descriptor, stderr=descriptor
+            command,
+            cwd=ROOT,
+            env={**os.environ, **self._environment},
+            stdout=descriptor,
+            stderr=descriptor,
         )
         self.pid = self._process.pid
         if self._files is not None:
