@@ -16,10 +16,10 @@ from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.bootstrap import prepare
+from tests import prepared as prepared_processes
 from tests.api.server import WebServer
 from tests.environment import STATE
 from tests.fleet import WireServer, Worker
-from tests.prepared import Prepared
 from tests.web.chromium import chromium
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
     from pytest_django import DjangoDbBlocker
+
+    from tests.prepared import Prepared
 
 
 def pytest_configure() -> None:
@@ -41,6 +43,12 @@ def pytest_configure() -> None:
     os.environ["SSL_CERT_FILE"] = str(authority)
     # pytest-xdist's processes are deaf to Ctrl-C, and so would be every process of a test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    Worker.forks = True
+
+
+def pytest_sessionfinish() -> None:
+    """End the processes that commands and workers were forked from."""
+    prepared_processes.close_shared()
 
 
 @pytest.fixture(scope="session")
@@ -108,8 +116,6 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def prepared(database: None, wire_server: WireServer) -> Iterator[Prepared]:
+def prepared(database: None, wire_server: WireServer) -> Prepared:
     """Runs commands with the fake provider as their model, without what starting Python takes."""
-    processes = Prepared()
-    yield processes
-    processes.close()
+    return prepared_processes.shared()

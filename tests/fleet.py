@@ -10,16 +10,19 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import httpx
 
 from agents.models import WorkerHeartbeat
+from tests import prepared
 from tests.pace import Patience
 from tests.server_process import ROOT, ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from tests.prepared import Forked
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:
@@ -53,7 +56,14 @@ class WireServer(ServerProcess):
 
 
 class Worker:
-    """A fleet worker process (``heartbit serve``), logging to a file of its own."""
+    """A fleet worker process (``heartbit serve``), logging to a file of its own.
+
+    Attributes:
+        forks: True while workers are forks of a prepared process, as in pytest: a start is mostly
+            imports. Those of benchmarks and chaos scenarios are started from nothing.
+    """
+
+    forks: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -63,11 +73,13 @@ class Worker:
         environment: dict[str, str] | None = None,
         options: Sequence[str] = (),
     ) -> None:
-        self._command = [
-            *(sys.executable, "-m", "heartbit_site.cli.main", "serve"),
-            *("--queues", queues, "--concurrency", str(concurrency), *options),
-        ]
+        self._arguments = (
+            *("serve", "--queues", queues, "--concurrency", str(concurrency)),
+            *options,
+        )
+        self._command = [sys.executable, "-m", "heartbit_site.cli.main", *self._arguments]
         self._environment = {**os.environ, **(environment or {})}
+        self._process: subprocess.Popen[bytes] | Forked
         descriptor, name = tempfile.mkstemp(prefix="worker", suffix=".log")
         os.close(descriptor)
         self.log = Path(name)
@@ -90,9 +102,14 @@ class Worker:
     def start(self) -> None:
         """Start it and wait until it may claim runs."""
         with self.log.open("a") as log:
-            self._process = subprocess.Popen(
-                self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
-            )
+            if self.forks:
+                self._process = prepared.shared().start(
+                    self._arguments, self._environment, ROOT, log.fileno()
+                )
+            else:
+                self._process = subprocess.Popen(
+                    self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
+                )
         wait_until(self._registered, seconds=40, what=f"worker registered, see {self.log}")
 
     def _registered(self) -> bool:

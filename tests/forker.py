@@ -3,9 +3,12 @@
 Half to three quarters of a short command's processor time is imports. A fork has its own process
 id, environment, directory, files and exit code; only how it got its modules differs. Nothing of
 ours is imported here unless the whole environment is the one the command will have (`ready`),
-because modules may read it.
+because modules may read it. This process has one thread and no connection, so a fork inherits none.
 
     python -m tests.forker <fd of a SOCK_SEQPACKET socket> [ready]
+
+It answers an order with the child's process id and, at the child's end, with its exit code. The
+exit code of a child that is to ``stay`` is answered when its process id is sent as an order.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import gc
 import importlib
 import json
 import os
+import signal
 import socket
 import sys
 from dataclasses import dataclass
@@ -28,7 +32,13 @@ THIRD: Final = (
     *("psycopg", "psycopg_pool", "redis.asyncio", "celery", "celery.app.amqp", "celery.app.base"),
     *("kombu", "kombu.transport.redis", "httpx", "httpx_aiohttp", "aiohttp"),
     *("rich.console", "rich.live", "rich.table", "unittest.mock", "multiprocessing.pool"),
+    *("celery.apps.worker", "celery.worker.components", "celery.worker.consumer.consumer"),
+    *("celery.worker.autoscale", "celery.worker.control", "celery.worker.strategy"),
+    *("celery.worker.pidbox", "celery.worker.request", "celery.app.events", "celery.app.control"),
+    *("celery.events.receiver", "celery.concurrency.thread", "kombu.asynchronous.hub"),
 )
+#: What a worker imports when it begins.
+OURS: Final = ("agents.tasks", "scheduling.tasks", "heartbit_site.pool", "heartbit_site.cli.worker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +48,42 @@ class Order:
     arguments: list[str]
     environment: dict[str, str]
     directory: str
+    stay: bool = False
 
 
 def next_order(channel: socket.socket) -> Order | None:
     """Fork for each order that comes; in a fork that order, in the forking process None at last."""
+    staying: set[int] = set()
     while True:
         message, outputs, _, _ = socket.recv_fds(channel, 1 << 18, 2)
         if not message:
+            for child in staying:  # whoever asked for them is gone
+                os.kill(child, signal.SIGKILL)
             return None
+        if message.isdigit():
+            staying.discard(int(message))
+            _answer_end(channel, int(message))
+            continue
+        order = Order(**json.loads(message))
         child = os.fork()
         if not child:
             channel.close()
             for number, output in enumerate(outputs, start=1):
                 os.dup2(output, number)
                 os.close(output)
-            return Order(**json.loads(message))
+            return order
         for output in outputs:
             os.close(output)
         channel.send(str(child).encode())
-        _, status = os.waitpid(child, 0)
-        channel.send(str(os.waitstatus_to_exitcode(status)).encode())
+        if order.stay:
+            staying.add(child)
+        else:
+            _answer_end(channel, child)
+
+
+def _answer_end(channel: socket.socket, child: int) -> None:
+    _, status = os.waitpid(child, 0)
+    channel.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def run(order: Order) -> None:
@@ -66,6 +92,8 @@ def run(order: Order) -> None:
     os.environ.update(order.environment)
     os.chdir(order.directory)
     sys.argv = ["heartbit", *order.arguments]
+    # What a worker that is asked to restart executes: then it is no fork any more.
+    sys.orig_argv = [sys.executable, "-m", "heartbit_site.cli.main", *order.arguments]
     importlib.import_module("heartbit_site.cli.main").main()
 
 
@@ -76,6 +104,8 @@ if __name__ == "__main__":
         importlib.import_module("heartbit_site.cli.main")
         importlib.import_module("heartbit_site.bootstrap")
         importlib.import_module("django").setup()
+        for name in OURS:
+            importlib.import_module(name)
     gc.freeze()
     if order := next_order(socket.socket(fileno=int(sys.argv[1]))):
         run(order)

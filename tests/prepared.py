@@ -1,20 +1,25 @@
-"""Commands as forks of a prepared process (`tests.forker`), to save what imports take."""
+"""Commands and workers as forks of a prepared process (`tests.forker`), to save the imports."""
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+#: The imports, on a busy machine.
+START_SECONDS: Final = 120
 
 
 class Forker:
@@ -53,20 +58,14 @@ class Forker:
         Raises:
             subprocess.TimeoutExpired: It did not end in time, and was killed.
         """
-        if self._process is None:
-            self._start()
-        order = {
+        order: dict[str, object] = {
             "arguments": arguments,
             "environment": environment,
             "directory": str(directory),
         }
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             files = [out.fileno(), err.fileno()]
-            self._channel.settimeout(seconds)
-            socket.send_fds(self._channel, [json.dumps(order).encode()], files)
-            started = self._channel.recv(32)
-            assert started, "the process that forks has ended: its reason is on stderr"
-            child = int(started)
+            child = self._fork(order, files, seconds)
             try:
                 code = int(self._channel.recv(32))
             except TimeoutError as error:
@@ -77,11 +76,80 @@ class Forker:
                 file.seek(0)
             return code, out.read().decode(), err.read().decode()
 
+    def start(
+        self, arguments: tuple[str, ...], environment: dict[str, str], directory: Path, log: int
+    ) -> Forked:
+        """Start a command that stays; its output goes to the file ``log``."""
+        order: dict[str, object] = {
+            "arguments": arguments,
+            "environment": environment,
+            "directory": str(directory),
+            "stay": True,
+        }
+        return Forked(self, self._fork(order, [log, log], START_SECONDS))
+
+    def ended(self, child: int) -> int:
+        """The exit code of a command that stayed, at its end."""
+        self._channel.settimeout(START_SECONDS)
+        self._channel.send(str(child).encode())
+        return int(self._channel.recv(32))
+
+    def _fork(self, order: dict[str, object], files: list[int], seconds: float) -> int:
+        if self._process is None:
+            self._start()
+        self._channel.settimeout(seconds)
+        socket.send_fds(self._channel, [json.dumps(order).encode()], files)
+        started = self._channel.recv(32)
+        assert started, "the process that forks has ended: its reason is on stderr"
+        return int(started)
+
     def close(self) -> None:
         """End it."""
         if self._process is not None:
             self._channel.close()
             self._process.wait(timeout=10)
+
+
+class Forked:
+    """A command that stays, with what the tests use of ``subprocess.Popen``."""
+
+    def __init__(self, forker: Forker, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._forker = forker
+        self._handle = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        """The exit code, None while it runs."""
+        if self.returncode is None and select.select([self._handle], [], [], 0)[0]:
+            self.returncode = self._forker.ended(self.pid)
+            os.close(self._handle)
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        """The exit code, at its end.
+
+        Raises:
+            subprocess.TimeoutExpired: It has not ended in time.
+        """
+        if self.returncode is None and not select.select([self._handle], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+        code = self.poll()
+        assert code is not None
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
 
 
 class Prepared:
@@ -100,12 +168,37 @@ class Prepared:
         seconds: float,
     ) -> tuple[int, str, str]:
         """Run a command to its end; its exit code and what it wrote."""
+        forker = self._forker(environment)
+        return forker.run(arguments, environment, directory, seconds)
+
+    def start(
+        self, arguments: tuple[str, ...], environment: dict[str, str], directory: Path, log: int
+    ) -> Forked:
+        """Start a command that stays; its output goes to the file ``log``."""
+        return self._forker(environment).start(arguments, environment, directory, log)
+
+    def _forker(self, environment: dict[str, str]) -> Forker:
         names = environment.keys() | self._usual.keys()
         differ = {name for name in names if environment.get(name) != self._usual.get(name)}
-        forker = self._ready if differ <= {"PYTEST_CURRENT_TEST"} else self._any
-        return forker.run(arguments, environment, directory, seconds)
+        return self._ready if differ <= {"PYTEST_CURRENT_TEST"} else self._any
 
     def close(self) -> None:
         """End both."""
         self._ready.close()
         self._any.close()
+
+
+_shared: list[Prepared] = []
+
+
+def shared() -> Prepared:
+    """The one of this process, for the environment that it has at the first call."""
+    if not _shared:
+        _shared.append(Prepared())
+    return _shared[0]
+
+
+def close_shared() -> None:
+    """End it."""
+    while _shared:
+        _shared.pop().close()

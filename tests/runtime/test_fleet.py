@@ -17,7 +17,7 @@ from agents import dispatch
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
-from agents.models import Agent, Run, RunEvent
+from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from tests.fleet import WireServer, Worker, frozen, wait_until
 
 if TYPE_CHECKING:
@@ -120,13 +120,15 @@ def test_a_killed_workers_run_goes_on_elsewhere_and_asks_nothing_twice(
 
 def test_a_frozen_worker_is_fenced(submit: Submit, own_worker: Callable[..., Worker]) -> None:
     zombie = own_worker("q-zombie")
+    former = WorkerHeartbeat.objects.get(name__endswith=f":{zombie.pid}", gone_at=None)
     run_id = submit("[[latency: 1500]] [[text: Once.]]", agent="writer", queue="q-zombie")
     wait_until(lambda: events(run_id, "run.started"))
     with frozen(zombie):
         own_worker("q-zombie")
         assert ended(run_id).output == "Once."
         before = Run.objects.get(pk=run_id).last_seq
-    wait_until(lambda: "declared dead" in zombie.log.read_text(), what="the zombie notices")
+    anew = WorkerHeartbeat.objects.filter(name=former.name, gone_at=None, pk__gt=former.pk)
+    wait_until(anew.exists, what="the zombie registers anew")
     assert Run.objects.get(pk=run_id).last_seq == before
     assert len(events(run_id, "run.succeeded")) == 1
 
