@@ -62,7 +62,7 @@ def test_a_file_that_is_not_there_is_refused(heartbit: Command, tmp_path: Path) 
 
 def test_a_file_is_named_once(heartbit: Command, tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
-    file.write_text("")
+    file.write_text('[[agents]]\nname = "a"\ndescription = "A."\nsystem_prompt = "Be brief."\n')
     assert heartbit("config", "check", "--config", str(file)).code == 0
     assert heartbit("config", "check", str(file), "--config", str(file)).code == 0
     assert heartbit("config", "check", str(file), "--config", "b.toml").code == USAGE

@@ -243,4 +243,4 @@ def test_the_command_pauses_stops_and_lets_go_on(
         assert (done.code, done.out.strip()) == (0, said), done.err
     wrong = heartbit("fleet", "halt", "no-such-place")
     assert wrong.code != 0
-    assert "There is no workspace no-such-place." in wrong.err
+    assert "'no-such-place'" in wrong.err

@@ -83,6 +83,6 @@ def test_given_a_role_that_was_lowered_when_its_person_decides_anywhere_then_the
         "the link in their mail": 409,
     }
     for where in ("their page", "their key"):
-        assert "approvals:decide" in answers[where].json()["detail"]
+        assert answers[where].json()["scope"] == "approvals:decide"
     assert (seen.status_code, seen.json()["status"]) == (200, "waiting"), "looking is still theirs"
     assert not Decision.objects.filter(run=call.run).exists()
