@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import asyncio
 
 #: Read and dropped after an early answer (413), so that the client gets to see it.
-LINGER_BYTES: Final = 2_000_000
+LINGER_BYTES: Final = 16_777_216
 COMPLAINT_SECONDS: Final = 60.0
 
 

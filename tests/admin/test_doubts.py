@@ -53,7 +53,7 @@ def test_given_a_doubt_then_its_card_shows_all_of_it_and_asks(
     text = browser.get(page(call)).content.decode()
     for said in (
         "Nobody knows what became of http_request",
-        "outside, and it cannot be taken back",
+        "cannot be taken back",
         "&lt;script&gt;alert",
         "<mark>\\u202e</mark>",
         "it may happen twice",

