@@ -14,7 +14,7 @@ COPY tools tools
 COPY memory memory
 COPY scheduling scheduling
 COPY templates templates
-# Editable, because the templates lie beside the packages; the code is compiled where it lies.
+# Editable: the packages, and the templates beside them, are used where they lie, and compiled there.
 RUN /opt/venv/bin/python -m pip install --no-deps --no-build-isolation -e . \
     && /opt/venv/bin/python -m compileall -q heartbit_site agents tools memory scheduling
 # No service is asked: the addresses only keep the settings from looking for embedded ones.
