@@ -3,8 +3,8 @@
     python -m tests.ci OPTION...       the options of pytest
 
 A test that passes the second time is printed as ``FLAKY: nodeid``. The exit code is 0 if every test
-passed, the first or the second time. Only a failure in a test's own body is played again: errors in
-set-up or tear-down, files that cannot be collected and crashes end red at once.
+passed, the first or the second time. Only failures in a test's set-up and body are played again:
+errors in a tear-down, files that cannot be collected and crashes end red at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TESTS_FAILED: Final = 1  # pytest's exit code if tests failed, and nothing else went wrong
+#: Phases of a test whose failure is played again; a tear-down often speaks of others' defects.
+REPLAYED: Final = ("setup", "call")
 
 
 class Outcome(NamedTuple):
@@ -39,7 +41,7 @@ def main(options: Sequence[str]) -> int:
         first, second = Path(directory) / "first", Path(directory) / "second"
         code, seen = _pytest(options, first)
         failures = [one for one in seen if one.outcome == "failed"]
-        if code != TESTS_FAILED or any(one.when != "call" for one in failures):
+        if code != TESTS_FAILED or any(one.when not in REPLAYED for one in failures):
             return code
         failed = list(dict.fromkeys(one.nodeid for one in failures))
         _say(f"{len(failed)} failed; playing them once more, alone and in order")

@@ -61,6 +61,18 @@ def test_given_a_failure_at_full_pace_then_it_counts_at_once() -> None:
     assert scenario.seeds == [5]
 
 
+@pytest.mark.parametrize(("figure", "plays"), [("lost", 1), ("start_p95_s", 2)])
+def test_given_a_starved_machine_then_it_excuses_what_is_late_and_nothing_lost(
+    figure: str, plays: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tests.pace.STARVED_SHARE", -1.0)  # whatever runs beside this test
+    monkeypatch.setattr(attempts, "BUILD", tmp_path / "build")
+    broken = row(late=1) | {"figure": {figure: 1}, "target": {figure: 0}}
+    scenario = Scenario(broken, row())
+    assert attempts.play("R0", scenario, size="small", seed=5)["pass"] is (plays == 2)
+    assert len(scenario.seeds) == plays
+
+
 @pytest.mark.usefixtures("steady")
 def test_given_a_machine_that_stood_still_then_it_is_played_again() -> None:
     scenario = Scenario(row(late=1), row(), stall=LONG_SECONDS * 1.5)

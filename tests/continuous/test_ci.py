@@ -35,10 +35,19 @@ def test_flaky(word, tmp_path_factory):
     assert not first
 """
 BROKEN = "def test_broken():\n    assert 0\n"
+UNPREPARED = """
+import pytest
+@pytest.fixture
+def part():
+    raise OSError
+def test_unprepared(part):
+    pass
+"""
 ERROR = """
 import pytest
 @pytest.fixture
 def part():
+    yield
     raise OSError
 def test_error(part):
     pass
@@ -96,10 +105,11 @@ def test_given_tests_that_fail_once_then_they_are_named_and_it_is_green(
 
 
 def test_given_a_test_that_fails_twice_then_it_is_red(tmp_path: Path) -> None:
-    code, lines = play(tmp_path, flaky=FLAKY, broken=BROKEN)
+    code, lines = play(tmp_path, flaky=FLAKY, broken=BROKEN, unprepared=UNPREPARED)
     assert code == 1
     assert "FAILED TWICE: test_broken.py::test_broken" in lines
-    assert len(verdicts(lines)) == 3
+    assert "FAILED TWICE: test_unprepared.py::test_unprepared" in lines
+    assert len(verdicts(lines)) == 4
 
 
 @pytest.mark.parametrize(
@@ -111,7 +121,7 @@ def test_given_a_test_that_fails_twice_then_it_is_red(tmp_path: Path) -> None:
         ({"crash": CRASH}, XDIST),
         ({"ended": ENDED}, ()),
     ],
-    ids=["setup", "collection", "collection-continued", "crash", "ended"],
+    ids=["tear-down", "collection", "collection-continued", "crash", "ended"],
 )
 def test_given_more_than_failures_then_it_is_red_at_once(
     tmp_path: Path, files: dict[str, str], options: tuple[str, ...]
