@@ -54,9 +54,9 @@ def _rows(name: str, scenario: Play, *, size: str, seed: int) -> Iterator[dict[s
 def _kept(name: str, scenario: Play, *, size: str, seed: int) -> dict[str, Any]:
     """Play in a directory that stays when the scenario fails.
 
-    A failed row has an ``excuse`` if the machine stood still, or if the scenario's fault hit nothing:
-    it proves nothing either way. A starved machine excuses only what came too late, and never
-    something lost or done twice.
+    A failed row has an ``excuse`` if the machine stood still, or if the scenario's fault hit
+    nothing: it proves nothing either way. A starved machine excuses only what came too late, and
+    never something lost or done twice.
     """
     with tempfile.TemporaryDirectory(prefix="chaos") as temporary:
         directory = Path(temporary)
