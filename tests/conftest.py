@@ -43,6 +43,7 @@ def pytest_configure() -> None:
     os.environ["SSL_CERT_FILE"] = str(authority)
     # pytest-xdist's processes are deaf to Ctrl-C, and so would be every process of a test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what starts the tests may be under nohup
     Worker.forks = True
 
 

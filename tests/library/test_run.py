@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import threading
 from decimal import Decimal
@@ -234,10 +235,11 @@ class TestCallbacks:
             f" [[event: server_error times=1 held=1]] [[run: {key}]]"
         )
         assert result.text == "One two three four."
-        assert told.count(None) == 1
-        cut = told.index(None)
-        assert cut > 0, "it was cut in the middle"
-        assert "".join(filter(None, told[cut + 1 :])) == result.text
+        assert told[0] is not None, "the first call had begun to answer"
+        # If the journal is read before the second call's pieces, the first ones stay valid: they are
+        # how the answer begins.
+        begins = told.index(None) + 1 if None in told else 0
+        assert "".join(filter(None, told[begins:])) == result.text
 
     def test_the_text_of_sub_agents_is_not_streamed(self, heartbit: Heartbit) -> None:
         pieces: list[str] = []
@@ -312,7 +314,8 @@ class TestAsync:
         assert hosts() == 1, "it stays for the next one"
         await outer.aclose()
         assert hosts() == 0
-        row = await orm.in_thread(lambda: WorkerHeartbeat.objects.filter(home="local").last())
+        mine = WorkerHeartbeat.objects.filter(name__endswith=f":{os.getpid()}")
+        row = await orm.in_thread(lambda: mine.last())
         assert row is not None
         assert row.gone_at is not None, "it signed off"
 
