@@ -236,8 +236,8 @@ class TestCallbacks:
         )
         assert result.text == "One two three four."
         assert told[0] is not None, "the first call had begun to answer"
-        # If the journal is read before the second call's pieces, the first ones stay valid: they are
-        # how the answer begins.
+        # If the journal is read before the second call's pieces, the first ones stay valid: the
+        # answer begins with them.
         begins = told.index(None) + 1 if None in told else 0
         assert "".join(filter(None, told[begins:])) == result.text
 

@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from tests.fleet import WireServer
 
 ADDRESS = re.compile(r"Health checks are answered at (http://\S+)\.")
-QUEUE = "q-health"
+QUEUE = "q-draining"  # no other worker may take its run
 
 
 @contextmanager
-def healthy(environment: dict[str, str] | None = None) -> Iterator[tuple[Worker, str]]:
+def healthy(
+    environment: dict[str, str] | None = None, *, queue: str = "q-health"
+) -> Iterator[tuple[Worker, str]]:
     """A worker that answers health checks, and where."""
     options = ("--bind", "127.0.0.1:0")
-    with Worker(queues=QUEUE, environment=environment, options=options) as worker:
+    with Worker(queues=queue, environment=environment, options=options) as worker:
         found = ADDRESS.search(worker.log.read_text())
         assert found is not None
         yield worker, found[1]
@@ -118,7 +120,7 @@ def test_a_worker_that_drains_is_live_and_not_ready(
     with socket.create_server(("127.0.0.1", 0)) as slow:
         slow.settimeout(30)
         place = f"127.0.0.1:{slow.getsockname()[1]}"
-        with healthy({"HEARTBIT_HTTP_ALLOW": place}) as (worker, url):
+        with healthy({"HEARTBIT_HTTP_ALLOW": place}, queue=QUEUE) as (worker, url):
             call = f'http_request {{"method": "POST", "url": "http://{place}/"}}'
             start_run(
                 workspace,
