@@ -357,11 +357,12 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         return HttpResponse(headers={"HX-Refresh": "true"})
 
 
-def _upcoming(schedule: Schedule) -> SafeString | str:
+def _upcoming(schedule: Schedule) -> SafeString:
+    """Return the next runs as HTML, or what is wrong with the rhythm, escaped."""
     try:
         return upcoming(schedule, timezone.now())
     except ScheduleError as error:
-        return str(error)
+        return format_html('<p class="hb-quiet">{}</p>', error)
 
 
 def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:

@@ -131,6 +131,17 @@ def test_the_next_runs_of_a_form_are_shown_without_saving_it(
     assert (known.name, known.cron) == ("Known", "0 9 * * MON")
 
 
+@pytest.mark.parametrize("field", ["cron", "time_zone"])
+def test_what_is_wrong_with_a_rhythm_is_escaped_without_a_workspace(
+    browser: Client, planned: Plan, field: str
+) -> None:
+    known = planned(name="Known", kind=Kind.CRON, cron="0 9 * * MON")
+    form = filled(browser.get(page(known))) | {"workspace": "", field: "<p x-data x-init=alert(1)>"}
+    text = browser.post(f"{SCHEDULES}preview/", form).content.decode()
+    assert "&lt;p x-data" in text
+    assert "<p x-data" not in text
+
+
 def test_lists_say_when_in_words(browser: Client, planned: Plan) -> None:
     planned(name="Weekly", kind=Kind.CRON, cron="0 9 * * MON", time_zone="Europe/Berlin")
     row = planned(name="Often", kind=Kind.INTERVAL, every_seconds=900)

@@ -33,3 +33,20 @@ def test_given_a_new_schedule_when_its_times_are_filled_in_then_its_next_runs_ar
     expect(shown).to_contain_text("7:30")
     expect(shown.locator("li")).to_have_count(0)
     assert not Schedule.objects.filter(workspace=workspace).exists()
+
+
+def test_given_markup_as_a_rhythm_and_no_workspace_then_the_preview_shows_it_as_text(
+    visitors: Visitors,
+) -> None:
+    visitor = visitors(user=person(operator=True))
+    page = visitor.page
+    visitor.go("/admin/scheduling/schedule/add/")
+    page.evaluate(
+        "document.querySelectorAll('.tab-wrapper').forEach((one) => one.style.display = '')"
+    )
+    page.locator("[name=workspace]").select_option("", force=True)
+    page.locator("[name=cron]").fill("<p id=injected x-data x-init=document.title='injected'>")
+    shown = page.locator("#hb-preview")
+    expect(shown).to_contain_text("<p id=injected")
+    expect(page.locator("#injected")).to_have_count(0)
+    assert page.title() != "injected"

@@ -118,8 +118,8 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         form: Any = super().get_form(request, *args, **kwargs)
         field = form.base_fields.get("scopes")
         if field is not None and not reach_of(request).everywhere:
-            # A copy: the class's own field is every form's, a superuser's too.
-            form.base_fields["scopes"] = field = copy.copy(field)
+            # A deep copy: the field and its widget are those of every form, a superuser's too.
+            form.base_fields["scopes"] = field = copy.deepcopy(field)
             field.choices = [one for one in field.choices if one[0] != OPERATORS_SCOPE]
         return form
 

@@ -20,7 +20,7 @@
       for (const [name, value] of [...body]) if (value instanceof File) body.delete(name);
       const answer = await fetch(`${list}preview/${number ? `?schedule=${number}` : ""}`, { method: "POST", body }).catch(() => null);
       if (!answer?.ok || mine !== asked) return; // what is shown stays
-      shown.innerHTML = await answer.text(); // made by a template of ours, which escapes
+      shown.innerHTML = await answer.text(); // HTML, in which the server has escaped every text
     }
 
     function soon() {
