@@ -112,6 +112,9 @@ class Feed:
             except Error as error:
                 logger.warning("live pages cannot be updated: %s", str(error).strip())
                 self._hints |= kinds
+            except Exception:
+                logger.exception("live pages cannot be updated")
+                self._hints |= kinds
             else:
                 self._take(pulse, kinds)
             took = time.monotonic() - began

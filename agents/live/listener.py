@@ -60,8 +60,12 @@ class Listener:
                 if not was_lost:
                     reason = str(error) or type(error).__name__
                     logger.warning("live pages look for changes: no hints (%s)", reason)
-                self.is_connected, was_lost = False, True
-                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                logger.exception("live pages look for changes: no hints")
+            finally:
+                self.is_connected = False
+            was_lost = True
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def _receive(self, layer: Any, channel: str) -> None:
         coming: asyncio.Task[dict[str, Any]] | None = None

@@ -261,6 +261,11 @@ def _origin(word: str) -> str | None:
     return "is no origin; write https://heartbit.example"
 
 
+def origins(value: str) -> tuple[str, ...]:
+    """Return origins as browsers write them: in lower case, without a slash at the end."""
+    return tuple(word.lower().rstrip("/") for word in words(_origin)(value))
+
+
 def _proxy(word: str) -> str | None:
     try:
         network = ip_network(word)
@@ -282,7 +287,8 @@ def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
         _ = parts.port  # raises for one that is no number
     except ValueError:
         raise ValueError(
-            f"its host or port cannot be read; write {schemes[0]}://HOST:PORT/0"
+            "its host or port cannot be read; write "
+            + ("redis://HOST:6379/0" if schemes is _REDIS else "postgresql://USER@HOST/DATABASE")
         ) from None
     if parts.scheme not in schemes:
         raise ValueError(f"it begins with {parts.scheme or 'no scheme'!r}; Heartbit needs {names}")
@@ -316,7 +322,7 @@ ENCRYPTION_KEYS: Final = Variable(
 )
 ALLOWED_HOSTS: Final = Variable("HEARTBIT_ALLOWED_HOSTS", _THIS_MACHINE, words(_host_name))
 HTTPS: Final = Variable("HEARTBIT_HTTPS", False, flag)  # noqa: FBT003  a default
-TRUSTED_ORIGINS: Final = Variable("HEARTBIT_TRUSTED_ORIGINS", _NOTHING, words(_origin))
+TRUSTED_ORIGINS: Final = Variable("HEARTBIT_TRUSTED_ORIGINS", _NOTHING, origins)
 TRUSTED_PROXIES: Final = Variable("HEARTBIT_TRUSTED_PROXIES", _NOTHING, words(_proxy))
 REQUEST_SECONDS: Final = Variable("HEARTBIT_REQUEST_SECONDS", 30.0, number(0.1, 3600))
 PUBLIC_URL: Final = Variable("HEARTBIT_PUBLIC_URL", "http://localhost:8000", web_address)

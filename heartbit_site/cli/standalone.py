@@ -150,28 +150,30 @@ async def _run(
     cancelling: list[asyncio.Future[None]] = []
     signals: list[signal.Signals] = []
     await host.start()
-    try:
-        run_id = await orm.in_thread(start)
-        watching = asyncio.ensure_future(watch(run_id, host.window, display, attendant))
+    with contextlib.ExitStack() as heeding:  # while the host drains as well
+        try:
+            run_id = await orm.in_thread(start)
+            watching = asyncio.ensure_future(watch(run_id, host.window, display, attendant))
 
-        def interrupted() -> None:
-            note("Cancelling the run ... (Ctrl-C again leaves at once)")
-            cancelling.append(asyncio.ensure_future(orm.in_thread(lambda: cancel(run_id))))
+            def interrupted() -> None:
+                note("Cancelling the run ... (Ctrl-C again leaves at once)")
+                cancelling.append(asyncio.ensure_future(orm.in_thread(lambda: cancel(run_id))))
 
-        def leave(number: signal.Signals) -> None:
-            signals.append(number)
-            watching.cancel()
+            def leave(number: signal.Signals) -> None:
+                signals.append(number)
+                watching.cancel()
 
-        with display, interrupts(display, interrupted, attendant, leave=leave):
-            host.execute(run_id)
-            await asyncio.wait([watching])
-        if not watching.cancelled():
-            watching.result()
-        await asyncio.gather(*cancelling)
-    finally:
-        # Whoever leaves lets the effects under way end, so that nobody has to ask about them.
-        drain = settings.HEARTBIT_DRAIN_SECONDS if signals else 0.0
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STOP_SECONDS + drain):  # a database may answer nothing
-                await host.stop()
+            heeding.enter_context(interrupts(display, interrupted, attendant, leave=leave))
+            with display:
+                host.execute(run_id)
+                await asyncio.wait([watching])
+            if not watching.cancelled():
+                watching.result()
+            await asyncio.gather(*cancelling)
+        finally:
+            # Whoever leaves lets the effects under way end, so that nobody has to ask about them.
+            drain = settings.HEARTBIT_DRAIN_SECONDS if signals else 0.0
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS + drain):  # a database may answer nothing
+                    await host.stop()
     return Stay(run_id, signals[0] if signals else None, waits=attendant.waits)

@@ -105,6 +105,9 @@ def interrupts(
 ) -> Iterator[None]:
     """Within it, the first signal calls a function on the loop and the second ends the process.
 
+    Of a process that is leaving already a SIGHUP ends nothing: a terminal that is closed sends
+    two, its shell's and the kernel's.
+
     While the person's editor has the terminal, Ctrl-C is the editor's. A SIGHUP that the process
     was started to ignore (`nohup`) stays ignored.
 
@@ -122,6 +125,8 @@ def interrupts(
         if number == signal.SIGINT and attendant is not None and attendant.is_deaf:
             return
         survive_hangup()
+        if number == signal.SIGHUP and count:
+            return
         count += 1
         if count > 1:
             display.__exit__(None, None, None)
@@ -143,3 +148,5 @@ def interrupts(
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
+        if count and signal.SIGHUP in numbers:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is leaving, with a word to say

@@ -12,4 +12,9 @@ HEARTBIT_REQUEST_SECONDS = variables.REQUEST_SECONDS.read()
 CSRF_TRUSTED_ORIGINS = list(variables.TRUSTED_ORIGINS.read())
 #: Behind HTTPS, as every installation that others reach should be.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = variables.HTTPS.read()
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SESSION_COOKIE_SECURE else None
+#: With trusted proxies the server itself takes the scheme, from them alone.
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https")
+    if SESSION_COOKIE_SECURE and not HEARTBIT_TRUSTED_PROXIES
+    else None
+)

@@ -138,3 +138,20 @@ def test_a_state_directory_is_absolute(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEARTBIT_STATE", "state")
     assert environment.read({}).state.path == tmp_path / "state"
+
+
+def test_given_an_origin_with_a_slash_or_capitals_then_it_is_what_browsers_send() -> None:
+    environ = {"HEARTBIT_TRUSTED_ORIGINS": "https://Heartbit.Example/, https://*.example:8443"}
+    found = variables.TRUSTED_ORIGINS.read(environ)
+    assert found == ("https://heartbit.example", "https://*.example:8443")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("DATABASE_URL", "postgresql://USER@"), ("REDIS_URL", "redis://HOST:6379/0")]
+)
+def test_given_a_port_that_is_no_number_then_the_form_is_that_of_the_variable(
+    name: str, form: str
+) -> None:
+    scheme = form.partition(":")[0]
+    (problem,) = variables.problems({name: f"{scheme}://host:port/0"})
+    assert form in problem

@@ -62,6 +62,21 @@ def test_a_run_is_left_as_it_is_and_can_be_resumed(
     goes_on(heartbit, run_id)
 
 
+def test_a_second_hangup_does_not_hurry_a_run_that_is_being_left(heartbit: Command) -> None:
+    task = slow()
+    process = heartbit.start("run", task, "--agent", "writer")
+    run_id = at_work(task)
+    for _ in range(50):  # several of them are taken one by one, before and during the drain
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.send_signal(signal.SIGHUP)
+            process.wait(timeout=0.02)
+            break
+    ended = heartbit.end(process)
+    assert ended.code == 128 + signal.SIGHUP
+    assert "heartbit resume" in ended.err
+    goes_on(heartbit, run_id)
+
+
 def test_a_terminal_that_is_closed_leaves_the_run_as_well(heartbit: Command) -> None:
     task = slow()
     person, terminal = pty.openpty()

@@ -101,17 +101,21 @@ def test_given_a_login_then_the_cookie_is_kept_from_scripts_and_other_sites(
     assert "SameSite=Lax" in cookie
 
 
-def test_given_https_then_cookies_are_sent_over_it_alone() -> None:
+@pytest.mark.parametrize(
+    ("proxies", "header"),
+    [("", "('HTTP_X_FORWARDED_PROTO', 'https')"), ("10.0.0.7", "None")],
+)
+def test_given_https_then_cookies_are_sent_over_it_alone(proxies: str, header: str) -> None:
     program = (
         "from django.conf import settings as s; "
         "print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SECURE_PROXY_SSL_HEADER)"
     )
-    environment = {**os.environ, "HEARTBIT_HTTPS": "1"}
+    environment = {**os.environ, "HEARTBIT_HTTPS": "1", "HEARTBIT_TRUSTED_PROXIES": proxies}
     command = [sys.executable, "-c", program]
     said = subprocess.run(
         command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert said.stdout.strip() == "True True ('HTTP_X_FORWARDED_PROTO', 'https')"
+    assert said.stdout.strip() == f"True True {header}"
 
 
 @pytest.mark.parametrize("path", ["/login/", "/admin/login/", "/api/v1/health", "/api/v1/docs"])

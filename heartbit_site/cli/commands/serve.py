@@ -46,7 +46,7 @@ def serve(
     """
     health = parse_address(bind) if bind else None
     if health is not None:
-        check_port(*health)
+        check_port(*health, options="--bind")
     begin("heartbit_site.cli.worker")
     code = load("worker").serve(
         concurrency=concurrency, queues=queues, loglevel=loglevel.value, health=health

@@ -39,7 +39,7 @@ def address(bind: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def check_port(bind: str, port: int) -> None:
+def check_port(bind: str, port: int, options: str = "--port or --bind") -> None:
     """Refuse an address that the web process could not listen on, before anything starts.
 
     Raises:
@@ -54,6 +54,6 @@ def check_port(bind: str, port: int) -> None:
     except OSError as error:
         raise CommandError(
             f"Cannot listen on {bind} port {port} ({error.strerror or error}): choose another with "
-            "--port or --bind, or end what uses it.",
+            f"{options}, or end what uses it.",
             CANNOT_START,
         ) from error
