@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import BooleanField, F, Func, OuterRef, Q, Subquery, Value
+from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, Subquery, Value
 from django.urls import reverse
 
 from agents.admin import queries
@@ -16,8 +16,9 @@ from agents.querysets import approval_of
 from heartbit_site.base.admin.reach import reach_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from django.db.models import QuerySet
     from django.http import HttpRequest
 
     from agents.models import ToolCall
@@ -45,7 +46,7 @@ class Prompts:
     """What a page shows.
 
     Attributes:
-        newest: The newest wait that the reader may decide; prompts come after it.
+        newest: The wait up to which nothing is prompted for: the newest one of an opened page.
         more: How many calls have no prompt because others are shown.
         over: What became of calls that the page still shows: id and sentence.
     """
@@ -72,22 +73,22 @@ def read(
         dismissed: The ids of the calls that it is to prompt for no more.
     """
     waits = _waits(request)
-    newest = max((wait for wait, _ in waits), default=0)
-    since = newest if after is None else after
-    begun = [pk for wait, pk in waits if wait > since and pk not in dismissed]
-    found = _without_voted(begun[:_LOOKED_AT], request.user)
+    if after is None:
+        after = waits.aggregate(newest=Max("wait"))["newest"] or 0
+    begun = waits.filter(wait__gt=after).exclude(pk__in=dismissed).order_by("wait")
+    found = _without_voted(begun.values_list("pk", flat=True)[:_LOOKED_AT], request.user)
     prompts = [_prompt(call) for call in found[:MOST]]
     waiting = {call.pk for call in found}
     return Prompts(
-        newest=max(newest, since),
+        newest=after,
         shown=prompts,
         more=max(0, len(found) - MOST),
         over=_over(request, [pk for pk in shown if pk not in waiting]),
     )
 
 
-def _waits(request: HttpRequest) -> list[tuple[int, int]]:
-    """What this person, among others, may decide: ids of waits and calls, the oldest wait first."""
+def _waits(request: HttpRequest) -> QuerySet[Any]:
+    """Select the calls that this person, among others, may decide, with ``wait``, an id."""
     waits = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
@@ -102,12 +103,12 @@ def _waits(request: HttpRequest) -> list[tuple[int, int]]:
         output_field=BooleanField(),
     )
     mine = reached.alias(is_asked=asked).filter(~Q(status=CallStatus.WAITING) | Q(is_asked=True))
-    with_wait = mine.annotate(wait=Subquery(waits.order_by("-pk").values("pk")[:1]))
-    return list(with_wait.order_by("wait").values_list("wait", "pk"))
+    return mine.annotate(wait=Subquery(waits.order_by("-pk").values("pk")[:1]))
 
 
-def _without_voted(pks: Sequence[int], user: Any) -> list[ToolCall]:
+def _without_voted(pks: Iterable[int], user: Any) -> list[ToolCall]:
     """The calls on which the person has not said their word already, in this order."""
+    pks = list(pks)
     rows = queries.waiting_calls().in_bulk(pks)
     found = [rows[pk] for pk in pks if pk in rows]
     votes = Vote.objects.filter(run__in={call.run_id for call in found}, user_id=user.pk)

@@ -45,6 +45,10 @@ class TooLargeError(HeartbitError):
     """The body is larger than any request needs."""
 
 
+class TooBusyError(HeartbitError):
+    """The process holds as many bodies as it may."""
+
+
 class TooSlowError(HeartbitError):
     """The body did not arrive in time."""
 
@@ -88,6 +92,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (TooSlowError, 408),
     (ConflictError, 409),
     (TooLargeError, 413),
+    (TooBusyError, 503),
     (TooManyRequestsError, 429),
     (QuotaSpentError, 429),
     (HeartbitError, 422),

@@ -18,6 +18,7 @@ from heartbit_site.api.bodies import MAX_BODY_BYTES
 from heartbit_site.api.errors import (
     PROBLEM,
     TOO_LARGE,
+    TooBusyError,
     TooLargeError,
     TooSlowError,
     name_of,
@@ -37,10 +38,12 @@ FORM_BYTES: Final = 2_621_440
 #: For every other address: a login form needs no more, and a page or a file reads no body.
 OTHER_BYTES: Final = 65_536
 LIMITS: Final = (("/api/", MAX_BODY_BYTES), ("/admin/", FORM_BYTES))
+#: For the bodies of all requests together, whoever sends them.
+HELD_BYTES: Final = 67_108_864
 
 
 class BodyLimits:
-    """Refuse a request whose body is too large or too slow: 413 and 408.
+    """Refuse a request whose body is too large or too slow: 413 and 408; 503 beyond ``HELD_BYTES``.
 
     A declared length is enough to refuse; a body of unknown length is read up to the limit. Below
     ``/api/`` the answer is problem details, elsewhere one line of text.
@@ -53,22 +56,48 @@ class BodyLimits:
     def __init__(self, application: Any, *, seconds: float) -> None:
         self._application = application
         self._seconds = seconds
+        self._held = 0  # bytes of the bodies of all requests at this moment
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one request."""
         limit = limit_for(scope["path"])
+        body = bytearray()
         try:
-            if _declared_length(scope) > limit:
+            try:
+                if _declared_length(scope) > limit:
+                    raise _too_large(limit)
+                async with asyncio.timeout(self._seconds):
+                    is_whole = await self._read(body, receive, limit)
+            except TimeoutError:
+                await _refuse(scope, send, self._too_slow())
+            except (TooLargeError, TooBusyError) as error:
+                await _refuse(scope, send, error)
+            else:
+                if is_whole:
+                    await self._application(scope, _replay(bytes(body), receive), send)
+        finally:
+            self._held -= len(body)
+
+    async def _read(self, body: bytearray, receive: Receive, limit: int) -> bool:
+        """Read the whole body into ``body``; False: the client has left.
+
+        Raises:
+            TooLargeError: It goes beyond the limit; the rest is not read.
+            TooBusyError: With it, all bodies together would go beyond ``HELD_BYTES``.
+        """
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return False
+            piece = message.get("body", b"")
+            if len(body) + len(piece) > limit:
                 raise _too_large(limit)
-            async with asyncio.timeout(self._seconds):
-                body = await _read(receive, limit)
-        except TimeoutError:
-            await _refuse(scope, send, self._too_slow())
-        except TooLargeError as error:
-            await _refuse(scope, send, error)
-        else:
-            if body is not None:
-                await self._application(scope, _replay(body, receive), send)
+            if self._held + len(piece) > HELD_BYTES:
+                raise TooBusyError("Too many requests are being read: send it again in a moment.")
+            body += piece
+            self._held += len(piece)
+            if not message.get("more_body", False):
+                return True
 
     def _too_slow(self) -> TooSlowError:
         return TooSlowError(
@@ -84,24 +113,6 @@ def limit_for(path: str) -> int:
 def _declared_length(scope: Any) -> int:
     values = [value for name, value in scope["headers"] if name == b"content-length"]
     return max((int(value) for value in values if value.isdigit()), default=0)
-
-
-async def _read(receive: Receive, limit: int) -> bytes | None:
-    """Return the whole body; None: the client has left.
-
-    Raises:
-        TooLargeError: It goes beyond the limit; the rest is not read.
-    """
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        body += message.get("body", b"")
-        if len(body) > limit:
-            raise _too_large(limit)
-        if not message.get("more_body", False):
-            return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -134,7 +145,7 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
         (b"content-length", str(len(content)).encode()),
         (b"x-content-type-options", b"nosniff"),
     ]
-    if isinstance(error, TooSlowError):
+    if isinstance(error, TooSlowError | TooBusyError):
         # Nothing more is expected of this client. After 413 the connection stays for a moment:
         # closed at once, it would be reset while the client still sends, and the answer lost.
         headers.append((b"connection", b"close"))

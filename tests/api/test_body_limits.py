@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -119,3 +120,40 @@ def test_given_a_body_that_stops_or_drips_then_the_client_is_cut_off(
         assert answer.startswith(b"HTTP/1.1 408 ")
         if path.startswith("/api/"):
             assert is_problem(answer, 408, "too_slow")
+
+
+async def test_given_bodies_that_fill_the_memory_for_them_then_others_are_told_to_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bodies, "HELD_BYTES", 100)
+    served: list[int] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        served.append(len((await receive())["body"]))
+
+    limits = bodies.BodyLimits(application, seconds=30)
+
+    async def post(*pieces: bytes, rest: asyncio.Event | None = None) -> int:
+        """Send a body, the last piece of it once ``rest`` is set; the status, or 200 if served."""
+        left = list(pieces)
+        answers: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            if rest is not None and len(left) == 1:
+                await rest.wait()
+            return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+        async def send(message: Any) -> None:
+            answers.append(message)
+
+        await limits({"path": "/api/v1/runs", "headers": []}, receive, send)
+        return answers[0]["status"] if answers else 200
+
+    rest = asyncio.Event()
+    first = asyncio.create_task(post(b"x" * 80, b"y" * 10, rest=rest))
+    await asyncio.sleep(0)
+    assert await post(b"z" * 50) == 503
+    rest.set()
+    assert await first == 200
+    assert await post(b"z" * 50) == 200
+    assert served == [90, 50]

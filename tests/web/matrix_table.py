@@ -87,7 +87,12 @@ ROUTES = (
         {"digest": DIGEST, "verdict": "deny"},
         right=409,  # it does not wait: the matrix is about who may ask
     ),
-    Route("GET", "/runs/{run_id}/calls/{call_id}/decision", "runs:read"),
+    Route(
+        "GET",
+        "/runs/{run_id}/calls/{call_id}/decision",
+        "runs:read",
+        either="approvals:decide",
+    ),
     Route(
         "POST",
         "/runs/{run_id}/calls/{call_id}/dry-run",

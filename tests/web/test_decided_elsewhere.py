@@ -19,6 +19,8 @@ from tests.doubtful import in_doubt
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Route
+
     from heartbit_site.base.models import Workspace
     from tests.web.visitor import Visitor
 
@@ -89,6 +91,29 @@ def test_given_an_edit_when_its_sender_is_too_late_then_it_is_kept(
     expect(card.get_by_role("alert").first).to_contain_text("Approved by bob")
     expect(card.get_by_role("row", name="url")).to_contain_text("https://mine.example/")
     expect(card.get_by_role("button", name="Approve with these changes")).to_be_disabled()
+
+
+def test_given_a_failed_look_at_a_decided_call_then_its_card_looks_again(
+    signed_in: Visitor, workspace: Workspace
+) -> None:
+    call = unserved(workspace)
+    failed: list[str] = []
+    signed_in.expect("503")
+
+    def fail_once(route: Route) -> None:
+        if failed:
+            route.continue_()
+        else:
+            failed.append(route.request.url)
+            route.fulfill(status=503, json={"detail": "Try again."})
+
+    signed_in.page.route("**/decision?*", fail_once)
+    signed_in.go("approvals/")
+    card = signed_in.page.locator("article.asked")
+    expect(card.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    deny_call(call, digest=call.digest, by=BOB, reason="")
+    expect(card.get_by_role("alert").first).to_contain_text("Denied by bob")
+    assert failed
 
 
 class TestState:

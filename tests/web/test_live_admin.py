@@ -23,7 +23,7 @@ from tests.web.test_approvals import SUM, careful
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from playwright.sync_api import Locator
+    from playwright.sync_api import Locator, Route, WebSocketRoute
 
     from heartbit_site.base.models import Workspace
     from tests.web.conftest import Visitors
@@ -180,6 +180,35 @@ def test_given_a_call_for_a_group_when_it_waits_then_its_members_alone_are_promp
     for name in ("unasked", "viewer"):
         expect(people[name].page.locator("[data-live-badge]")).to_have_text("1")
         assert prompts(people[name]).count() == 0
+
+
+def test_given_a_failed_fetch_or_a_lost_socket_then_prompts_are_fetched_again(
+    staff: Visitor,
+) -> None:
+    sockets: list[WebSocketRoute] = []
+    fetched: list[str] = []
+    staff.expect("503")
+
+    def serve(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        socket.on_message(lambda _: socket.send('{"type": "pong"}'))
+        socket.send('{"runs": 1, "calls": 1, "fleet": 1}')  # always alike
+
+    def fail_once(route: Route) -> None:
+        fetched.append(route.request.url)
+        if len(fetched) == 1:
+            route.fulfill(status=503)
+        else:
+            route.continue_()
+
+    staff.page.route_web_socket("**/ws/", serve)
+    staff.page.route("**/toolcall/prompts/**", fail_once)
+    opened(staff, "/admin/agents/agent/")
+    assert len(fetched) == 2
+    staff.page.evaluate("document.getElementById('hb-prompts').removeAttribute('data-newest')")
+    sockets[0].close(code=1012)
+    staff.page.wait_for_selector(FETCHED, state="attached")
+    assert (len(sockets), len(fetched)) == (2, 3)
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -76,11 +76,12 @@ def test_a_second_scope_is_needed_too(world: World, route: table.Route) -> None:
 
 @pytest.mark.parametrize("route", EITHER, ids=lambda route: f"{route.method} {route.path}")
 def test_one_of_two_scopes_is_enough(world: World, route: table.Route) -> None:
+    path = route.path.format_map(world.targets)
     both = {route.scope, route.either}
     for scopes, due in [({one}, 200) for one in both] + [(set(SCOPES) - both, 403)]:
         key = create_api_key(world.mine, "some", scopes=sorted(filter(None, scopes)))[1]
         headers = {"Authorization": f"Bearer {key}"}
-        answer = httpx.get(f"{world.site.url}/api/v1{route.path}", headers=headers)
+        answer = httpx.get(f"{world.site.url}/api/v1{path}", headers=headers)
         assert answer.status_code == due, scopes
 
 

@@ -23,7 +23,7 @@ from agents.querysets import approval_of, calls_waiting, find_run
 from agents.question_state import load_question_state
 from heartbit_site.api import forms
 from heartbit_site.api.asked_view import Offers
-from heartbit_site.api.auth import DECIDE, READ_RUNS, READ_WAITING, access_of, workspace_of
+from heartbit_site.api.auth import DECIDE, READ_WAITING, access_of, workspace_of
 from heartbit_site.api.fields import Word
 from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
@@ -82,7 +82,7 @@ def _shown(calls: list[ToolCall]) -> list[dict[str, Any]]:
 
 @router.get(
     "/runs/{run_id}/calls/{call_id}/decision",
-    auth=READ_RUNS,
+    auth=READ_WAITING,
     response=answers(QuestionStateOut, 404),
     summary="Get the state of a question",
 )

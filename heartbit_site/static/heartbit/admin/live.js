@@ -22,9 +22,8 @@ keep("/ws/", {
     if (changed.includes("calls")) prompts.look.ask();
     if (regions.some((one) => changed.some((kind) => one.dataset.live.split(" ").includes(kind)))) rows.ask();
   },
-  state(open) {
-    if (!open) before = null; // whatever comes next is news: it may hide what was missed
-    document.documentElement.dataset.live = open ? "on" : "off";
+  state(what) {
+    if (what !== "live") before = null; // whatever comes next is news: it may hide what was missed
   },
 });
 
@@ -33,7 +32,8 @@ if (regions.length) setInterval(() => document.hidden || rows.ask(), AGES_MS);
 /** Fetch this very page and take over what changed in the live parts. */
 async function refresh() {
   const answer = await fetch(location.href, { headers: { "Heartbit-Live": "1" }, credentials: "same-origin" });
-  if (!answer.ok || answer.redirected) return;
+  if (!answer.ok) throw new Error(`${answer.status}`); // asked again
+  if (answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const region of regions) {
     const now = fresh.getElementById(region.id);

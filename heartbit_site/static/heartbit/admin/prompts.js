@@ -29,7 +29,8 @@ export class Prompts {
     const after = sessionStorage.getItem(AFTER) ?? "";
     const query = new URLSearchParams({ after, shown: shown.join(), dismissed: remembered().join() });
     const answer = await fetch(`${this.place.dataset.href}?${query}`, { headers: { "Heartbit-Live": "1" }, credentials: "same-origin" });
-    if (!answer.ok || answer.redirected) return;
+    if (!answer.ok) throw new Error(`${answer.status}`); // asked again
+    if (answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
     this.place.dataset.newest = fresh.dataset.newest;
     if (sessionStorage.getItem(AFTER) === null) sessionStorage.setItem(AFTER, fresh.dataset.newest);

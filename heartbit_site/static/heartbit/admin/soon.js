@@ -1,6 +1,9 @@
 // Work that many ask for and that is done once: at once, then after a pause, and only while visible.
+// Work that fails is done again, after longer and longer pauses.
 
 const PAUSE_MS = 500;
+const AGAIN_MS = 1000;
+const LONGEST_MS = 60000;
 const TIMES_AS_LONG = 4; // a slow server is asked less often
 
 export class Soon {
@@ -9,6 +12,7 @@ export class Soon {
     this.work = work;
     this.isAsked = false;
     this.isBusy = false;
+    this.again = AGAIN_MS;
     document.addEventListener("visibilitychange", () => this.begin());
   }
 
@@ -23,15 +27,19 @@ export class Soon {
     this.isBusy = true;
     this.isAsked = false;
     const began = performance.now();
+    let pause = PAUSE_MS;
     try {
       await this.work();
+      this.again = AGAIN_MS;
     } catch {
-      // The server is away: its socket says when it is back, and everything is fetched then.
+      this.isAsked = true;
+      pause = this.again;
+      this.again = Math.min(LONGEST_MS, this.again * 2);
     }
     const took = performance.now() - began;
     setTimeout(() => {
       this.isBusy = false;
       this.begin();
-    }, Math.max(PAUSE_MS, TIMES_AS_LONG * took));
+    }, Math.max(pause, TIMES_AS_LONG * took));
   }
 }

@@ -15,6 +15,9 @@ document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", i
 
 const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "It is made again", done: "Confirmed", skipped: "Left as it is" };
 
+const AGAIN_MS = 1000; // after a failed request for the state of a call
+const LONGEST_MS = 60000;
+
 const conclusions = new WeakMap();
 
 /**
@@ -53,6 +56,8 @@ export function card(asked, { onDecided = () => {}, onAway = () => {} } = {}) {
   if (end) count(end);
   let sending = null;
   let isMine = false;
+  let again = AGAIN_MS;
+  let timer = 0;
   conclusions.set(element, concluded);
   return element;
 
@@ -117,12 +122,23 @@ export function card(asked, { onDecided = () => {}, onAway = () => {} } = {}) {
     let found;
     try {
       found = await questionState(asked);
+      again = AGAIN_MS;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
+      if (error.status !== 404) { // nothing is known: the card stays as it is
+        lookAgain();
+        return true;
+      }
       found = { state: "closed", by: "", at: null, reason: "" };
     }
     if (isFinal(found)) seal(found);
     return isFinal(found);
+  }
+
+  function lookAgain() {
+    clearTimeout(timer);
+    timer = setTimeout(() => element.isConnected && concluded(), again);
+    again = Math.min(LONGEST_MS, again * 2);
   }
 
   function seal(found) {
