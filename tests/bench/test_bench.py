@@ -46,6 +46,7 @@ KEYS = {
 
 
 @pytest.mark.usefixtures("database")
+@pytest.mark.paced  # medians of five runs each
 def test_each_path_of_a_workload_is_a_row_with_its_floors(tmp_path: Path) -> None:
     rows = list(session.measure(["W1"], replace(QUICK, runs=5, warm_up=2)))
     assert [row.path for row in rows] == ["durable", "in_process"]
