@@ -176,6 +176,8 @@ LOGGING = {
         "channels_redis": {"level": "CRITICAL"},
         # Django's own handler shows a failed request only while DEBUG is on.
         "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
+        # A client's bad request is answered; as a traceback it would let anybody fill the log.
+        "django.security": {"level": "CRITICAL"},
     },
 }
 

@@ -80,6 +80,6 @@ def test_an_error_s_type_is_its_class() -> None:
     names = [name_of(kind) for kind, _ in STATUSES]
     assert names == [
         *("malformed_body", "unauthorized", "forged_message", "forbidden", "operators_stop"),
-        *("not_found", "too_slow", "conflict", "too_large", "too_many_requests", "quota_spent"),
-        "heartbit",
+        *("not_found", "too_slow", "conflict", "too_large", "too_busy", "too_many_requests"),
+        *("quota_spent", "heartbit"),
     ]
