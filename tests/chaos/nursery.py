@@ -131,7 +131,7 @@ def _work(*, queues: str, concurrency: int, log: str) -> None:
     worker: Any = importlib.import_module("heartbit_site.cli.worker")
     code = 1
     try:
-        code = worker.serve(concurrency=concurrency, queues=queues, loglevel="warning")
+        code = worker.serve(concurrency=concurrency, queues=queues, loglevel="warning", health=None)
     finally:
         os._exit(code)
 
