@@ -24,7 +24,9 @@ from tests.chaos.rig import Rig, rig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IN_THE_LOG = "Too many open files"
+TOO_MANY = "Too many open files"
+#: A tool's complaint is one line of the log, with its kind alone.
+COMPLAINTS = (TOO_MANY, "raised OSError", "raised ConnectError")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         left = on.collect(load.ids)
         spans = [span_of(left.runs, outage) for outage in outages]
         left = on.collect(load.ids, kills=spans)
-        told = on.supervisor.log.read_text().count(IN_THE_LOG)
+        log = on.supervisor.log.read_text()
+    told = sum(log.count(complaint) for complaint in COMPLAINTS)
     verdict = judge(left)
     ended = Run.objects.filter(pk__in=load.ids)
     if not told:
