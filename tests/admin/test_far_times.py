@@ -32,17 +32,29 @@ def lists() -> list[tuple[type[Model], str]]:
 
 
 @pytest.mark.filterwarnings("ignore:DateTimeField .* received a naive datetime")
-@pytest.mark.parametrize("moment", FAR)
-@pytest.mark.parametrize("lookup", ["", "__gte", "__lt", "__date", "__year"])
+@pytest.mark.parametrize("moment", FAR[:2])
 def test_given_a_far_time_in_a_lists_address_then_the_list_answers(
-    browser: Client, moment: str, lookup: str
+    browser: Client, moment: str
 ) -> None:
     assert len(lists()) > 20
     for model, field in lists():
-        names = model._meta.app_label, model._meta.model_name
-        address = reverse(f"admin:{names[0]}_{names[1]}_changelist")
-        response = browser.get(address, {f"{field}{lookup}": moment})
-        assert response.status_code in {200, 302, 400}, (address, field)
+        assert status(browser, model, f"{field}__gte", moment) in {200, 302, 400}, (model, field)
+
+
+@pytest.mark.filterwarnings("ignore:DateTimeField .* received a naive datetime")
+@pytest.mark.parametrize("moment", FAR)
+@pytest.mark.parametrize("lookup", ["", "__gte", "__lt", "__date", "__year"])
+def test_given_a_far_time_and_any_lookup_then_the_list_answers(
+    browser: Client, moment: str, lookup: str
+) -> None:
+    assert status(browser, ApiKey, f"created_at{lookup}", moment) in {200, 302, 400}
+
+
+def status(browser: Client, model: type[Model], lookup: str, value: str) -> int:
+    """What the model's list answers to such an address."""
+    names = model._meta.app_label, model._meta.model_name
+    address = reverse(f"admin:{names[0]}_{names[1]}_changelist")
+    return browser.get(address, {lookup: value}).status_code
 
 
 @pytest.mark.parametrize(("day", "clock"), [("9999-12-31", "23:59:59"), ("9999-01-01", "00:00")])

@@ -57,12 +57,14 @@ def providers() -> dict[str, set[str]]:
     }
 
 
+@cache
 def sources() -> dict[str, ast.Module]:
     """The parsed source files of the packages, by path from the root."""
     files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in files}
 
 
+@cache
 def imported() -> dict[str, set[str]]:
     """The third-party modules that are imported, each with the files that do so."""
     found: dict[str, set[str]] = {}
