@@ -26,6 +26,8 @@ WHOLE: Final = frozenset(
         *("audit", "users", "tools", "completion"),
     }
 )
+#: Commands of such a group that work in a workspace all the same.
+PLACED: Final = frozenset({("users", "create")})
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
@@ -82,8 +84,15 @@ def add_shared_options(root: TyperGroup) -> None:
     for path, command in _commands(root, ()):
         if _has(command, "--url") and not _has(command, "--config"):
             command.params.append(shared["config"])
-        if path and path[0] not in WHOLE and path not in WITHOUT_DATA:
+        if _is_placed(path):
             command.params.append(shared["workspace"])
+
+
+def _is_placed(path: tuple[str, ...]) -> bool:
+    """Return True if the command works in one workspace."""
+    if not path or path in WITHOUT_DATA:
+        return False
+    return path[0] not in WHOLE or path in PLACED
 
 
 def _shared() -> dict[str, Any]:

@@ -125,7 +125,8 @@ def test_at_a_server_the_key_decides(
 
 def test_commands_of_the_whole_installation_take_no_workspace() -> None:
     found = dict(commands(command_tree()))
-    for name in ("serve", "up", "doctor", "fleet", "fleet restart", "tools list", "audit verify"):
+    whole = ("serve", "up", "doctor", "fleet restart", "tools list", "audit verify", "users list")
+    for name in whole:
         assert "--workspace" not in found[name], name
-    for name in ("run", "approve", "resume", "runs archive", "config import", "keys list"):
+    for name in ("run", "resume", "runs archive", "config import", "keys list", "users create"):
         assert "--workspace" in found[name], name
