@@ -12,6 +12,7 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.cli.address import reachable_host
 from heartbit_site.cli.commands.up import address
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
@@ -95,7 +96,7 @@ async def _kill_on(hurry: asyncio.Event, children: list[Child]) -> None:
 
 async def _welcome(console: Console, bind: str, port: int, hint: str) -> None:
     """Print where the web page is once it answers, and how to get in."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)  # noqa: S104  compared, not bound
+    host = reachable_host(bind)
     while True:
         with contextlib.suppress(OSError):
             _, writer = await asyncio.open_connection(host, port)

@@ -11,6 +11,7 @@ import httpx
 import psutil
 import pytest
 
+from heartbit_site.cli.address import reachable_host
 from heartbit_site.cli.commands.up import address
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
@@ -101,6 +102,7 @@ def test_the_address_of_the_page_is_one_that_a_browser_here_can_open(
     bind: str, expected: str
 ) -> None:
     assert address(bind, 9000) == expected
+    assert f"//{reachable_host(bind)}:" in expected.replace("[", "").replace("]", "")
 
 
 def test_down_stops_what_nobody_uses(heartbit: Command, state: StateDirectory) -> None:
