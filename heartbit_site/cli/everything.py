@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
@@ -56,8 +57,11 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
 
 
 def login_hint(admin: Admin | None) -> str:
-    """Describe the way in while nobody has ever logged in; empty from then on."""
-    if admin is not None:
+    """Describe the way in while nobody has ever logged in; empty from then on.
+
+    The first password is part of it on a terminal alone, never in a log.
+    """
+    if admin is not None and sys.stdout.isatty():
         return f"Log in as {admin.name} with the password {admin.password}"
     name = unused_admin()
     if name is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -160,13 +161,16 @@ def test_the_list_names_rights_and_last_logins(heartbit: Command, person: User) 
 
 
 @pytest.mark.django_db
-def test_the_way_in_is_said_until_somebody_has_logged_in() -> None:
+def test_the_way_in_is_said_until_somebody_has_logged_in(monkeypatch: pytest.MonkeyPatch) -> None:
     User.objects.update(last_login=None, is_superuser=False)
     assert unused_admin() is None
     admin = User.objects.create_superuser("first-of-all", "", STRONG)
     assert unused_admin() == "first-of-all"
     assert "heartbit users password first-of-all" in login_hint(None)
-    assert "word-1" in login_hint(Admin("first-of-all", "word-1"))
+    first = Admin("first-of-all", "word-1")
+    assert "heartbit users password first-of-all" in login_hint(first), "no terminal, no password"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "word-1" in login_hint(first)
     admin.last_login = timezone.now()
     admin.save()
     assert login_hint(None) == ""
