@@ -10,6 +10,7 @@ import pytest
 
 from agents.actions.decide_call import approve_call
 from agents.choices import RunStatus
+from agents.live.changes import notify
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run
 from agents.runtime import process
@@ -29,7 +30,6 @@ SUM = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
 def hints(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kinds of the hints about the studio's workspace, in order."""
     sent: list[str] = []
-    notify = process.notify
 
     def record(workspace_id: int, *kinds: Kind) -> None:
         if workspace_id == studio.workspace.pk:
