@@ -14,7 +14,7 @@ from uuid import UUID
 import psycopg
 from django.db import DatabaseError
 
-from agents.choices import RunStatus
+from agents.choices import RunStatus, WaitKind
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
 from agents.events import (
     CallWaiting,
@@ -54,6 +54,7 @@ _ABOUT_THE_DATA = (
     psycopg.errors.ProgramLimitExceeded,
     psycopg.errors.StatementTooComplex,
 )
+_PERSONAL = {WaitKind.APPROVAL.value, WaitKind.OUTCOME.value}
 _LOST, _GONE = "HB001", "HB004"  # the error codes of our functions
 
 
@@ -73,6 +74,7 @@ class Lease:
         ring: After a finish: the run to ring, with its queue.
         end: After a finish: how the run ended.
         children: After a suspension: the runs to start.
+        asks_people: After a suspension: True if it waits for a person.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Lease:
         self.ring: Child | None = None
         self.end: End | None = None
         self.children: tuple[Child, ...] = ()
+        self.asks_people = False
 
     async def record(self, *events: Event) -> Sequence[Recorded]:
         """Append events; return them, and others' before them, to be folded in order."""
@@ -179,6 +182,7 @@ class Lease:
                 Child(UUID(child), queue)
                 for child, queue in zip(children, row["queues"] or (), strict=True)
             )
+            self.asks_people = any(wait["kind"] in _PERSONAL for wait in waits)
         return self._settled(row)
 
     async def release(self, reason: str, *, delay_seconds: float = 0) -> bool:

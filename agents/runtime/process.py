@@ -312,8 +312,10 @@ class Process:
     def _committed(self, held: Held, outcome: str) -> None:
         """What may happen only once the slice's last transaction is durable."""
         lease, claimed = held.lease, held.claimed
-        # What waits for people comes with a suspension, and goes with the end of its run.
-        notify(claimed.workspace_id, "runs", "calls")
+        notify(claimed.workspace_id, "runs")
+        # A run that a worker holds has no open wait, so the end of a slice never closes one.
+        if lease.asks_people:
+            notify(claimed.workspace_id, "calls")
         if outcome in TERMINAL:
             held.window.ended(outcome, lease.end)
             self._roots.discard(claimed.id)

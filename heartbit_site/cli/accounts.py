@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from heartbit_site.base.actions.create_user import create_user
 from heartbit_site.base.actions.set_password import check_password, find_user, set_password
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Role
 from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
@@ -44,8 +45,9 @@ def list_all(*, as_json: bool) -> int:
 def create(
     name: str, *, email: str, role: str, superuser: bool, generate: bool, as_json: bool
 ) -> int:
-    """Create a user in the default workspace, or a superuser."""
+    """Create a member of the command line's workspace (viewer without a role), or a superuser."""
     workspace = None if superuser else default_workspace()
+    role = role or Role.VIEWER.value
     candidate = User(username=name, email=email)
     secret = _secret(generate, lambda typed: check_password(typed, candidate))
     try:
@@ -60,7 +62,11 @@ def create(
         )
     except ConfigurationError as error:
         raise CommandError(str(error), USAGE) from error
-    return _done(user, secret, "Created the user {}.", generate=generate, as_json=as_json)
+    if workspace is None:
+        text = "Created the superuser {}."
+    else:
+        text = f"Created the user {{}} as {role} in the workspace {workspace.slug}."
+    return _done(user, secret, text, generate=generate, as_json=as_json)
 
 
 def password(name: str, *, generate: bool, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""Addresses that options name, such as `127.0.0.1:8001`."""
+"""Addresses that processes listen on: as options name them, and as they are reached."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from typing import Final
 from heartbit_site.cli.errors import USAGE, CommandError
 
 LAST_PORT: Final = 65535
+#: Wildcards, which a process can listen on but nobody can connect to.
+_LOOPBACK: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  compared, not bound
+
+
+def reachable_host(bind: str) -> str:
+    """Return the host at which this machine reaches what listens on ``bind``."""
+    return _LOOPBACK.get(bind, bind)
 
 
 def parse_address(text: str) -> tuple[str, int]:

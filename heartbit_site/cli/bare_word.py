@@ -7,27 +7,37 @@ import shlex
 from typing import TYPE_CHECKING
 
 import typer
-import typer.main
 
 from heartbit_site.cli import keyboard
-from heartbit_site.cli.commands.run import run
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typer.core import TyperGroup
 
-def is_meant(arguments: Sequence[str]) -> bool:
+
+def is_meant(tree: TyperGroup, arguments: Sequence[str]) -> bool:
     """Return True unless the task of `heartbit ARGUMENTS` is one word, and the person says no.
 
+    Args:
+        tree: All commands, with the options that they share.
+        arguments: The command line, which does not begin with a command.
+
     Raises:
-        CommandError: It is one word, and there is no terminal to ask at.
+        CommandError: It is one word, and a command or there is no terminal to ask at.
     """
-    word = _task(arguments).strip()
+    word = _task(tree, arguments).strip()
     if not word or len(word.split()) > 1:
         return True
     shown = visible(word)
+    if word in tree.commands:
+        raise CommandError(
+            f"Options come after the command: `heartbit {word} ...`; as a task it is "
+            f"`heartbit run {word}`.",
+            USAGE,
+        )
     if not keyboard.is_interactive():
         raise CommandError(
             f"There is no command {shown!r}: `heartbit --help` lists them; as a task it is "
@@ -39,14 +49,10 @@ def is_meant(arguments: Sequence[str]) -> bool:
     return (answer or "").strip().lower() in ("y", "yes")
 
 
-def _task(arguments: Sequence[str]) -> str:
+def _task(tree: TyperGroup, arguments: Sequence[str]) -> str:
     """Return the task of `heartbit run ARGUMENTS`; empty without one, or a usage error."""
-    app = typer.Typer()
-    app.command()(run)
     try:
-        context = typer.main.get_command(app).make_context(
-            "run", [*arguments], resilient_parsing=True
-        )
+        context = tree.commands["run"].make_context("run", [*arguments], resilient_parsing=True)
     except typer.TyperException:
         return ""  # `run` itself says what is wrong
     # Several words without quotes are a usage error as well.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
@@ -120,11 +121,14 @@ class Starting:
 
 
 def welcome(admin: Admin, environment: Environment) -> None:
-    """Say, once, what the first start has made."""
+    """Say, once, what the first start has made; the password to a terminal, never to a log."""
     where = "the embedded database" if "postgres" in environment.embedded else "the database"
     note(f"First start: set up {where} with a workspace, a team of agents and an admin.")
-    note(f"  admin name {admin.name}, password {admin.password} (kept nowhere: write it down)")
-    note(f"  `heartbit users password {admin.name}` sets a new one")
+    if sys.stderr.isatty():
+        note(f"  admin name {admin.name}, password {admin.password} (kept nowhere: write it down)")
+        note(f"  `heartbit users password {admin.name}` sets a new one")
+    else:
+        note(f"  admin name {admin.name}; `heartbit users password {admin.name}` sets its password")
 
 
 def _listed(names: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.cli.address import reachable_host
 from heartbit_site.cli.commands.up import address
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
@@ -55,8 +57,11 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
 
 
 def login_hint(admin: Admin | None) -> str:
-    """Describe the way in while nobody has ever logged in; empty from then on."""
-    if admin is not None:
+    """Describe the way in while nobody has ever logged in; empty from then on.
+
+    The first password is part of it on a terminal alone, never in a log.
+    """
+    if admin is not None and sys.stdout.isatty():
         return f"Log in as {admin.name} with the password {admin.password}"
     name = unused_admin()
     if name is None:
@@ -95,7 +100,7 @@ async def _kill_on(hurry: asyncio.Event, children: list[Child]) -> None:
 
 async def _welcome(console: Console, bind: str, port: int, hint: str) -> None:
     """Print where the web page is once it answers, and how to get in."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)  # noqa: S104  compared, not bound
+    host = reachable_host(bind)
     while True:
         with contextlib.suppress(OSError):
             _, writer = await asyncio.open_connection(host, port)

@@ -128,7 +128,7 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         prepare()
         command = command_tree()
         complete = _with_command(arguments)
-        if complete is not arguments and not load("bare_word").is_meant(arguments):
+        if complete is not arguments and not load("bare_word").is_meant(command, arguments):
             return errors.USAGE
         code = command.main(complete, prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:

@@ -19,6 +19,7 @@ from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
 from heartbit_site.cli.webhook_option import find_webhook
+from scheduling.delivery_words import DELIVERIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from heartbit_site.cli.schedules import Schedules
 
 COLUMNS: Final = ("SCHEDULE", "AGENT", "NEXT", "LAST", "STATE", "WHEN")
-_DELIVERIES: Final = {
-    "pending": "being delivered",
-    "delivered": "delivered",
-    "failed": "not delivered",
-}
 FIRINGS: Final = ("SLOT", "CAUSE", "STATUS", "RUN", "NOTE")
 STYLES: Final = {
     "active": "green",
@@ -289,7 +285,7 @@ def _firing(one: Mapping[str, Any], zone: str) -> tuple[str, ...]:
 def _standing(firing: Mapping[str, Any]) -> str:
     """Return the status of a firing's run and of its delivery, or why there is no run."""
     run = str(firing["run_status"] or firing["status"])
-    delivery = _DELIVERIES.get(firing.get("delivery_status") or "")
+    delivery = DELIVERIES.get(firing.get("delivery_status") or "")
     return run if run in LIVE or delivery is None else f"{run}, {delivery}"
 
 

@@ -1,10 +1,12 @@
-"""Options that many commands share without handing them on: they act as environment variables do.
+"""What many commands share without handing it on: options that act as environment variables do.
 
-They are added to the finished command tree, so that no command that needs one can lack it.
+They are added to the finished command tree, so that no command that needs one can lack it; so is
+the note of the commands that HEARTBIT_URL does not concern.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +16,11 @@ import typer.main
 from typer.core import TyperGroup
 
 from heartbit_site.base import variables
+from heartbit_site.cli.output import note
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 #: Commands that concern the whole installation, or the code; all others work in one workspace.
 WHOLE: Final = frozenset(
@@ -26,8 +29,18 @@ WHOLE: Final = frozenset(
         *("audit", "users", "tools", "completion"),
     }
 )
+#: Commands of such a group that work in a workspace all the same.
+PLACED: Final = frozenset({("users", "create")})
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
+
+#: Commands without --url that change something: whoever set HEARTBIT_URL may mean the server.
+CHANGES_HERE: Final = frozenset(
+    {
+        *(("run",), ("resume",), ("runs", "archive"), ("config", "import")),
+        *(("users", "create"), ("users", "password"), ("keys", "create"), ("keys", "revoke")),
+    }
+)
 
 _named_workspaces: list[str] = []  # what --workspace says in this process
 
@@ -82,8 +95,30 @@ def add_shared_options(root: TyperGroup) -> None:
     for path, command in _commands(root, ()):
         if _has(command, "--url") and not _has(command, "--config"):
             command.params.append(shared["config"])
-        if path and path[0] not in WHOLE and path not in WITHOUT_DATA:
+        if _is_placed(path):
             command.params.append(shared["workspace"])
+        if path in CHANGES_HERE:
+            command.callback = _saying_where(path, command.callback)
+
+
+def _saying_where(path: tuple[str, ...], act: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the action, preceded by a note on stderr while HEARTBIT_URL is set."""
+
+    @functools.wraps(act)
+    def act_here(*arguments: Any, **options: Any) -> Any:
+        if os.environ.get(variables.URL.name, "").strip():
+            name = f"heartbit {' '.join(path)}"
+            note(f"`{name}` works in this installation only: {variables.URL.name} is not used.")
+        return act(*arguments, **options)
+
+    return act_here
+
+
+def _is_placed(path: tuple[str, ...]) -> bool:
+    """Return True if the command works in one workspace."""
+    if not path or path in WITHOUT_DATA:
+        return False
+    return path[0] not in WHOLE or path in PLACED
 
 
 def _shared() -> dict[str, Any]:

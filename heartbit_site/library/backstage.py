@@ -146,7 +146,8 @@ def _at_exit() -> None:
 
 
 def _welcome(admin: Admin) -> None:
-    sys.stderr.write(
-        f"Heartbit's first start: its admin is {admin.name} with the password {admin.password} "
-        "(shown only now: write it down).\n"
-    )
+    if sys.stderr.isatty():
+        way_in = f"with the password {admin.password} (shown only now: write it down)"
+    else:  # perhaps a service's journal
+        way_in = f"(`heartbit users password {admin.name}` sets its password)"
+    sys.stderr.write(f"Heartbit's first start: its admin is {admin.name} {way_in}.\n")

@@ -12,6 +12,7 @@ from agents.admin import words
 from agents.choices import LIVE, DeliveryStatus
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, Tone, pill
 from scheduling.choices import FiringStatus
+from scheduling.delivery_words import DELIVERIES
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
 
@@ -27,11 +28,10 @@ FIRING_TONES: dict[str, Tone] = {
     FiringStatus.FAILED: "danger",
 }
 
-
-_DELIVERIES: dict[str, tuple[str, Tone]] = {
-    DeliveryStatus.PENDING: ("Being delivered", "info"),
-    DeliveryStatus.DELIVERED: ("Delivered", "success"),
-    DeliveryStatus.FAILED: ("Not delivered", "danger"),
+DELIVERY_TONES: dict[str, Tone] = {
+    DeliveryStatus.PENDING: "info",
+    DeliveryStatus.DELIVERED: "success",
+    DeliveryStatus.FAILED: "danger",
 }
 
 
@@ -42,8 +42,9 @@ def outcome_pills(status: str, run_status: str | None, delivery_status: str | No
     shown = words.run_pill(run_status)
     if run_status in LIVE or delivery_status is None:
         return shown
-    label, tone = _DELIVERIES[delivery_status]
-    return format_html('<span class="hb-pills">{} {}</span>', shown, pill(label, tone=tone))
+    label = DELIVERIES[delivery_status].capitalize()
+    delivery = pill(label, tone=DELIVERY_TONES[delivery_status])
+    return format_html('<span class="hb-pills">{} {}</span>', shown, delivery)
 
 
 class _Columns:

@@ -11,6 +11,8 @@ from agents.models import Run
 from tests.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.cli.conftest import Command
 
 PROMPT = "[y/N] > "
@@ -24,6 +26,26 @@ def test_without_a_yes_nothing_runs(reply: str, database: None) -> None:
         terminal.types(reply)
         assert terminal.ends() == (2, "")
     assert not Run.objects.filter(task=word).exists()
+
+
+@pytest.mark.parametrize("options", [("--workspace", "default"), ("--debug", "--json")])
+def test_options_before_or_after_the_word_open_no_way_around(
+    heartbit: Command, options: tuple[str, ...], database: None
+) -> None:
+    word = f"nonsense{uuid4().hex}"
+    for arguments in ((*options, word), (word, *options)):
+        ended = heartbit(*arguments)
+        assert (ended.code, ended.out) == (2, ""), ended.err
+        assert f"no command '{word}'" in ended.err
+    assert not Run.objects.filter(task=word).exists()
+
+
+def test_a_command_behind_an_option_is_no_task(heartbit: Command, runs: Callable[[], int]) -> None:
+    before = runs()
+    ended = heartbit("--workspace", "default", "status")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "Options come after the command: `heartbit status ...`" in ended.err
+    assert runs() == before
 
 
 def test_with_a_yes_it_is_a_task(database: None) -> None:

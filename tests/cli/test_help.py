@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from heartbit_site.base import variables
 from heartbit_site.cli.main import NAMES
 
 if TYPE_CHECKING:
@@ -48,6 +49,18 @@ def test_the_surface_imports_nothing_slow() -> None:
 def test_each_command_has_help(heartbit: Command, name: str) -> None:
     ended = heartbit(name, "--help")
     assert (ended.code, ended.err) == (0, "")
+
+
+def test_the_help_of_serve_names_the_time_to_drain(heartbit: Command) -> None:
+    words = " ".join(heartbit("serve", "--help").out.split())
+    assert f"HEARTBIT_DRAIN_SECONDS ({variables.DRAIN_SECONDS.default:g})" in words
+    assert "two seconds" not in words
+
+
+def test_the_help_of_fleet_stop_says_who_starts_the_worker_again(heartbit: Command) -> None:
+    words = " ".join(heartbit("fleet", "stop", "--help").out.split())
+    assert "A supervisor that restarts whatever ends (docker-compose.yml," in words
+    assert "starts the worker again" in words
 
 
 def test_version(heartbit: Command) -> None:

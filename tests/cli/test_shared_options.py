@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from agents.models import Run
 from heartbit_site.base.models import ApiKey
 from heartbit_site.cli.errors import CANNOT_START, USAGE
 from heartbit_site.cli.main import command_tree
+from heartbit_site.cli.shared_options import CHANGES_HERE
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.test_remote import NOWHERE
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.cli.conftest import Command, Ended
 
+#: Commands without --url that change nothing, and those that are or end processes of this machine.
+HARMLESS = {
+    *("", "runs", "runs list", "runs export", "agents", "agents list", "agents show", "keys list"),
+    *("tools", "tools list", "tools show", "users", "users list", "audit", "audit verify", "keys"),
+    *("config", "config check", "config export", "doctor", "completion"),
+    *("serve", "web", "beat", "up", "down"),
+}
 #: Commands that read a configuration file although they never talk to a server.
 READERS = {"run", "config check", "config import"}
 
@@ -39,6 +48,27 @@ def test_each_command_that_reads_a_configuration_file_can_be_given_one() -> None
     assert found.keys() >= READERS
     for name, options in found.items():
         assert ("--config" in options) == ("--url" in options or name in READERS), name
+
+
+def test_each_command_without_url_is_harmless_or_says_where_it_acts() -> None:
+    without = {name for name, made in commands(command_tree()) if "--url" not in made}
+    says = {" ".join(path) for path in CHANGES_HERE}
+    assert without - says == HARMLESS
+    assert says <= without
+
+
+@pytest.mark.parametrize("url", ["https://heartbit.example", ""])
+def test_a_change_here_is_announced_while_a_server_is_named(
+    heartbit: Command, database: None, url: str
+) -> None:
+    name = f"key-{secrets.token_hex(4)}"
+    ended = heartbit(
+        *("keys", "create", name, "--scope", "runs:read", "--json"), env={"HEARTBIT_URL": url}
+    )
+    assert ended.code == 0
+    assert ApiKey.objects.filter(prefix=ended.json["prefix"].removeprefix("hb_")).exists()
+    sentence = "`heartbit keys create` works in this installation only: HEARTBIT_URL is not used."
+    assert (sentence in ended.err) is bool(url)
 
 
 @pytest.mark.parametrize("command", [("status",), ("schedules",), ("agents", "status")])
@@ -125,7 +155,8 @@ def test_at_a_server_the_key_decides(
 
 def test_commands_of_the_whole_installation_take_no_workspace() -> None:
     found = dict(commands(command_tree()))
-    for name in ("serve", "up", "doctor", "fleet", "fleet restart", "tools list", "audit verify"):
+    whole = ("serve", "up", "doctor", "fleet restart", "tools list", "audit verify", "users list")
+    for name in whole:
         assert "--workspace" not in found[name], name
-    for name in ("run", "approve", "resume", "runs archive", "config import", "keys list"):
+    for name in ("run", "resume", "runs archive", "config import", "keys list", "users create"):
         assert "--workspace" in found[name], name

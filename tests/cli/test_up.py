@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import socket
+import sys
 from typing import TYPE_CHECKING
 
 import httpx
 import psutil
 import pytest
 
+from heartbit_site.cli.address import reachable_host
+from heartbit_site.cli.begin import welcome
 from heartbit_site.cli.commands.up import address
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
+from heartbit_site.environment import read
+from heartbit_site.first_start import Admin
 from tests.embedded.conftest import passable_directory
 from tests.fleet import wait_until
 
@@ -79,13 +83,23 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
     assert not any(child.is_running() for child in mine)
     assert client.status(state).supervisor is None
     assert "First start" in ended.err
-    assert "admin name admin, password " in ended.err
+    # Its output is a pipe, like a service's: no log is given the password.
+    assert "admin name admin; `heartbit users password admin` sets its password" in ended.err
     _, _, after = ended.out.partition(f"Heartbit is at http://127.0.0.1:{port}/")
-    first = re.search(r"admin name admin, password (\S+)", ended.err)
-    assert first is not None
-    assert first[1] in after, "the unused password is said again at the end"
+    assert "`heartbit users password admin` sets a password" in after
     assert "worker | ended (SIGKILL); starting it again" in ended.out
     assert "\x1b" not in ended.out
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_first_password_is_printed_to_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, terminal: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    welcome(Admin("admin", "word-1"), read())
+    said = capsys.readouterr().err
+    assert ("word-1" in said) is terminal
+    assert "`heartbit users password admin` sets" in said
 
 
 @pytest.mark.parametrize(
@@ -101,6 +115,7 @@ def test_the_address_of_the_page_is_one_that_a_browser_here_can_open(
     bind: str, expected: str
 ) -> None:
     assert address(bind, 9000) == expected
+    assert f"//{reachable_host(bind)}:" in expected.replace("[", "").replace("]", "")
 
 
 def test_down_stops_what_nobody_uses(heartbit: Command, state: StateDirectory) -> None:

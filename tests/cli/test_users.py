@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from tests.cli.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from heartbit_site.base.models import Workspace
     from tests.cli.conftest import Command
 
 STRONG = "correct horse battery"
@@ -53,12 +55,26 @@ def test_a_created_user_is_a_member_with_a_generated_password(heartbit: Command,
     assert ended.json["password"] not in str(list(AuditEntry.objects.values_list("details")))
 
 
+@pytest.mark.parametrize("through", ["option", "variable"])
+def test_a_member_is_created_in_the_workspace_that_is_named_and_told_of(
+    heartbit: Command, name: str, workspace: Workspace, through: str
+) -> None:
+    extra = ("--workspace", workspace.slug) if through == "option" else ()
+    env = {"HEARTBIT_WORKSPACE": workspace.slug if through == "variable" else "no-such"}
+    ended = heartbit("users", "create", name, "--generate", *extra, env=env)
+    assert ended.code == 0, ended.err
+    assert f"{name} as viewer in the workspace {workspace.slug}." in ended.err
+    [membership] = Membership.objects.filter(user__username=name)
+    assert (membership.workspace, membership.role) == (workspace, "viewer")
+
+
 def test_a_superuser_needs_no_membership(heartbit: Command, name: str) -> None:
     ended = heartbit("users", "create", name, "--superuser", "--generate")
     assert ended.code == 0
     user = User.objects.get(username=name)
     assert (user.is_superuser, user.is_staff) == (True, True)
     assert user.check_password(ended.out.strip())
+    assert f"Created the superuser {name}." in ended.err
     assert not Membership.objects.filter(user=user).exists()
 
 
@@ -105,6 +121,9 @@ def test_a_new_password_ends_a_lockout(heartbit: Command, person: User) -> None:
         ("create", "", "--generate"),
         ("create", "NAME", "--generate", "--role", "owner"),
         ("create", "NAME", "--generate", "--email", "nowhere"),
+        ("create", "NAME", "--generate", "--superuser", "--role", "viewer"),
+        ("create", "NAME", "--generate", "--superuser", "--workspace", "default"),
+        ("create", "NAME", "--generate", "--workspace", "no-such"),
         ("create", "NAME", STRONG),
         ("password", "NAME", "--generate"),
         ("password", "PERSON", STRONG),
@@ -142,13 +161,16 @@ def test_the_list_names_rights_and_last_logins(heartbit: Command, person: User) 
 
 
 @pytest.mark.django_db
-def test_the_way_in_is_said_until_somebody_has_logged_in() -> None:
+def test_the_way_in_is_said_until_somebody_has_logged_in(monkeypatch: pytest.MonkeyPatch) -> None:
     User.objects.update(last_login=None, is_superuser=False)
     assert unused_admin() is None
     admin = User.objects.create_superuser("first-of-all", "", STRONG)
     assert unused_admin() == "first-of-all"
     assert "heartbit users password first-of-all" in login_hint(None)
-    assert "word-1" in login_hint(Admin("first-of-all", "word-1"))
+    first = Admin("first-of-all", "word-1")
+    assert "heartbit users password first-of-all" in login_hint(first), "no terminal, no password"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "word-1" in login_hint(first)
     admin.last_login = timezone.now()
     admin.save()
     assert login_hint(None) == ""

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from heartbit_site.base.variables import VARIABLES
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
@@ -83,6 +85,24 @@ def test_every_variable_given_to_heartbit_is_one_it_reads() -> None:
     documented = (ROOT / "README.md").read_text()
     for name in SERVICES["web"]["environment"]:
         assert f"`{name}`" in documented, name
+
+
+def test_mail_and_public_addresses_are_passed_through() -> None:
+    mail = {variable.name for variable in VARIABLES if "EMAIL" in variable.name}
+    passed = {"HEARTBIT_PUBLIC_URL", "HEARTBIT_APPROVAL_MAIL", "HEARTBIT_REQUEST_SECONDS"} | mail
+    assert passed <= SERVICES["web"]["environment"].keys()
+
+
+def test_what_is_not_set_stays_at_its_default() -> None:
+    known = {variable.name: variable for variable in VARIABLES}
+    for name, text in SERVICES["web"]["environment"].items():
+        if name in known and text == f"${{{name}:-}}":
+            assert known[name].read({name: ""}) == known[name].default, name
+
+
+@pytest.mark.parametrize("name", ["web", "worker"])
+def test_processes_with_many_sockets_may_open_many_files(name: str) -> None:
+    assert SERVICES[name]["ulimits"] == {"nofile": {"soft": 65536, "hard": 65536}}
 
 
 def test_the_workers_health_is_asked_for_where_it_is_served() -> None:

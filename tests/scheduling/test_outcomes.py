@@ -9,12 +9,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from agents.choices import DeliveryKind
+from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models import Delivery, WorkerHeartbeat
 from heartbit_site.api import schedule_forms
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.cli.schedules_report import _standing
 from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.delivery_words import DELIVERIES
 from scheduling.models import Firing
 from scheduling.outcomes import with_outcomes
 from tests.admin import rows
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from scheduling.models import Schedule
 
 __all__ = ["browser", "handler"]
+
+
+def test_each_delivery_status_has_words() -> None:
+    assert set(DELIVERIES) == set(DeliveryStatus.values)
 
 
 def fired(plan: Schedule, status: str, *deliveries: str) -> UUID:

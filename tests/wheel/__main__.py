@@ -18,6 +18,7 @@ from tests.wheel.pages import Pages
 from tests.wheel.processes import Up, leftovers
 
 ANSWER_SECONDS = 180
+COMMAND_SECONDS = 60
 
 
 def main() -> int:
@@ -51,7 +52,10 @@ def _play(environment: Environment) -> None:
         environment.install_local_model()
     with Up(environment) as up:
         with _step("started `heartbit up`"):
-            password = up.wait()
+            up.wait()
+        with _step("set the first admin's password"):
+            command = ("users", "password", "admin", "--generate")
+            password = environment.heartbit(*command, seconds=COMMAND_SECONDS).strip()
         with _step("fetched the pages with their files"), Pages(up.url) as pages:
             pages.log_in("admin", password)
             files = [*pages.visit("/login/"), *pages.visit("/"), *pages.visit("/admin/")]

@@ -57,7 +57,9 @@ def stop(
 ) -> None:
     """Stop one worker, or all: they hand their runs back and leave.
 
-    A supervisor (systemd, a container's restart policy) may start it again; `heartbit up` does not.
+    A supervisor that restarts whatever ends (docker-compose.yml, Kubernetes, systemd with
+    Restart=always) starts the worker again: stop it there. `heartbit up` and the units in
+    deploy/systemd leave it stopped.
     """
     found = operation(url)
     report = load("fleet_report")

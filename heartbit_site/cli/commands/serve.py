@@ -42,7 +42,8 @@ def serve(
 ) -> None:
     """Start a worker, which executes what was submitted.
 
-    On Ctrl-C or SIGTERM it hands its runs back and leaves within two seconds.
+    On Ctrl-C or SIGTERM it hands its runs back and leaves: at once, unless effects are under way,
+    which have HEARTBIT_DRAIN_SECONDS (25) to end.
     """
     health = parse_address(bind) if bind else None
     if health is not None:

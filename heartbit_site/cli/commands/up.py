@@ -8,6 +8,7 @@ import socket
 import typer
 
 from heartbit_site.base import variables
+from heartbit_site.cli.address import reachable_host
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.load import load
@@ -35,7 +36,7 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
 
 def address(bind: str, port: int) -> str:
     """Return where a browser on this machine finds a page that listens there."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)  # noqa: S104  compared, not bound
+    host = reachable_host(bind)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

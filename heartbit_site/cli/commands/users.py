@@ -8,17 +8,20 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
+from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.load import load
+from heartbit_site.cli.shared_options import named_workspace
 
 MODULE = "heartbit_site.cli.accounts"
 NAME = typer.Argument(help="The name that the person logs in with.")
 EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.", show_default=False)
 ROLE = typer.Option(
-    "viewer",
+    "",
     "--role",
     "-r",
     metavar="ROLE",
-    help="Add the person to the workspace as viewer, operator, editor or admin.",
+    help="Add the person to the workspace as viewer (the default), operator, editor or admin.",
+    show_default=False,
 )
 SUPERUSER = typer.Option(
     options.OFF, "--superuser", help="Give every right in every workspace, and the fleet."
@@ -56,7 +59,16 @@ def create(
     generate: bool = GENERATE,
     as_json: bool = options.JSON,
 ) -> None:
-    """Create a user; asks for the password, or generates it."""
+    """Create a member of one workspace, or a superuser; asks for the password, or generates it.
+
+    Raises:
+        CommandError: A superuser is given a role or a workspace.
+    """
+    if superuser and (role or named_workspace()):
+        raise CommandError(
+            "--superuser gives every right in every workspace: leave out --role and --workspace.",
+            USAGE,
+        )
     begin(MODULE)
     make = load("accounts").create
     raise typer.Exit(
