@@ -18,6 +18,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.bootstrap import prepare
 from tests import prepared as prepared_processes
 from tests.api.server import WebServer
+from tests.command import Command
 from tests.environment import STATE
 from tests.fleet import WireServer, Worker
 from tests.web.chromium import chromium
@@ -44,7 +45,7 @@ def pytest_configure() -> None:
     # pytest-xdist's processes are deaf to Ctrl-C, and so would be every process of a test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what starts the tests may be under nohup
-    Worker.forks = True
+    prepared_processes.forks = True
 
 
 def pytest_sessionfinish() -> None:
@@ -120,3 +121,13 @@ def browser() -> Iterator[Browser]:
 def prepared(database: None, wire_server: WireServer) -> Prepared:
     """Runs commands with the fake provider as their model, without what starting Python takes."""
     return prepared_processes.shared()
+
+
+@pytest.fixture(scope="session")
+def heartbit(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """`heartbit(...)`, with the fake provider as its model."""
+    base = tmp_path_factory.getbasetemp()
+    # pytest-xdist's processes have directories of their own in one that they share.
+    used = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "used-commands"
+    used.mkdir(exist_ok=True)
+    return Command(prepared, used)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
 from agents.models import WorkerHeartbeat
 from tests import prepared
 from tests.pace import Patience
-from tests.server_process import ROOT, ServerProcess
+from tests.prepared import HEARTBIT
+from tests.server_process import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tests.prepared import Forked
+    from tests.prepared import Process
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:
@@ -56,14 +56,7 @@ class WireServer(ServerProcess):
 
 
 class Worker:
-    """A fleet worker process (``heartbit serve``), logging to a file of its own.
-
-    Attributes:
-        forks: True while workers are forks of a prepared process, as in pytest: a start is mostly
-            imports. Those of benchmarks and chaos scenarios are started from nothing.
-    """
-
-    forks: ClassVar[bool] = False
+    """A fleet worker process (``heartbit serve``), logging to a file of its own."""
 
     def __init__(
         self,
@@ -77,9 +70,8 @@ class Worker:
             *("serve", "--queues", queues, "--concurrency", str(concurrency)),
             *options,
         )
-        self._command = [sys.executable, "-m", "heartbit_site.cli.main", *self._arguments]
         self._environment = {**os.environ, **(environment or {})}
-        self._process: subprocess.Popen[bytes] | Forked
+        self._process: Process
         descriptor, name = tempfile.mkstemp(prefix="worker", suffix=".log")
         os.close(descriptor)
         self.log = Path(name)
@@ -101,16 +93,12 @@ class Worker:
 
     def start(self) -> None:
         """Start it and wait until it may claim runs."""
-        with self.log.open("a") as log:
-            if self.forks:
-                self._process = prepared.shared().start(
-                    self._arguments, self._environment, ROOT, log.fileno()
-                )
-            else:
-                self._process = subprocess.Popen(
-                    self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
-                )
+        self._process = self._spawn()
         wait_until(self._registered, seconds=40, what=f"worker registered, see {self.log}")
+
+    def _spawn(self) -> Process:
+        with self.log.open("a") as log:
+            return prepared.start(HEARTBIT, self._arguments, self._environment, log.fileno())
 
     def _registered(self) -> bool:
         assert self._process.poll() is None, self.log.read_text()[-4000:]

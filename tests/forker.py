@@ -1,9 +1,10 @@
-"""A process that has imported what commands need, and forks one for each that it is asked for.
+"""A process that has imported what programs need, and forks one for each that it is asked for.
 
-Half to three quarters of a short command's processor time is imports. A fork has its own process
-id, environment, directory, files and exit code; only how it got its modules differs. Nothing of
-ours is imported here unless the whole environment is the one the command will have (`ready`),
-because modules may read it. This process has one thread and no connection, so a fork inherits none.
+Half to three quarters of a short command's processor time is imports, and most of a server's
+start. A fork has its own process id, environment, directory, files and exit code; only how it got
+its modules differs. Nothing of ours is imported here unless the whole environment is the one the
+program will have (`ready`), because modules may read it. This process has one thread and no
+connection, so a fork inherits none.
 
     python -m tests.forker <fd of a SOCK_SEQPACKET socket> [ready]
 
@@ -36,18 +37,27 @@ THIRD: Final = (
     *("celery.worker.autoscale", "celery.worker.control", "celery.worker.strategy"),
     *("celery.worker.pidbox", "celery.worker.request", "celery.app.events", "celery.app.control"),
     *("celery.events.receiver", "celery.concurrency.thread", "kombu.asynchronous.hub"),
+    *("celery.bin.celery", "celery.bin.worker", "celery.backends.redis"),
+    *("django.contrib.admin.options", "django.contrib.auth.hashers", "django.core.handlers.asgi"),
+    *("django.http.multipartparser", "django.templatetags.i18n", "django.views.generic.edit"),
+    *("uvicorn.main", "uvicorn.protocols.http.h11_impl", "channels.routing", "channels_redis.core"),
+    *("websockets.legacy.server", "jsonschema", "cryptography.fernet"),
 )
-#: What a worker imports when it begins.
-OURS: Final = ("agents.tasks", "scheduling.tasks", "heartbit_site.pool", "heartbit_site.cli.worker")
+#: What a worker and a web process import when they begin.
+OURS: Final = (
+    *("agents.tasks", "scheduling.tasks", "heartbit_site.pool", "heartbit_site.cli.worker"),
+    *("heartbit_site.cli.web", "heartbit_site.asgi", "heartbit_site.urls"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One command to be run."""
+    """One program to be run: its module has a function ``main``."""
 
     arguments: list[str]
     environment: dict[str, str]
     directory: str
+    module: str = "heartbit_site.cli.main"
     stay: bool = False
 
 
@@ -87,14 +97,14 @@ def _answer_end(channel: socket.socket, child: int) -> None:
 
 
 def run(order: Order) -> None:
-    """Be the command, to the end of this process."""
+    """Be the program, to the end of this process."""
     os.environ.clear()
     os.environ.update(order.environment)
     os.chdir(order.directory)
     sys.argv = ["heartbit", *order.arguments]
     # What a worker that is asked to restart executes: then it is no fork any more.
-    sys.orig_argv = [sys.executable, "-m", "heartbit_site.cli.main", *order.arguments]
-    importlib.import_module("heartbit_site.cli.main").main()
+    sys.orig_argv = [sys.executable, "-m", order.module, *order.arguments]
+    importlib.import_module(order.module).main()
 
 
 if __name__ == "__main__":

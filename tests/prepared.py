@@ -1,4 +1,7 @@
-"""Commands and workers as forks of a prepared process (`tests.forker`), to save the imports."""
+"""Commands and servers as forks of a prepared process (`tests.forker`), to save the imports.
+
+In pytest alone: benchmarks and chaos scenarios start everything from nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,11 @@ from typing import TYPE_CHECKING, Final
 from tests.server_process import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
+HEARTBIT: Final = "heartbit_site.cli.main"
 #: The imports, on a busy machine.
 START_SECONDS: Final = 120
 
@@ -77,13 +82,14 @@ class Forker:
             return code, out.read().decode(), err.read().decode()
 
     def start(
-        self, arguments: tuple[str, ...], environment: dict[str, str], directory: Path, log: int
+        self, module: str, arguments: Sequence[str], environment: dict[str, str], log: int
     ) -> Forked:
-        """Start a command that stays; its output goes to the file ``log``."""
+        """Start a program that stays; its output goes to the file ``log``."""
         order: dict[str, object] = {
-            "arguments": arguments,
+            "module": module,
+            "arguments": [*arguments],
             "environment": environment,
-            "directory": str(directory),
+            "directory": str(ROOT),
             "stay": True,
         }
         return Forked(self, self._fork(order, [log, log], START_SECONDS))
@@ -126,14 +132,14 @@ class Forked:
             os.close(self._handle)
         return self.returncode
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """The exit code, at its end.
 
         Raises:
             subprocess.TimeoutExpired: It has not ended in time.
         """
         if self.returncode is None and not select.select([self._handle], [], [], timeout)[0]:
-            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0)
         code = self.poll()
         assert code is not None
         return code
@@ -150,6 +156,10 @@ class Forked:
     def kill(self) -> None:
         """SIGKILL."""
         self.send_signal(signal.SIGKILL)
+
+
+#: A program that stays.
+Process = Forked | subprocess.Popen[bytes]
 
 
 class Prepared:
@@ -172,10 +182,10 @@ class Prepared:
         return forker.run(arguments, environment, directory, seconds)
 
     def start(
-        self, arguments: tuple[str, ...], environment: dict[str, str], directory: Path, log: int
+        self, module: str, arguments: Sequence[str], environment: dict[str, str], log: int
     ) -> Forked:
-        """Start a command that stays; its output goes to the file ``log``."""
-        return self._forker(environment).start(arguments, environment, directory, log)
+        """Start a program that stays; its output goes to the file ``log``."""
+        return self._forker(environment).start(module, arguments, environment, log)
 
     def _forker(self, environment: dict[str, str]) -> Forker:
         names = environment.keys() | self._usual.keys()
@@ -188,6 +198,16 @@ class Prepared:
         self._any.close()
 
 
+def start(module: str, arguments: Sequence[str], environment: dict[str, str], log: int) -> Process:
+    """Start ``python -m MODULE`` in the checkout; its output goes to the file ``log``."""
+    if forks:
+        return shared().start(module, arguments, environment, log)
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=log, stderr=log)
+
+
+#: Whether programs that stay are forks.
+forks = False
 _shared: list[Prepared] = []
 
 

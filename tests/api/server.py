@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import resource
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,8 +13,8 @@ import httpx
 
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.models.api_key import SCOPES
+from tests import prepared
 from tests.fleet import wait_until
-from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,16 +37,13 @@ class WebServer:
         self._environment = environment
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "heartbit_site.cli.main"]
-        command += ["web", "--port", "0", "--grace", "1"]
         descriptor, name = tempfile.mkstemp(prefix="web", suffix=".log")
         self.log = Path(name)
-        self._process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, **self._environment},
-            stdout=descriptor,
-            stderr=descriptor,
+        self._process = prepared.start(
+            prepared.HEARTBIT,
+            ["web", "--port", "0", "--grace", "1"],
+            {**os.environ, **self._environment},
+            descriptor,
         )
         self.pid = self._process.pid
         if self._files is not None:

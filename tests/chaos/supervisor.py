@@ -12,7 +12,6 @@ from agents.choices import RunStatus
 from agents.models import Run, RunEvent, WorkerHeartbeat
 from tests.chaos.records import Kill
 from tests.fleet import Worker
-from tests.server_process import ROOT
 
 if TYPE_CHECKING:
     import random
@@ -20,12 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.prepared import Process
+
 
 @dataclass(slots=True)
 class _Slot:
     """A place for one worker process at a time."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     killed: bool = False
 
 
@@ -66,12 +67,6 @@ class Supervisor(Worker):
             except subprocess.TimeoutExpired:
                 slot.process.kill()
                 slot.process.wait()
-
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        with self.log.open("a") as log:
-            return subprocess.Popen(
-                self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log
-            )
 
     def tend(self) -> None:
         """Start again whoever has ended."""

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from tests.cli.conftest import HEARTBIT, ROOT
+from tests.command import HEARTBIT, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from tests.fleet import Worker, wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 ONE = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
 TWO = '[[calls: calculate {"expression": "6*7"}, calculate {"expression": "1+1"}]] [[text: Done.]]'

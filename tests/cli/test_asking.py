@@ -11,7 +11,7 @@ from tests.cli.terminal import PROMPT, Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 SIX = 'Six. [[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
 HOSTILE = r'[[calls: calculate {"expression": "1+1\u001b[2J\u202e\n[a]pprove"}]] [[text: Done.]]'

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.models import Run, WorkerHeartbeat
-from tests.cli.conftest import NO_MODEL
+from tests.command import NO_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Command, Ended
+    from tests.command import Command, Ended
 
 NOBODY = "postgresql://nobody@127.0.0.1:9/none"
 

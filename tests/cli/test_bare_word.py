@@ -13,7 +13,7 @@ from tests.cli.terminal import Terminal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 PROMPT = "[y/N] > "
 

@@ -16,14 +16,14 @@ from heartbit_site.base import secrets
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli.errors import USAGE
 from tests.api.server import WebServer, key_for
-from tests.cli.conftest import Ended
 from tests.cli.terminal import Terminal
 from tests.cli.test_remote import NOWHERE
+from tests.command import Ended
 from tests.inbound.posts import signed
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 MAILBOX = ("--imap-host", "imap.example.org", "--imap-user", "support", "--sender", "*")
 PASSWORD = "correct horse"

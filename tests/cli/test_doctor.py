@@ -13,11 +13,11 @@ from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
 from heartbit_site.first_start import DEFAULT_WORKSPACE
 from tests.accounts.provider_server import models, provider_server
-from tests.cli.conftest import NO_MODEL
+from tests.command import NO_MODEL
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
     from tests.fleet import Worker
 
 

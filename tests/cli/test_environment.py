@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.cli import errors
-from tests.cli.conftest import ROOT, Ended
+from tests.command import ROOT, Ended
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 UVICORN = ("-m", "uvicorn", "heartbit_site.asgi:application", "--port", "0", "--lifespan", "off")
 ENTRIES = {

@@ -13,10 +13,10 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from heartbit_site.base.models import Workspace
-from tests.cli.conftest import HEARTBIT
+from tests.command import HEARTBIT
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 EVIL = "a\x1b[2J\x9b31m\x7fb\u202ec\u2066d\te"
 STEERING = set("\x1b\x9b\x7f\u202e\u2066")

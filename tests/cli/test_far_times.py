@@ -16,7 +16,7 @@ from scheduling.agent_tools import _moment as planned
 from scheduling.errors import ScheduleError
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 FAR = ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59"]
 PLAN = ("schedules", "add", "far", "--task", "x", "--agent", "writer")

@@ -15,7 +15,7 @@ from tests.cli.test_run import FIELDS, TEAM
 from tests.fleet import Worker, wait_until
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 
 def test_submit_prints_the_id_and_result_waits_for_the_answer(

@@ -11,7 +11,7 @@ from heartbit_site.base import variables
 from heartbit_site.cli.main import NAMES
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 HELP_CPU_SECONDS = 0.4
 SLOW = ("django", "celery", "psycopg", "rich", "httpx", "pydantic", "redis")

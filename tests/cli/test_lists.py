@@ -21,13 +21,13 @@ from agents.outcome import metrics_of, result_of
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli import tools_report
-from tests.cli.conftest import HEARTBIT
+from tests.command import HEARTBIT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 CONFIG = """
 [orchestrator]

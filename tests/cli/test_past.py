@@ -23,8 +23,8 @@ from tests.cli.test_remote import afar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.cli.conftest import Command
     from tests.cli.test_remote import Afar
+    from tests.command import Command
     from tests.fleet import Worker
 
 __all__ = ["afar"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 ADDRESS = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
 

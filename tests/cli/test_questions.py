@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
     from tests.fleet import Worker
 
 CONFIG = """

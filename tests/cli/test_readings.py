@@ -21,8 +21,8 @@ from tests.web.matrix_world import agent_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.cli.conftest import Command
     from tests.cli.test_remote import Afar
+    from tests.command import Command
 
 __all__ = ["afar"]
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.cli.conftest import Command, Ended
+    from tests.command import Command, Ended
     from tests.fleet import Worker
 
 #: A database nobody may need: a command that looks for it fails.

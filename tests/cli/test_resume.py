@@ -12,7 +12,7 @@ from tests.cli.terminal import PROMPT, Terminal
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.command import Command
     from tests.fleet import Worker
 
 SIX = 'Six. [[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'

@@ -11,11 +11,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from agents.models import Run
-from tests.cli.conftest import HEARTBIT, ROOT
+from tests.command import HEARTBIT, ROOT
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 FIELDS = {
     *("run", "root", "parent", "agent", "home", "model", "status", "task", "output", "error"),

@@ -25,7 +25,7 @@ from tests.cli.trees import ROOT, START, Builder, answered, started
 from tests.doubtful import ARGUMENTS, in_doubt
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 KEYS = "[l]ater > "
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command, Ended
+    from tests.command import Command, Ended
 
 #: Commands without --url that change nothing, and those that are or end processes of this machine.
 HARMLESS = {

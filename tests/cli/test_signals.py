@@ -15,14 +15,14 @@ from uuid import uuid4
 import pytest
 
 from agents.models import Run
-from tests.cli.conftest import HEARTBIT, ROOT
+from tests.command import HEARTBIT, ROOT
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 
 def slow() -> str:

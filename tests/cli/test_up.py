@@ -24,7 +24,7 @@ from tests.fleet import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 STRONG = "correct horse battery"
 

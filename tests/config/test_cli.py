@@ -9,13 +9,13 @@ import pytest
 
 from agents.models import Agent, AgentVersion
 from heartbit_site.first_start import DEFAULT_WORKSPACE
-from tests.cli.conftest import Command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.prepared import Prepared
+    from tests.command import Command
+
 
 AGENT = '[[agents]]\nname = "cli-a"\ndescription = "d"\nsystem_prompt = "é\\n"\n'
 GOOD = '[provider]\nname = "openai"\n' + AGENT
@@ -41,86 +41,84 @@ class Config(Protocol):
 
 
 @pytest.fixture(scope="session")
-def heartbit(prepared: Prepared) -> Config:
-    command = Command(prepared)
-
+def config(heartbit: Command) -> Config:
     def call(
         here: Path, *arguments: str, env: dict[str, str] | None = None
     ) -> tuple[int, str, str]:
-        ended = command("config", *arguments, env=env, cwd=here)
+        ended = heartbit("config", *arguments, env=env, cwd=here)
         return ended.code, ended.out, ended.err
 
     return call
 
 
-def test_given_no_subcommand_then_they_are_listed(here: Path, heartbit: Config) -> None:
-    code, out, err = heartbit(here)
+def test_given_no_subcommand_then_they_are_listed(here: Path, config: Config) -> None:
+    code, out, err = config(here)
     assert (code, err) == (0, "")
     assert all(f"\n  {name} " in out for name in ("check", "import", "export"))
 
 
 def test_given_a_good_file_then_check_sums_it_up_without_any_service(
-    here: Path, heartbit: Config
+    here: Path, config: Config
 ) -> None:
     (here / "heartbit.toml").write_text(GOOD)
     away = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
-    code, out, err = heartbit(here, "check", env=away)
+    code, out, err = config(here, "check", env=away)
     assert (code, err) == (0, "")
     assert out == "heartbit.toml is in order.\n  model  openai:gpt-6-sol\n  cli-a  no tools\n"
-    code, out, err = heartbit(here, "check", "--json", env=away)
+    code, out, err = config(here, "check", "--json", env=away)
     assert json.loads(out)["agents"] == ["cli-a"]
 
 
 def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(
-    here: Path, heartbit: Config
+    here: Path, config: Config
 ) -> None:
     (here / "x.toml").write_text("a = 1\n" + GOOD + "max_turn = 2\n")
-    code, out, err = heartbit(here, "check", "x.toml")
+    code, out, err = config(here, "check", "x.toml")
     assert (code, out) == (3, "")
     assert [line.partition(": ")[0] for line in err.splitlines()] == ["x.toml:1:1", "x.toml:8:1"]
-    code, out, err = heartbit(here, "import", "x.toml", "--json")
+    code, out, err = config(here, "import", "x.toml", "--json")
     assert (code, err) == (3, "")
     assert [problem["line"] for problem in json.loads(out)["problems"]] == [1, 8]
 
 
 @pytest.mark.parametrize("content", ["", "# later\n"])
-def test_given_an_empty_file_then_it_is_said(here: Path, heartbit: Config, content: str) -> None:
+def test_given_an_empty_file_then_it_is_said(here: Path, config: Config, content: str) -> None:
     (here / "heartbit.toml").write_text(content)
-    code, out, err = heartbit(here, "check")
+    code, out, err = config(here, "check")
     assert (code, out, err.count("\n")) == (3, "", 1)
     assert err.startswith("heartbit.toml:1:1: ")
 
 
-def test_given_no_file_then_one_sentence_says_what_to_do(here: Path, heartbit: Config) -> None:
-    code, out, err = heartbit(here, "check")
+def test_given_no_file_then_one_sentence_says_what_to_do(here: Path, config: Config) -> None:
+    code, out, err = config(here, "check")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "There is no heartbit.toml in this directory" in err
-    code, out, err = heartbit(here, "check", env={"HEARTBIT_CONFIG": "gone.toml"})
+    code, out, err = config(here, "check", env={"HEARTBIT_CONFIG": "gone.toml"})
     assert code == 3
     assert "HEARTBIT_CONFIG names gone.toml, which does not exist" in err
 
 
 def test_what_is_imported_is_exported_and_a_file_is_not_overwritten(
-    here: Path, heartbit: Config
+    here: Path, config: Config
 ) -> None:
     (here / "heartbit.toml").write_text(AGENT)
-    assert heartbit(here, "import")[0] == 0
-    code, out, _ = heartbit(here, "import", "--json")
+    assert config(here, "import")[0] == 0
+    code, out, _ = config(here, "import", "--json")
     assert (code, json.loads(out)["unchanged"]) == (0, ["cli-a"])
 
-    code, exported, err = heartbit(here, "export", env={"PYTHONIOENCODING": "latin-1"})
+    code, exported, err = config(here, "export", env={"PYTHONIOENCODING": "latin-1"})
     assert (code, err) == (0, "")
     assert 'name = "cli-a"\ndescription = "d"\nsystem_prompt = """\né\n"""' in exported
 
-    code, out, err = heartbit(here, "export", "heartbit.toml")
+    code, out, err = config(here, "export", "heartbit.toml")
     assert (code, out) == (2, "")
     assert "is there already: add --force" in err
     assert (here / "heartbit.toml").read_text() == AGENT
-    assert heartbit(here, "export", "heartbit.toml", "--force")[0] == 0
+    assert config(here, "export", "heartbit.toml", "--force")[0] == 0
     assert (here / "heartbit.toml").read_text() == exported
-    assert heartbit(here, "check")[0] == 0
+    assert config(here, "check")[0] == 0
     assert [file.name for file in here.iterdir()] == ["heartbit.toml"]
 
-    code, out, err = heartbit(here, "export", "no/such/place.toml")
+    code, out, err = config(here, "export", "no/such/place.toml")
     assert code == 1
     assert "no/such/place.toml cannot be written: No such file or directory" in err

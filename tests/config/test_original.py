@@ -15,13 +15,12 @@ from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
 from heartbit_site.config.replaced import REPLACED
-from tests.cli.conftest import Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from heartbit_site.base.models import Workspace
-    from tests.prepared import Prepared
+    from tests.command import Command
 
 SAMPLE = Path(__file__).with_name("original.toml").read_text()
 #: Path in the sample of everything that is not built yet.
@@ -73,10 +72,9 @@ def test_restate_is_answered_with_what_replaced_it(value: str) -> None:
     assert parse("").notes == ()
 
 
-def test_check_and_import_say_what_replaced_a_section(prepared: Prepared, tmp_path: Path) -> None:
+def test_check_and_import_say_what_replaced_a_section(heartbit: Command, tmp_path: Path) -> None:
     file = tmp_path / "heartbit.toml"
     file.write_text("[restate]\n")
-    heartbit = Command(prepared)
     checked = heartbit("config", "check", str(file))
     assert (checked.code, checked.err) == (0, f"{REPLACED['restate']}\n")
     as_json = heartbit("config", "check", str(file), "--json")

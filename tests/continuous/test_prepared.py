@@ -10,8 +10,7 @@ import pytest
 
 from agents.models import WorkerHeartbeat
 from tests.fleet import wait_until
-from tests.prepared import Prepared
-from tests.server_process import ROOT
+from tests.prepared import HEARTBIT, Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +30,7 @@ def test_given_a_command_that_stays_then_its_output_and_exit_code_are_known(
     for environment in (dict(os.environ), {**os.environ, "OTHER": "1"}):
         log = tmp_path / "log"
         with log.open("w") as file:
-            one = own.start(("serve", "--queues", "!"), environment, ROOT, file.fileno())
+            one = own.start(HEARTBIT, ("serve", "--queues", "!"), environment, file.fileno())
         assert one.wait(timeout=200) == one.poll() == one.returncode == 2
         assert "--queues" in log.read_text()
         with pytest.raises(ProcessLookupError):
@@ -43,7 +42,9 @@ def test_given_a_worker_when_the_forking_process_ends_then_the_worker_does_too(
 ) -> None:
     processes = Prepared()
     with (tmp_path / "log").open("w") as file:
-        one = processes.start(("serve", "-Q", "nothing"), dict(os.environ), ROOT, file.fileno())
+        one = processes.start(
+            HEARTBIT, ("serve", "-Q", "nothing"), os.environ.copy(), file.fileno()
+        )
     handle = os.pidfd_open(one.pid)
     row = WorkerHeartbeat.objects.filter(name__endswith=f":{one.pid}")
     wait_until(lambda: row.filter(gone_at=None).exists(), seconds=40, what="it has registered")

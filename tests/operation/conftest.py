@@ -11,14 +11,12 @@ from django.test import Client
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Run, ToolBinding
-from tests.cli.conftest import Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
     from heartbit_site.base.models import Workspace
-    from tests.prepared import Prepared
 
 
 @pytest.fixture
@@ -49,12 +47,6 @@ def admin_browser(database: None) -> Client:
     )
     client.force_login(user)
     return client
-
-
-@pytest.fixture(scope="session")
-def heartbit(prepared: Prepared) -> Command:
-    """`heartbit(...)`, with the fake provider as its model."""
-    return Command(prepared)
 
 
 def statuses(runs: list[UUID]) -> list[str]:

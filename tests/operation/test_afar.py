@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agents.models import Agent
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command, Ended
+    from tests.command import Command, Ended
 
     There = Callable[..., Ended]
 

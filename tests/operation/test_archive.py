@@ -39,7 +39,7 @@ from tests.inbound.posts import channel_of
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 ME = Actor("me", "web")
 

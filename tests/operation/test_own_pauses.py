@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agents.models import Agent
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
 OPERATOR = Actor("root", "terminal")
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from uuid import UUID
 
-    from tests.cli.conftest import Command
+    from tests.command import Command
     from tests.fleet import WireServer
 
     Submit = Callable[..., UUID]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from django.test import Client
 
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
     from tests.fleet import Worker
 
 ME, YOU = Actor("me", "web"), Actor("you", "web")

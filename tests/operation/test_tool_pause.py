@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from heartbit_site.base.models import Workspace
-    from tests.cli.conftest import Command
+    from tests.command import Command
 
     Submit = Callable[..., UUID]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -96,3 +97,21 @@ def block(name: str, seconds: float) -> None:
 @app.task(name="leave")
 def leave() -> None:
     raise SystemExit(3)
+
+
+def main() -> None:
+    """Be a worker, as `heartbit serve` starts one; its concurrency is the one argument."""
+    worker = app.Worker(
+        pool_cls="heartbit_site.pool:LoopThreadPool",
+        concurrency=int(sys.argv[1]),
+        loglevel="INFO",
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    worker.start()
+    sys.exit(worker.exitcode)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from importlib import resources
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import redis
 
+from tests import prepared
 from tests.pace import Patience
 
 if TYPE_CHECKING:
@@ -112,19 +112,15 @@ class Worker:
         self._report = directory / "report"
         self._log = directory / "worker.log"
         self._report.touch()
-        command = [sys.executable, "-m", "celery", "-A", TASKS, "worker", "-P", "custom"]
-        command += ["-c", str(concurrency), "-l", "INFO", "--without-gossip", "--without-mingle"]
-        command += ["--without-heartbeat"]
         environment = {
-            "CELERY_CUSTOM_WORKER_POOL": "heartbit_site.pool:LoopThreadPool",
             "POOL_TEST_REPORT": str(self._report),
             "POOL_TEST_SOFT_SHUTDOWN": str(soft_shutdown),
             "POOL_TEST_NO_ACK": "" if acknowledges else "1",
             "POOL_TEST_URL": url,
         }
         with self._log.open("w") as log:
-            self.process = subprocess.Popen(
-                command, cwd=ROOT, env=os.environ | environment, stdout=log, stderr=log
+            self.process = prepared.start(
+                TASKS, [str(concurrency)], os.environ | environment, log.fileno()
             )
         try:
             wait_until(lambda: " ready." in self.log() or not self.alive(), 40.0, what="ready")

@@ -26,7 +26,6 @@ from agents.models import Agent, AgentVersion, Run, RunCount
 from heartbit_site.base import orm
 from heartbit_site.base.audit import NOBODY
 from tests.api.server import Caller, WebServer, key_for
-from tests.cli.conftest import Command
 from tests.quotas.limited import counted, flood, give_tier, new_workspace, park
 from tests.runs.holding import accept, claimant, fetch, pool, suspended_on
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from agents.runs.claims import Claimant
     from agents.runs.pool import Pool
     from heartbit_site.base.models import Workspace
-    from tests.prepared import Prepared
+    from tests.command import Command
 
 __all__ = ["claimant", "pool"]
 NOBODYS = "nobody-serves-this"
@@ -47,12 +46,6 @@ NOBODYS = "nobody-serves-this"
 def parked(workspace: Workspace) -> None:
     """No worker takes the workspace's runs."""
     park(workspace, NOBODYS)
-
-
-@pytest.fixture(scope="session")
-def heartbit(prepared: Prepared) -> Command:
-    """`heartbit(...)`, with the fake provider as its model."""
-    return Command(prepared)
 
 
 def submit(workspace: Workspace, **options: Any) -> UUID:

@@ -23,7 +23,6 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
-from tests.cli.conftest import Command
 from tests.web.people import person
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
     from heartbit_site.base.models import Workspace
-    from tests.prepared import Prepared
+    from tests.command import Command
 
 # The calls as the version before made them; in a rolling deploy it still does.
 FORMER_SUBMIT = "SELECT 1 FROM heartbit_submit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
@@ -46,12 +45,6 @@ FORMER_FORK = "SELECT 1 FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %
 def parked(workspace: Workspace) -> None:
     """No worker takes the workspace's runs."""
     Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
-
-
-@pytest.fixture(scope="session")
-def heartbit(prepared: Prepared) -> Command:
-    """`heartbit(...)`, with the fake provider as its model."""
-    return Command(prepared)
 
 
 @pytest.fixture

@@ -1,0 +1,93 @@
+"""The real command in real processes, on the installation under test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.prepared import Prepared
+
+ROOT = Path(__file__).parents[1]
+HEARTBIT = str(Path(sys.executable).parent / "heartbit")
+NO_MODEL = {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its standard output, which is one JSON object."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        """Its standard output, which is one JSON object a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Command:
+    """Runs `heartbit` as a user would.
+
+    The first use of each command, at home and afar, is a process from nothing; the others that are
+    waited for are forks of a prepared one. What is started, and what sits at a terminal, never is.
+
+    Args:
+        prepared: Forks.
+        used: A directory in which each command leaves a mark at its first use.
+    """
+
+    def __init__(self, prepared: Prepared, used: Path) -> None:
+        self._prepared = prepared
+        self._used = used
+
+    def __call__(
+        self, *arguments: str, env: dict[str, str] | None = None, cwd: Path = ROOT
+    ) -> Ended:
+        """Run it to its end."""
+        # With a server's address, and for its help, a command is nearly another program.
+        kind = f"{arguments[0]} {env is None} {'--help' in arguments}"
+        # A running Python does not look at PYTHON... again.
+        if self._is_first(kind) or any(name.startswith("PYTHON") for name in env or ()):
+            return self.end(self.start(*arguments, env=env, cwd=cwd))
+        environment = {**os.environ, **(env or {})}
+        return Ended(*self._prepared.run(arguments, environment, cwd, seconds=60))
+
+    def _is_first(self, kind: str) -> bool:
+        try:
+            (self._used / kind.replace("/", "_")[:80]).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def start(
+        self, *arguments: str, env: dict[str, str] | None = None, **options: Any
+    ) -> subprocess.Popen[str]:
+        """Start it; `end` waits for it."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
+        standard: dict[str, Any] = {"cwd": ROOT, **pipes}
+        return subprocess.Popen(
+            [HEARTBIT, *arguments], env=environment, text=True, **(standard | options)
+        )
+
+    def end(self, process: subprocess.Popen[str], *, seconds: float = 60) -> Ended:
+        """Wait for its end; it is killed if there is none."""
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+        return Ended(process.returncode, out, err)
