@@ -24,7 +24,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
     from types import TracebackType
 
     from _pytest.terminal import TerminalReporter
@@ -36,6 +36,8 @@ STRETCH: Final = 3
 WINDOW_SECONDS: Final = 1.0
 PRESSURE: Final = Path("/proc/pressure")
 _REPLAYED: Final = "replayed"
+#: Of a play's errors, whether each is that something was late.
+_ERRORS: Final = pytest.StashKey[list[bool]]()
 
 
 def waited(resource: str) -> float | None:
@@ -156,14 +158,11 @@ def _waits() -> list[float]:
     return [time.monotonic() if queue else 0.0]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note of a failure whether something was merely late."""
-    report = yield
-    report.is_late = call.excinfo is not None and call.excinfo.errisinstance(Late)
-    return report
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Note of each error of a test whether something was merely late."""
+    if call.excinfo is not None:
+        item.stash.setdefault(_ERRORS, []).append(call.excinfo.errisinstance(Late))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -173,10 +172,10 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for replay in range(REPLAYS + 1):
+        errors = item.stash[_ERRORS] = []
         with Pace() as pace:
             reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        failed = [report for report in reports if report.failed]
-        is_late = failed and all(report.is_late for report in failed)
+        is_late = errors and all(errors)
         if not is_late or not pace.excuse or replay == REPLAYS:
             break
         item.user_properties.append((_REPLAYED, pace.excuse))
