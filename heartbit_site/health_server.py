@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HEAD_BYTES: Final = 8192
-HEAD_SECONDS: Final = 5.0
-#: Connections at once; more are closed unanswered.
+#: For a client to send its request, and for the checks and the client to take the answer.
+HEAD_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 5.0
+#: Connections at once; each further one ends the oldest.
 CONNECTIONS: Final = 64
 #: Seconds for which a check of the services stands, however often it is asked for.
 FRESH_SECONDS: Final = 1.0
@@ -42,7 +44,8 @@ class HealthServer:
     def __init__(self, host: str, port: int) -> None:
         self._host = host
         self._port = port
-        self._open = 0
+        self._open: dict[asyncio.StreamWriter, None] = {}  # the oldest first
+        self._silent: dict[asyncio.StreamWriter, None] = {}  # those that sent no request yet
         self._checked_at = float("-inf")
         self._checks: dict[str, str] = {}
         self._checking = asyncio.Lock()
@@ -67,20 +70,33 @@ class HealthServer:
         self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
+        self._make_room()
+        self._open[writer] = self._silent[writer] = None
         try:
-            if self._open > CONNECTIONS:
-                return
             async with asyncio.timeout(HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
+            self._silent.pop(writer, None)
+            async with asyncio.timeout(ANSWER_SECONDS):
                 status, body = await self._answer(head)
                 writer.write(_response(status, body))
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             return  # a client that is slow, gone, or speaks no HTTP
         finally:
-            self._open -= 1
+            self._silent.pop(writer, None)
+            self._open.pop(writer, None)
             writer.close()
+
+    def _make_room(self) -> None:
+        """End the oldest connection if all are taken, one that sent no request before others.
+
+        Whoever holds connections open can so not keep out a supervisor's check.
+        """
+        if len(self._open) >= CONNECTIONS:
+            oldest = next(iter(self._silent or self._open))
+            self._silent.pop(oldest, None)
+            self._open.pop(oldest)
+            oldest.transport.abort()
 
     async def _answer(self, head: bytes) -> tuple[HTTPStatus, dict[str, object]]:
         method, _, rest = head.partition(b" ")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from agents.actions.publish_agent import publish_agent
-from agents.models import Agent, ToolBinding, ToolCall, WorkerHeartbeat
+from agents.models import Agent, ToolBinding, ToolCall
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ def question(
 ) -> ToolCall:
     """A question that waits, of a run on a queue that no worker serves."""
     asker(workspace, queue="nobodys")
-    # A worker of another test may have declared the one that the rows name dead.
-    WorkerHeartbeat.objects.filter(name="admin:1").update(gone_at=None)
     arguments = {"question": text, "form": form}
     made = rows.asking(workspace, "asker", tool="ask_human", arguments=arguments)
     return ToolCall.objects.select_related("run__workspace", "run__version__agent").get(pk=made.pk)

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 import certifi
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import connections
 
 from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.bootstrap import prepare
+from heartbit_site.embedded.state import StateDirectory
+from tests import clusters
 from tests import prepared as prepared_processes
 from tests.api.server import WebServer
 from tests.command import Command
@@ -46,6 +49,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what starts the tests may be under nohup
     prepared_processes.forks = True
+    PBKDF2PasswordHasher.iterations = 1_000  # of a million, which take half a second a password
 
 
 def pytest_sessionfinish() -> None:
@@ -57,6 +61,7 @@ def pytest_sessionfinish() -> None:
 def django_db_setup(django_db_blocker: DjangoDbBlocker) -> None:
     """pytest-django's database is the installation's own: workers and the CLI see the same one."""
     with django_db_blocker.unblock():
+        clusters.provide(StateDirectory())
         prepare()
 
 

@@ -15,7 +15,7 @@ import httpx
 
 from agents.models import WorkerHeartbeat
 from tests import prepared
-from tests.pace import Patience
+from tests.pace import GaveUp, Patience
 from tests.prepared import HEARTBIT
 from tests.server_process import ServerProcess
 
@@ -29,7 +29,7 @@ def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str
     """Poll until the condition holds; its value.
 
     Raises:
-        AssertionError: It did not within the time.
+        GaveUp: It did not within the time.
     """
     patience = Patience(seconds)
     while patience:
@@ -37,7 +37,7 @@ def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str
         if value:
             return value
         time.sleep(0.02)
-    raise AssertionError(f"not within {seconds:g} s: {what or condition}")
+    raise GaveUp(f"not within {seconds:g} s: {what or condition}")
 
 
 class WireServer(ServerProcess):

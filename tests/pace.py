@@ -1,8 +1,14 @@
 """The machine's pace during a test, and replays of timing tests on a starved machine.
 
-A test that asserts how long something took is marked ``paced``. If it fails while tasks of the
-machine had to wait for a processor or a disk, the failure says nothing about the code: the test is
-played again, at most ``REPLAYS`` times. A failure at full pace counts at once.
+A test that asserts how long something took is marked ``paced`` and measures it with ``within``::
+
+    with within(2):
+        wait_until(lambda: run_is_queued(), seconds=30)
+
+What is done, but late, raises ``Late``. If tasks of the machine had to wait for a processor or a
+disk meanwhile, that says nothing about the code: the test is played again, at most ``REPLAYS``
+times. Any other failure counts at once, as does each at full pace: a wrong value is wrong on every
+machine, and what never happens is not late.
 """
 
 from __future__ import annotations
@@ -10,6 +16,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -17,6 +24,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     from _pytest.terminal import TerminalReporter
@@ -28,6 +36,8 @@ STRETCH: Final = 3
 WINDOW_SECONDS: Final = 1.0
 PRESSURE: Final = Path("/proc/pressure")
 _REPLAYED: Final = "replayed"
+#: Of a play's errors, whether each is that something was late.
+_ERRORS: Final = pytest.StashKey[list[bool]]()
 
 
 def waited(resource: str) -> float | None:
@@ -40,6 +50,38 @@ def waited(resource: str) -> float | None:
     except OSError:
         return None
     return int(first.rpartition("total=")[2]) / 1e6
+
+
+class Late(AssertionError):
+    """Something was done, but took longer than it may."""
+
+
+class GaveUp(AssertionError):
+    """Something that was waited for did not happen in its time."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Assert that the block takes less than the seconds.
+
+    What the block itself raises is passed on: only a block that did all it was to do can be late.
+
+    Raises:
+        Late: It took longer.
+    """
+    began = time.monotonic()
+    yield
+    in_time(time.monotonic() - began, seconds)
+
+
+def in_time(took: float, seconds: float) -> None:
+    """Assert that what was measured some other way took less than the seconds.
+
+    Raises:
+        Late: It took longer.
+    """
+    if took >= seconds:
+        raise Late(f"it took {took:.3g} s, and may take {seconds:g} s")
 
 
 class Patience:
@@ -117,16 +159,24 @@ def _waits() -> list[float]:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Note of each error of a test whether something was merely late."""
+    if call.excinfo is not None:
+        item.stash.setdefault(_ERRORS, []).append(call.excinfo.errisinstance(Late))
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Play a ``paced`` test again while it fails on a starved machine."""
+    """Play a ``paced`` test again while it is late on a starved machine."""
     if item.get_closest_marker("paced") is None:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for replay in range(REPLAYS + 1):
+        errors = item.stash[_ERRORS] = []
         with Pace() as pace:
             reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        failed = any(report.failed for report in reports)
-        if not failed or not pace.excuse or replay == REPLAYS:
+        is_late = errors and all(errors)
+        if not is_late or not pace.excuse or replay == REPLAYS:
             break
         item.user_properties.append((_REPLAYED, pace.excuse))
         item._initrequest()  # type: ignore[attr-defined]  # fresh fixtures for the next play

@@ -6,12 +6,16 @@ a request line, or nothing at all on a fresh connection, keeps it open until the
 
 from __future__ import annotations
 
+import functools
 import time
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import h11
 from django.conf import settings
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from heartbit_site.api.rate import whose
 
 if TYPE_CHECKING:
     import asyncio
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 #: Read and dropped after an early answer (413), so that the client gets to see it.
 LINGER_BYTES: Final = 16_777_216
 COMPLAINT_SECONDS: Final = 60.0
+#: One client may have a connection in so many.
+CLIENT_SHARE: Final = 4
+_REMEMBERED: Final = 16_384
 
 
 class BoundedProtocol(H11Protocol):
@@ -28,7 +35,8 @@ class BoundedProtocol(H11Protocol):
     for a client to take what was sent to it. A client that was answered early may go on to send
     its body for as long, up to ``LINGER_BYTES``. The time of a body that is read is bounded by
     ``bodies.BodyLimits``. With ``limit_concurrency`` connections open a further one is closed at
-    once.
+    once; so is one of a client that has a quarter of them already. A client is an address, or an
+    IPv6 network; the proxies in ``HEARTBIT_TRUSTED_PROXIES`` are none.
     """
 
     _complained_at: ClassVar[float] = float("-inf")
@@ -43,8 +51,8 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
-            self._complain()
+        if reason := self._refusal():
+            self._complain(reason)
             transport.abort()
             return
         self._wait_for_request()
@@ -107,13 +115,43 @@ class BoundedProtocol(H11Protocol):
                 timer.cancel()
         self._waiting = self._stalled = None
 
-    def _complain(self) -> None:
+    def _refusal(self) -> str:
+        """Why this connection is one too many; empty: it is not."""
+        if self.limit_concurrency is None:
+            return ""
+        if len(self.connections) > self.limit_concurrency:
+            return (
+                f"{len(self.connections)} connections are open: further ones are closed at once. "
+                "Raise the limit of open files (ulimit -n), of which half may be connections, or "
+                "limit clients in a proxy."
+            )
+        share = max(1, self.limit_concurrency // CLIENT_SHARE)
+        # Nobody has more than all have together: mostly, nothing is counted.
+        if self.client is None or len(self.connections) <= share or _is_proxy(self.client[0]):
+            return ""
+        mine = _client(self.client[0])
+        others: Any = self.connections  # of WebSockets, too
+        if sum(one.client is not None and _client(one.client[0]) == mine for one in others) > share:
+            return (
+                f"{self.client[0]} has {share} connections open: further ones of that client are "
+                "closed at once. If it is a proxy, name it in HEARTBIT_TRUSTED_PROXIES."
+            )
+        return ""
+
+    def _complain(self, reason: str) -> None:
         now = time.monotonic()
         if now - BoundedProtocol._complained_at < COMPLAINT_SECONDS:
             return
         BoundedProtocol._complained_at = now
-        self.logger.warning(
-            "%d connections are open: further ones are closed at once. Raise the limit of open "
-            "files (ulimit -n), of which half may be connections, or limit clients in a proxy.",
-            len(self.connections),
-        )
+        self.logger.warning("%s", reason)
+
+
+_client: Final = functools.lru_cache(_REMEMBERED)(whose)
+
+
+@functools.lru_cache(_REMEMBERED)
+def _is_proxy(address: str) -> bool:
+    """Return True for a proxy that brings connections of many."""
+    found = ip_address(address)
+    networks = map(ip_network, settings.HEARTBIT_TRUSTED_PROXIES)
+    return any(found.version == one.version and found in one for one in networks)

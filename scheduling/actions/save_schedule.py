@@ -116,13 +116,13 @@ def check(schedule: Schedule, workspace: Workspace) -> None:
 
 
 def problems(
-    schedule: Schedule, workspace: Workspace, *, known: Container[str] = ()
+    schedule: Schedule, workspace: Workspace | None, *, known: Container[str] = ()
 ) -> list[tuple[str, HeartbitError]]:
     """Bring a row into form, and return what cannot be as it is, each with the column it is about.
 
     Args:
         schedule: Saved or not.
-        workspace: Where it is.
+        workspace: Where it is; None: not chosen yet, so nothing is looked up in it.
         known: Columns whose problems are known already, and not looked for again.
     """
     found: list[tuple[str, HeartbitError]] = []
@@ -131,13 +131,22 @@ def problems(
         if name in known:
             continue
         try:
-            check_part(schedule, workspace)
+            check_part(schedule)
         except HeartbitError as error:
             found.append((name, error))
+    if workspace is None:
+        return found
+    for column, check_there in _PARTS_OF_WORKSPACE.items():
+        if column in known:
+            continue
+        try:
+            check_there(schedule, workspace)
+        except HeartbitError as error:
+            found.append((column, error))
     return found
 
 
-def _check_name(schedule: Schedule, _: Workspace) -> None:
+def _check_name(schedule: Schedule) -> None:
     schedule.name = clean_text(schedule.name).strip()
     if not schedule.name:
         raise ScheduleError("A schedule needs a name: say what it is for.")
@@ -155,13 +164,13 @@ def _check_agent(schedule: Schedule, workspace: Workspace) -> None:
         raise ScheduleError(f"The workspace {workspace.slug} has no such agent.")
 
 
-def _check_words(schedule: Schedule, _: Workspace) -> None:
+def _check_words(schedule: Schedule) -> None:
     for name, words in _WORDS.items():
         if getattr(schedule, name) not in words.values:
             raise ScheduleError(f"Of a schedule's {name}: choose from {', '.join(words.values)}.")
 
 
-def _check_jitter(schedule: Schedule, _: Workspace) -> None:
+def _check_jitter(schedule: Schedule) -> None:
     if not 0 <= schedule.jitter_seconds <= LONGEST_JITTER:
         raise ScheduleError(f"The jitter is between 0 and {LONGEST_JITTER} seconds.")
 
@@ -180,7 +189,7 @@ _WORDS: dict[str, type[TextChoices]] = {
 }
 
 
-def _check_tool(schedule: Schedule, _: Workspace) -> None:
+def _check_tool(schedule: Schedule) -> None:
     if schedule.task_type == TaskType.TOOL_CALL:
         if not schedule.tool:
             raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
@@ -198,7 +207,7 @@ def _check_tool(schedule: Schedule, _: Workspace) -> None:
     schedule.tool, schedule.arguments = "", {}
 
 
-def _check_task(schedule: Schedule, _: Workspace) -> None:
+def _check_task(schedule: Schedule) -> None:
     schedule.task = clean_text(schedule.task).strip()
     if schedule.task_type == TaskType.TOOL_CALL:
         return
@@ -208,12 +217,12 @@ def _check_task(schedule: Schedule, _: Workspace) -> None:
         raise ScheduleError(f"The task is longer than {TASK_CHARACTERS:,} characters.")
 
 
-def _check_end(schedule: Schedule, _: Workspace) -> None:
+def _check_end(schedule: Schedule) -> None:
     if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
         raise ScheduleError("The schedule ends before it begins.")
 
 
-def _check_rhythm(schedule: Schedule, _: Workspace) -> None:
+def _check_rhythm(schedule: Schedule) -> None:
     """Also forgets what belongs to another kind of rhythm."""
     if schedule.kind != Kind.CRON:
         schedule.cron = ""
@@ -233,16 +242,19 @@ def _check_rhythm(schedule: Schedule, _: Workspace) -> None:
 
 
 #: What is looked at, each by the column that a problem of it is about.
-_PARTS: dict[str, Callable[[Schedule, Workspace], None]] = {
+_PARTS: dict[str, Callable[[Schedule], None]] = {
     "name": _check_name,
-    "agent": _check_agent,
     "task_type": _check_words,
     "jitter_seconds": _check_jitter,
     "tool": _check_tool,
     "task": _check_task,
-    "deliver": _check_targets,
     "ends_at": _check_end,
     "kind": _check_rhythm,
+}
+#: What has to be looked up in the workspace.
+_PARTS_OF_WORKSPACE: dict[str, Callable[[Schedule, Workspace], None]] = {
+    "agent": _check_agent,
+    "deliver": _check_targets,
 }
 _RHYTHM_COLUMNS: dict[str, str] = {
     Kind.CRON: "cron",

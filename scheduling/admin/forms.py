@@ -148,12 +148,11 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         super()._post_clean()  # type: ignore[misc]
         schedule, now = self.instance, database_now()
         schedule.begins_at = schedule.begins_at or now  # also for the page that says what is wrong
-        if not schedule.workspace_id:
-            return  # in which nothing can be looked up
         if {"mail_to", "tell", "keep_as"} <= self.cleaned_data.keys():
             schedule.deliver = self._targets()
         known = set(self.errors)
-        for column, error in problems(schedule, schedule.workspace, known=known):
+        workspace = schedule.workspace if schedule.workspace_id else None
+        for column, error in problems(schedule, workspace, known=known):
             self.add_error(self._field_of(column), str(error))
         if schedule._state.adding and self.says_when() and first_slot(schedule, now) is None:
             self.add_error("at", "That time is over: give one that is still to come.")

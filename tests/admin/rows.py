@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 from typing import TYPE_CHECKING, Any
 
+import psycopg
+from django.conf import settings
 from django.db import connection
 
 from agents.actions.start_run import start_run
@@ -21,9 +25,10 @@ from agents.events import (
     encode,
 )
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
-from agents.models import Run, WorkerHeartbeat
+from agents.models import Run
 from agents.models import ToolCall as Call
 from agents.runs.claims import GENERATION
+from agents.runtime.control import LOCK_CLASS
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
@@ -45,20 +50,39 @@ def sql(statement: str, *parameters: Any) -> dict[str, Any]:
     return dict(zip(names, row, strict=True)) if row else {}
 
 
+@functools.cache
+def holder() -> tuple[int, str]:
+    """Register this process as a worker that serves no queue; its number and name.
+
+    It holds its lock until the process ends, as a worker does. Every sweeper of the installation,
+    and other tests have some, declares whoever has no lock dead, and takes its runs, as soon as
+    the database has been up for two leases.
+    """
+    name = "admin:1"
+    session = psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True)
+    atexit.register(session.close)
+    # Of this session, as the lock: a test's own transaction would take the row back.
+    row = session.execute(
+        "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds)"
+        " VALUES (%s, %s, '[\"agents\"]', 5, 86400) RETURNING id",
+        (name, Home.FLEET.value),
+    ).fetchone()
+    assert row is not None
+    session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, row[0]))
+    return row[0], name
+
+
 class Held:
     """A run that a worker holds."""
 
     def __init__(self, run_id: UUID) -> None:
         self.id = run_id
-        worker, _ = WorkerHeartbeat.objects.get_or_create(
-            name="admin:1",
-            defaults={"home": Home.FLEET, "queues": ["agents"], "slots": 5, "lease_seconds": 3600},
-        )
+        worker, name = holder()
         claimed = sql(
             "SELECT * FROM heartbit_claim("
             # It serves no queue: this run, whoever else waits.
-            "%s, 'fleet', '{}', %s, 'admin:1', 'task', %s, '', %s)",
-            *(run_id, worker.pk, MODEL, GENERATION),
+            "%s, 'fleet', '{}', %s, %s, 'task', %s, '', %s)",
+            *(run_id, worker, name, MODEL, GENERATION),
         )
         assert claimed["run_id"] == run_id
         self.token = claimed["lease_token"]

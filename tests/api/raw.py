@@ -20,10 +20,12 @@ class Raw:
     Args:
         server: Whom it is to.
         buffer: Bytes that the kernel takes in unread; 0: as many as it likes.
+        address: The client's; Linux has all that begin with 127.
     """
 
-    def __init__(self, server: WebServer, *, buffer: int = 0) -> None:
+    def __init__(self, server: WebServer, *, buffer: int = 0, address: str = "127.0.0.1") -> None:
         self.socket = socket.socket()
+        self.socket.bind((address, 0))
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.socket.settimeout(PATIENCE_SECONDS)

@@ -131,7 +131,10 @@ def test_given_more_connections_than_files_allow_then_further_ones_are_closed_at
     database: None,
 ) -> None:
     with WebServer(files=120) as server, contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(Raw(server)) for _ in range(70)]
+        # Of many clients, as each may have a quarter of them.
+        opened = [
+            stack.enter_context(Raw(server, address=f"127.0.1.{number}")) for number in range(1, 71)
+        ]
         # Of 120 files half may be connections.
         wait_until(lambda: ended_of(opened) == 10, seconds=LATE, what="ten closed connections")
         for raw in opened:
@@ -140,3 +143,42 @@ def test_given_more_connections_than_files_allow_then_further_ones_are_closed_at
             raw.say(WHOLE)
             assert raw.answer().startswith(b"HTTP/1.1 200 ")
         assert server.log.read_text().count("connections are open") == 1
+
+
+def test_given_a_client_that_opens_all_it_can_then_it_has_a_quarter_and_others_are_served(
+    database: None, workspace: Workspace
+) -> None:
+    key = {"Authorization": f"Bearer {key_for(workspace)}"}
+    with WebServer(files=120) as server, contextlib.ExitStack() as stack:
+        # Of 120 files half may be connections, and of these 15 one client's; sockets count, too.
+        address = f"ws{server.url.removeprefix('http')}/ws/{workspace.slug}/"
+        for _ in range(5):
+            stack.enter_context(connect(address, additional_headers=key))
+        opened = [stack.enter_context(Raw(server)) for _ in range(20)]
+        wait_until(lambda: ended_of(opened) == 10, seconds=LATE, what="ten closed connections")
+        with Raw(server, address="127.0.0.2") as other:
+            other.say(WHOLE)
+            assert other.answer().startswith(b"HTTP/1.1 200 ")
+        assert server.log.read_text().count("127.0.0.1 has 15 connections open") == 1
+        opened[0].socket.close()
+
+        def is_served() -> bool:
+            with Raw(server) as raw, contextlib.suppress(ConnectionError):
+                raw.say(WHOLE)
+                return raw.answer().startswith(b"HTTP/1.1 200 ")
+            return False
+
+        wait_until(is_served, seconds=LATE, what="one more after one has left")
+
+
+def test_given_a_named_proxy_then_its_connections_are_not_those_of_one_client(
+    database: None,
+) -> None:
+    with (
+        WebServer(files=120, HEARTBIT_TRUSTED_PROXIES="127.0.0.0/8") as server,
+        contextlib.ExitStack() as stack,
+    ):
+        opened = [stack.enter_context(Raw(server)) for _ in range(40)]
+        for raw in opened:
+            raw.say(WHOLE)
+            assert raw.answer().startswith(b"HTTP/1.1 200 ")

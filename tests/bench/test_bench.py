@@ -20,6 +20,7 @@ from tests.bench.names import NAMES
 from tests.bench.plan import QUICK
 from tests.bench.profiles import summary
 from tests.bench.workloads import SOLO, WORKLOADS
+from tests.pace import in_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,14 +54,16 @@ def test_each_path_of_a_workload_is_a_row_with_its_floors(tmp_path: Path) -> Non
     found = [row.to_json() for row in rows]
     for row in found:
         assert row.keys() >= KEYS
-        # The call and the floor are of different processes, some microseconds apart when both idle.
-        assert 0 < row["model_call_ms"] < 1.2 * row["floor_ms"]
-        assert row["floor_ms"] < row["p50_ms"] <= row["p95_ms"]
+        assert row["model_call_ms"] > 0
+        assert row["p50_ms"] <= row["p95_ms"]
         assert row["overhead_ms"] == pytest.approx(row["p50_ms"] - row["model_call_ms"], abs=0.02)
     path = tmp_path / "bench.json"
     report.merge(path, found, keys=("workload", "path"))
     report.merge(path, found[:1], keys=("workload", "path"))
     assert path.read_text().count('"workload": "W1"') == 2
+    for row in found:
+        in_time(row["model_call_ms"] / 1000, 1.2 * row["floor_ms"] / 1000)
+        in_time(row["floor_ms"] / 1000, row["p50_ms"] / 1000)
 
 
 def test_given_model_calls_on_the_critical_path_then_their_own_time_is_no_overhead() -> None:

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from tests.chaos.stalls import Stalls
 from tests.installation import BUILD
-from tests.pace import Pace
+from tests.pace import GaveUp, Pace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +63,8 @@ def _kept(name: str, scenario: Play, *, size: str, seed: int) -> dict[str, Any]:
         with Pace() as pace, Stalls(settings.DATABASE_DIRECT_URL) as stalls:
             try:
                 row = scenario(size, seed=seed, directory=directory)
-            except AssertionError as error:  # something did not happen in time
-                row = _gave_up(name, seed, str(error))
+            except AssertionError as error:
+                row = _broken_off(name, seed, error)
         row = row | {"excuse": "", "longest_stall_s": round(stalls.longest, 2)}
         if not row["pass"]:
             kept = BUILD / f"chaos-{name}-{seed}"
@@ -75,9 +75,9 @@ def _kept(name: str, scenario: Play, *, size: str, seed: int) -> dict[str, Any]:
         return row
 
 
-def _gave_up(name: str, seed: int, fault: str) -> dict[str, Any]:
+def _broken_off(name: str, seed: int, error: AssertionError) -> dict[str, Any]:
     """The row of a scenario that did not come to its end."""
-    also = {"faults": [fault], "invalid": [], "gave_up": True}
+    also = {"faults": [str(error)], "invalid": [], "gave_up": isinstance(error, GaveUp)}
     return {
         "scenario": name,
         "runs": 0,

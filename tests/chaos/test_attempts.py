@@ -11,6 +11,7 @@ from django.conf import settings
 
 from tests.chaos import attempts
 from tests.chaos.stalls import LONG_SECONDS
+from tests.pace import GaveUp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +54,13 @@ def steady(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(attempts, "BUILD", tmp_path / "build")
 
 
-@pytest.mark.usefixtures("steady")
-@pytest.mark.paced
+@pytest.fixture
+def never_still(steady: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that keeps pace and whose disk never stops, whatever this test's really does."""
+    monkeypatch.setattr("tests.chaos.stalls.LONG_SECONDS", float("inf"))
+
+
+@pytest.mark.usefixtures("never_still")
 def test_given_a_failure_at_full_pace_then_it_counts_at_once() -> None:
     scenario = Scenario(row(late=1), row())
     assert not attempts.play("R0", scenario, size="small", seed=5)["pass"]
@@ -91,12 +97,31 @@ def test_given_a_fault_that_hit_nothing_then_others_get_a_chance_and_at_last_it_
     assert scenario.seeds == [0, 1, 2, 3]
 
 
-@pytest.mark.usefixtures("steady")
-@pytest.mark.paced
+@pytest.mark.usefixtures("never_still")
 def test_given_a_scenario_that_gives_up_then_it_is_a_row_with_its_reason() -> None:
     def scenario(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
-        raise AssertionError("not within 40 s: worker registered")
+        raise GaveUp("not within 40 s: worker registered")
 
     played = attempts.play("R0", scenario, size="small", seed=5)
     assert not played["pass"]
     assert played["also"]["faults"] == ["not within 40 s: worker registered"]
+
+
+@pytest.mark.usefixtures("never_still")
+@pytest.mark.parametrize(
+    ("error", "plays"), [(GaveUp("not within 1 s: x"), 2), (AssertionError("1 is not 2"), 1)]
+)
+def test_given_a_starved_machine_then_it_excuses_a_wait_that_ended_and_no_wrong_value(
+    error: AssertionError, plays: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.pace.STARVED_SHARE", -1.0)
+    seeds: list[int] = []
+
+    def scenario(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
+        seeds.append(seed)
+        if len(seeds) == 1:
+            raise error
+        return row()
+
+    assert attempts.play("R0", scenario, size="small", seed=5)["pass"] is (plays == 2)
+    assert len(seeds) == plays

@@ -13,6 +13,7 @@ from agents.models import Agent, Run
 from heartbit_site.first_start import default_workspace
 from tests.cli.test_run import FIELDS, TEAM
 from tests.fleet import Worker, wait_until
+from tests.pace import in_time
 
 if TYPE_CHECKING:
     from tests.command import Command
@@ -102,9 +103,10 @@ def test_sigterm_hands_runs_back_within_two_seconds(heartbit: Command) -> None:
             wait_until(lambda: Run.objects.get(pk=run_id).status == "running", what="it works")
             began = time.monotonic()
             assert leaving.stop() == 0
-            assert time.monotonic() - began < 2.5
+            took = time.monotonic() - began
     finally:
         Agent.objects.filter(workspace=workspace, name="analyst").update(queue="agents")
     run = Run.objects.get(pk=run_id)
     assert (run.status, run.attempts) == ("queued", 0)
     assert heartbit("cancel", run_id).code == 0
+    in_time(took, 2.5)

@@ -1,4 +1,4 @@
-"""A ``paced`` test that fails is played again only on a starved machine."""
+"""A ``paced`` test is played again only if it was late, and on a starved machine."""
 
 from __future__ import annotations
 
@@ -55,13 +55,27 @@ def test_slow(fresh):
     number = plays()
     if STARVED:
         pressed(number * 60_000_000)
-    assert number > FAILS
+    if number <= FAILS:
+        FAILURE
 """
 
+LATE = "tests.pace.in_time(3, 2)"
+#: Failures that say something about the code, however slow the machine is.
+WRONG = {
+    "a wrong value": "assert 1 == 2",
+    "an error": "raise ValueError",
+    "what never happened": "raise TimeoutError",
+    "a wrong value in a measured block": """with tests.pace.within(0):
+            assert 1 == 2""",
+}
 
-def play(directory: Path, *, fails: int, starved: bool, mark: str = "paced") -> tuple[int, str]:
+
+def play(
+    directory: Path, *, fails: int, starved: bool, mark: str = "paced", failure: str = LATE
+) -> tuple[int, str]:
     """Run a toy test that fails so often; its plays and the output."""
     text = TOY.replace("FAILS", str(fails)).replace("STARVED", str(starved))
+    text = text.replace("FAILURE", failure)
     (directory / "test_toy.py").write_text(text.replace("@MARK", f"@pytest.mark.{mark}"))
     (directory / "pytest.ini").write_text("[pytest]\nmarkers =\n    paced\n    plain\n")
     done = subprocess.run(
@@ -97,3 +111,19 @@ def test_given_no_excuse_then_a_failure_counts_at_once(
     plays, said = play(tmp_path, fails=1, starved=starved, mark=mark)
     assert plays == 1
     assert "1 failed" in said
+
+
+@pytest.mark.parametrize("failure", WRONG.values(), ids=WRONG)
+def test_given_a_starved_machine_then_what_is_not_merely_late_fails_at_once(
+    tmp_path: Path, failure: str
+) -> None:
+    plays, said = play(tmp_path, fails=1, starved=True, failure=failure)
+    assert plays == 1
+    assert "1 failed" in said
+
+
+def test_a_block_is_late_only_when_it_took_as_long() -> None:
+    with pace.within(60):
+        pass
+    with pytest.raises(pace.Late, match=r"and may take 0 s"), pace.within(0):
+        pass

@@ -17,8 +17,10 @@ from agents.actions.start_run import start_run
 from agents.models import Agent, ToolBinding
 from heartbit_site.cli.address import parse_address
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.health_server import CONNECTIONS
 from tests.chaos.proxy import Fault, Proxy
 from tests.fleet import Worker, wait_until
+from tests.pace import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,15 +90,34 @@ def test_what_is_no_request_harms_nothing(worker_url: str, sent: bytes) -> None:
     assert ask(worker_url, "/live")[0] == 200
 
 
-def test_a_flood_of_open_connections_is_closed(worker_url: str) -> None:
-    host, port = parse_address(worker_url.removeprefix("http://"))
+def test_given_many_idle_connections_when_a_check_comes_then_it_is_answered_and_the_oldest_ends(
+    worker_url: str,
+) -> None:
+    address = parse_address(worker_url.removeprefix("http://"))
     with ExitStack() as stack:
-        for _ in range(64):
-            stack.enter_context(socket.create_connection((host, port)))
-        last = stack.enter_context(socket.create_connection((host, port)))
-        last.settimeout(20)
-        assert last.recv(1) == b""
+        idle = [stack.enter_context(socket.create_connection(address)) for _ in range(CONNECTIONS)]
+        assert ask(worker_url, "/live")[0] == 200
+        idle[0].settimeout(20)
+        assert is_ended(idle[0])
     wait_for(worker_url, 200)
+
+
+@pytest.mark.paced
+def test_given_half_a_request_then_its_connection_ends_after_a_second(worker_url: str) -> None:
+    address = parse_address(worker_url.removeprefix("http://"))
+    with socket.create_connection(address) as idle:
+        idle.settimeout(20)
+        idle.sendall(b"GET /live HTTP/1.1\r\n")
+        with within(4):
+            assert is_ended(idle)
+
+
+def is_ended(connection: socket.socket) -> bool:
+    """Wait until the server has ended it."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
 
 
 @pytest.mark.parametrize("lost", ["database", "broker"])

@@ -25,6 +25,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace
 from tests.fleet import Worker, wait_until
 from tests.operation.conftest import statuses
+from tests.pace import in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,9 +128,8 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     wait_until(lambda: RunEvent.objects.filter(run=run, type="model.answered").exists())
     began = time.monotonic()
     assert pause_work(held, by=BY, reason="a drill")
-    wait_until(lambda: statuses([run]) == ["queued"], seconds=2, what="handed back")
+    wait_until(lambda: statuses([run]) == ["queued"], what="handed back")
     took = time.monotonic() - began
-    assert took < 2
     reason = RunEvent.objects.filter(run=run, type="run.requeued").get().payload["reason"]
     assert reason == ("everything stopped" if everything else "workspace stopped")
     assert claimable(agent.queue) == []
@@ -144,6 +144,7 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     )
     noun = "everything" if everything else "workspace"
     assert actions(held.target)[-2:] == [f"{noun}.stop", f"{noun}.start"]
+    in_time(took, 2)
 
 
 @pytest.mark.paced
@@ -155,13 +156,14 @@ def test_given_a_model_call_under_way_when_all_is_killed_then_it_is_cut_off_and_
     wait_until(lambda: statuses([run]) == ["running"], what="at work")
     began = time.monotonic()
     assert pause_work(held, by=BY, reason="a drill")
-    wait_until(lambda: statuses([run]) == ["queued"], seconds=2, what="handed back")
-    assert time.monotonic() - began < 2
+    wait_until(lambda: statuses([run]) == ["queued"], what="handed back")
+    took = time.monotonic() - began
     kinds = list(RunEvent.objects.filter(run=run).order_by("seq").values_list("type", flat=True))
     assert kinds[-1] == "run.requeued"
     assert "tool.finished" not in kinds
     assert resume_work(held, by=BY)
     wait_until(lambda: statuses([run]) == ["succeeded"], seconds=30, what="goes on")
+    in_time(took, 2)
 
 
 def test_given_a_stopped_workspace_then_others_work(

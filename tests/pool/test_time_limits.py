@@ -8,6 +8,7 @@ import pytest
 from celery.exceptions import SoftTimeLimitExceeded, TaskRevokedError, TimeLimitExceeded
 
 from heartbit_site.pool import LoopThreadPool
+from tests.pace import in_time
 from tests.pool.processes import wait_until
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def test_soft_limit_raises_in_the_task(client: Celery, worker: Worker) -> None:
     (cancelled,) = worker.wait_for("cancelled", "soft")
     (started,) = worker.events("started", "soft")
     assert cancelled["reason"] == "SoftTimeLimitExceeded"
-    assert 0.9 < cancelled["at"] - started["at"] < 3
+    took = cancelled["at"] - started["at"]
+    assert took > 0.9
+    in_time(took, 3)
 
 
 def test_a_task_may_catch_the_soft_limit_and_clean_up(client: Celery, worker: Worker) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -23,6 +22,7 @@ from tests.fleet import WireServer, Worker, frozen, wait_until
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
+from tests.pace import in_time
 from tests.runtime.test_loop import overlap
 
 TEAM = (
@@ -152,11 +152,11 @@ def test_a_running_model_call_is_cancelled(
     run_id = submit("[[hang: headers]]", agent="writer")
     wait_until(lambda: events(run_id, "run.started"))
     cancel_run(workspace, run_id, reason="enough")
-    run = ended(run_id, seconds=3)
+    run = ended(run_id)
     assert run.status == RunStatus.CANCELLED
     (asked,) = events(run_id, "run.cancel_requested")
     assert run.finished_at is not None
-    assert run.finished_at - asked.at < timedelta(seconds=1)
+    in_time((run.finished_at - asked.at).total_seconds(), 1)
 
 
 def test_a_flushed_broker_loses_nothing(submit: Submit, worker: Worker) -> None:

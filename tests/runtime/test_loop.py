@@ -15,6 +15,7 @@ from agents.live.follow import Streamed, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base import orm
+from tests.pace import in_time
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -297,10 +298,11 @@ class TestCancelling:
         began = asyncio.get_running_loop().time()
         await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
         run = await wait_for_end(run_id, studio.host.window)
+        took = asyncio.get_running_loop().time() - began
         assert run.status == RunStatus.CANCELLED
-        assert asyncio.get_running_loop().time() - began < 1
         last: Any = (await studio.events(run))[-1]
         assert (last.type, last.payload["reason"]) == ("run.cancelled", "enough")
+        in_time(took, 1)
 
     async def test_it_reaches_the_children_and_voids_the_waits(self, studio: Studio) -> None:
         run_id = await studio.start(

@@ -111,6 +111,17 @@ def test_all_that_is_wrong_is_said_at_once_and_where(browser: Client, planned: P
     assert known.name == "Known"
 
 
+def test_all_that_is_wrong_is_said_at_once_also_without_a_workspace(browser: Client) -> None:
+    form = filled(browser.get(f"{SCHEDULES}add/")) | {"workspace": "", "time_zone": "UTC"}
+    wrong = {"name": "7", "kind": "cron", "cron": "9 o'clock", "task": "", "jitter_seconds": "-1"}
+    answer = browser.post(f"{SCHEDULES}add/", form | wrong)
+    found = answer.context["adminform"].form.errors
+    assert set(found) == {"workspace", "agent", "name", "cron", "task", "jitter_seconds"}
+    assert "has 2 fields" in str(found["cron"])
+    preview = browser.post(f"{SCHEDULES}preview/", form | wrong).content.decode()
+    assert "has 2 fields" in preview
+
+
 @pytest.mark.parametrize("is_new", [True, False], ids=["new", "known"])
 def test_the_next_runs_of_a_form_are_shown_without_saving_it(
     browser: Client, planned: Plan, *, is_new: bool

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from agents.choices import DeliveryKind, DeliveryStatus
-from agents.models import Delivery, WorkerHeartbeat
+from agents.models import Delivery
 from heartbit_site.api import schedule_forms
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.cli.schedules_report import _standing
@@ -39,8 +39,6 @@ def test_each_delivery_status_has_words() -> None:
 def fired(plan: Schedule, status: str, *deliveries: str) -> UUID:
     """A firing whose run has that status, and whose deliveries have these."""
     run_id = run_schedule_now(plan, by=SYSTEM)
-    # A worker of another test may have declared the one that the rows name dead.
-    WorkerHeartbeat.objects.filter(name="admin:1").update(gone_at=None)
     match status:
         case "succeeded":
             rows.Held(run_id).finish("Sold a lot.")

@@ -27,6 +27,7 @@ from heartbit_site.base.models import ApiKey, Membership, Workspace
 from heartbit_site.base.models.api_key import SCOPES
 from tests.api.server import key_for
 from tests.api.test_rate import serving, until_refused
+from tests.pace import in_time
 from tests.server_process import ROOT
 from tests.web.people import member, person, session_of
 from tests.web.talk import Talk, opened, run_path, waiting_run
@@ -209,7 +210,7 @@ class TestHowLong:
             _narrow(rows[1][0])
             began = time.monotonic()
             assert [closed_with(socket) for socket in (first, second)] == [4401, 4403]
-        assert time.monotonic() - began < 6  # 5, and what a busy machine takes
+        in_time(time.monotonic() - began, 6)  # 5, and what a busy machine takes
 
 
 def socket_of(site: WebServer, workspace: Workspace, key: str) -> ClientConnection:
@@ -240,13 +241,16 @@ def test_given_many_guesses_then_their_address_is_refused_here_and_in_the_api_an
     workspace: Workspace,
 ) -> None:
     key = key_for(workspace)  # where many guess, one that was just made is taken for a guess
-    with serving(HEARTBIT_API_RATE="0.5") as limited:  # two at once
+    # One at once, the next after 50 seconds: ten are sent in that time, however slow the machine.
+    with serving(HEARTBIT_API_RATE="0.02") as limited:
         guesses = [asked_once(limited, workspace, GUESS) for _ in range(10)]
         assert guesses[0] == 4401
         assert set(guesses) == {4401, 4429}
         headers = {"Authorization": f"Bearer {GUESS}"}
-        let_in, _ = until_refused(lambda: httpx.get(f"{limited.url}/api/v1/me", headers=headers))
-        assert let_in < 2, "guesses of both are counted together"
+        let_in, _ = until_refused(
+            lambda: httpx.get(f"{limited.url}/api/v1/me", headers=headers, timeout=60)
+        )
+        assert let_in == 0, "guesses of both are counted together"
         busy = [asked_once(limited, workspace, key) for _ in range(10)]
         assert busy[0] is None
         assert set(busy) == {None, 4429}

@@ -13,6 +13,7 @@ from django.conf import settings
 from websockets.asyncio.client import connect
 
 from agents.actions.start_run import start_run
+from agents.live.valkey import stream_key
 from agents.models import Run
 from heartbit_site.base import orm
 from tests.sizes import sized
@@ -131,10 +132,20 @@ async def cut_off_and_flushed(site: WebServer, workspace: Workspace, *, seed: in
     run = await orm.in_thread(lambda: start_run(workspace, SCRIPT, agent="orchestrator"))
     readers = [await reader_of(workspace, run) for _ in range(WATCHERS)]
 
+    valkey = redis.Redis.from_url(settings.REDIS_URL)
+
+    def is_worth_it() -> bool:
+        """A sub-agent's answer streams, or all is over."""
+        children = Run.objects.filter(parent_id=run).values_list("pk", flat=True)
+        streams = any(valkey.exists(stream_key(child)) for child in children)
+        return streams or Run.objects.filter(pk=run, finished_at__isnull=False).exists()
+
     async def flush() -> None:
-        while not any(line["type"] == "delta" for line in readers[0].lines):
+        # Not when some reader was sent a part of an answer: one that is late, or cut off, may get
+        # whole answers only.
+        while not await orm.in_thread(is_worth_it):
             await asyncio.sleep(0.01)
-        await asyncio.to_thread(redis.Redis.from_url(settings.REDIS_URL).flushall)
+        await asyncio.to_thread(valkey.flushall)
 
     async with asyncio.timeout(120), asyncio.TaskGroup() as group:
         group.create_task(flush())

@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from heartbit_site.base.models import Membership, Role, Workspace
+from tests.pace import in_time
 from tests.server_process import ROOT
 from tests.web import matrix_table as table
 from tests.web.people import member, person, session_of
@@ -204,7 +205,7 @@ def test_given_a_logout_or_a_lost_membership_then_sockets_end_within_five_second
                 while True:
                     socket.recv(timeout=20)
             assert socket.close_code == 4401
-    assert time.monotonic() - began < 6  # 5, and what a busy machine takes
+    in_time(time.monotonic() - began, 6)  # 5, and what a busy machine takes
 
 
 def test_given_a_new_login_then_the_session_has_another_name(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.models import Agent, ToolCall, WorkerHeartbeat
+from agents.models import Agent, ToolCall
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -19,7 +19,5 @@ def unserved(workspace: Workspace, **asked: Any) -> ToolCall:
         asked: ``tool`` and ``arguments``, if they matter.
     """
     Agent.objects.filter(workspace=workspace, name="researcher").update(queue="nobodys")
-    # A worker of another test may have declared the one that the rows name dead.
-    WorkerHeartbeat.objects.filter(name="admin:1").update(gone_at=None)
     made = rows.asking(workspace, **asked)
     return ToolCall.objects.select_related("run__workspace", "run__version__agent").get(pk=made.pk)

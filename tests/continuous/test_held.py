@@ -1,0 +1,33 @@
+"""A run that a test holds stays with it, however long the tests last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.actions.start_run import start_run
+from agents.models import Run
+from tests.admin.rows import MODEL, Held
+from tests.runtime.test_judging import is_gone, session, sweeper
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from heartbit_site.base.models import Workspace
+
+__all__ = ["session"]
+
+
+def test_given_two_leases_since_the_database_started_when_others_sweep_then_a_run_is_still_held(
+    workspace: Workspace, session: psycopg.Connection[dict[str, Any]]
+) -> None:
+    held = Held(start_run(workspace, "Hold it.", model=MODEL))
+    worker = Run.objects.get(pk=held.id).worker_id
+    assert worker is not None
+    judge = sweeper(steady=False, ring=None)
+    # The lease, instead of the hours, and seen by this transaction alone.
+    session.execute(
+        "UPDATE agents_workerheartbeat SET lease_seconds = 0.001 WHERE id = %s", (worker,)
+    )
+    for _ in range(3):
+        judge.sweep(session)
+    assert not is_gone(session, worker)
