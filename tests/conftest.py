@@ -24,6 +24,7 @@ from tests.api.server import WebServer
 from tests.command import Command
 from tests.environment import STATE
 from tests.fleet import WireServer, Worker
+from tests.teams import Team
 from tests.web.chromium import chromium
 
 if TYPE_CHECKING:
@@ -74,13 +75,26 @@ def database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
         connections.close_all()
 
 
-@pytest.fixture
-def workspace(database: None) -> Workspace:
-    """A workspace of the test's own, with the default team."""
-    slug = f"t-{secrets.token_hex(4)}"
-    created = Workspace.objects.create(slug=slug, name=slug)
+@pytest.fixture(scope="session")
+def team(database: None) -> Team:
+    """The default team."""
+    created = new_workspace()
     create_default_team(created)
+    return Team(created)
+
+
+@pytest.fixture
+def workspace(team: Team) -> Workspace:
+    """A workspace of the test's own, with the default team."""
+    created = new_workspace()
+    team.copy_to(created)
     return created
+
+
+def new_workspace() -> Workspace:
+    """An empty one."""
+    slug = f"t-{secrets.token_hex(4)}"
+    return Workspace.objects.create(slug=slug, name=slug)
 
 
 @pytest.fixture(scope="session")
