@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from tests.server_process import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -162,13 +162,21 @@ class Forked:
 Process = Forked | subprocess.Popen[bytes]
 
 
+#: Variables that our modules read only when they need them, so that one process serves all values.
+READ_LATE: Final = {"PYTEST_CURRENT_TEST", "HEARTBIT_WORKSPACE"}
+
+
 class Prepared:
-    """Chooses the process that a command is forked from."""
+    """Chooses the process that a program is forked from.
+
+    One is ready for each environment that pytest's process itself has had more than once; a
+    fixture may have changed it in between. All others share one that knows no module of ours.
+    """
 
     def __init__(self) -> None:
-        self._usual = dict(os.environ)
-        self._ready = Forker(self._usual)
         self._any = Forker()
+        self._once: set[frozenset[tuple[str, str]]] = set()
+        self._ready: dict[frozenset[tuple[str, str]], Forker] = {}
 
     def run(
         self,
@@ -188,14 +196,23 @@ class Prepared:
         return self._forker(environment).start(module, arguments, environment, log)
 
     def _forker(self, environment: dict[str, str]) -> Forker:
-        names = environment.keys() | self._usual.keys()
-        differ = {name for name in names if environment.get(name) != self._usual.get(name)}
-        return self._ready if differ <= {"PYTEST_CURRENT_TEST"} else self._any
+        wanted = _early(environment)
+        if wanted not in self._ready:
+            if wanted not in self._once or wanted != _early(os.environ):
+                self._once.add(wanted)
+                return self._any
+            self._ready[wanted] = Forker(dict(wanted))
+        return self._ready[wanted]
 
     def close(self) -> None:
-        """End both."""
-        self._ready.close()
-        self._any.close()
+        """End them all."""
+        for forker in (self._any, *self._ready.values()):
+            forker.close()
+
+
+def _early(environment: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """The variables that decide what a module is when it is imported."""
+    return frozenset(item for item in environment.items() if item[0] not in READ_LATE)
 
 
 def start(module: str, arguments: Sequence[str], environment: dict[str, str], log: int) -> Process:
@@ -212,7 +229,7 @@ _shared: list[Prepared] = []
 
 
 def shared() -> Prepared:
-    """The one of this process, for the environment that it has at the first call."""
+    """The one of this process."""
     if not _shared:
         _shared.append(Prepared())
     return _shared[0]
