@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import signal
@@ -51,6 +52,12 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what starts the tests may be under nohup
     prepared_processes.forks = True
     PBKDF2PasswordHasher.iterations = 1_000  # of a million, which take half a second a password
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage look no more at what stays to the end: all modules and tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
