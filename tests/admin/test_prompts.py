@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agents.admin import prompts
 from tests.admin import rows
+from tests.web.people import member
 
 if TYPE_CHECKING:
-    from django.test import Client
-
     from heartbit_site.base.models import Workspace
 
 pytestmark = pytest.mark.django_db
@@ -22,12 +22,12 @@ PROMPTS = "/admin/agents/toolcall/prompts/"
 
 
 def test_given_waiting_calls_then_no_more_are_read_than_are_looked_at(
-    browser: Client, workspace: Workspace
+    workspace: Workspace,
 ) -> None:
     call = rows.asking(workspace)
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
+    browser = Client(headers={"host": "localhost"})  # of somebody who sees this workspace alone
+    browser.force_login(member(workspace), backend="django.contrib.auth.backends.ModelBackend")
+    with CaptureQueriesContext(connection) as asked:
         begun = browser.get(PROMPTS, {"after": "0"}).context["prompts"]
     assert call.pk in {prompt.card.row.pk for prompt in begun.shown}
     reads = [one["sql"] for one in asked if "heartbit_is_asked" in one["sql"]]

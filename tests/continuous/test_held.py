@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.db.models.functions import Now
+
 from agents.actions.start_run import start_run
-from agents.models import Run
-from tests.admin.rows import MODEL, Held
+from agents.models import Run, WorkerHeartbeat
+from tests.admin.rows import MODEL, Held, holder
 from tests.runtime.test_judging import is_gone, session, sweeper
 
 if TYPE_CHECKING:
@@ -31,3 +33,12 @@ def test_given_two_leases_since_the_database_started_when_others_sweep_then_a_ru
     for _ in range(3):
         judge.sweep(session)
     assert not is_gone(session, worker)
+
+
+def test_given_a_holder_that_a_test_declared_dead_then_another_holds_the_next_run(
+    workspace: Workspace,
+) -> None:
+    before = holder()[0]
+    WorkerHeartbeat.objects.filter(pk=before).update(gone_at=Now())
+    held = Held(start_run(workspace, "Hold it.", model=MODEL))
+    assert Run.objects.get(pk=held.id).worker_id != before
