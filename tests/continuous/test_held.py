@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from django.db.models.functions import Now
 
 from agents.actions.start_run import start_run
-from agents.models import Run, WorkerHeartbeat
+from agents.models import Agent, Run, WorkerHeartbeat
 from tests.admin.rows import MODEL, Held, holder
 from tests.runtime.test_judging import is_gone, session, sweeper
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 __all__ = ["session"]
+
+
+@pytest.fixture(autouse=True)
+def parked(workspace: Workspace) -> None:
+    """No worker of the tests takes a run before `Held` does."""
+    Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
 
 
 def test_given_two_leases_since_the_database_started_when_others_sweep_then_a_run_is_still_held(

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from agents.choices import DeliveryKind, DeliveryStatus
-from agents.models import Delivery
+from agents.models import Agent, Delivery
 from heartbit_site.api import schedule_forms
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.cli.schedules_report import _standing
@@ -38,6 +38,8 @@ def test_each_delivery_status_has_words() -> None:
 
 def fired(plan: Schedule, status: str, *deliveries: str) -> UUID:
     """A firing whose run has that status, and whose deliveries have these."""
+    # No worker of the tests may take the run before `Held` does.
+    Agent.objects.filter(workspace=plan.workspace).update(queue="nobody-serves-this")
     run_id = run_schedule_now(plan, by=SYSTEM)
     match status:
         case "succeeded":
