@@ -9,7 +9,7 @@ from django.utils import timezone
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.start_run import start_run
 from agents.delivery.targets import check_targets
-from agents.models import Delivery, Run
+from agents.models import Agent, Delivery, Run
 from tests.admin import rows
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def ordered(
     workspace: Workspace, targets: Sequence[dict[str, Any]] = (TO_ADA,), task: str = "Why?"
 ) -> rows.Held:
     """A run that a worker holds."""
+    # No worker of the tests may take it before.
+    Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
     run_id = start_run(workspace, task, agent="writer", model=rows.MODEL)
     order(workspace, run_id, *targets)
     return rows.Held(run_id)
