@@ -85,7 +85,10 @@ def _registered() -> tuple[int, str]:
 
 
 class Held:
-    """A run that a worker holds."""
+    """A run that a worker holds.
+
+    A committed one must not be in a queue that a worker of the tests serves: that would be faster.
+    """
 
     def __init__(self, run_id: UUID) -> None:
         self.id = run_id
