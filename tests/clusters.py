@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 KEPT: Final = ROOT / ".pytest_cache" / "clusters"
-MADE_FROM: Final = ("*/migrations/*.py", "*/*/migrations/*.py", "**/*.sql", "requirements.lock")
+PACKAGES: Final = ("heartbit_site", "agents", "tools", "memory", "scheduling")
+#: In the packages; `install.py` runs the SQL files for the migrations.
+MADE_FROM: Final = ("**/migrations/*.py", "**/*.sql", "**/install.py")
 
 
 def provide(state: StateDirectory) -> None:
@@ -42,11 +44,13 @@ def provide(state: StateDirectory) -> None:
 
 
 def digest() -> str:
-    """The hash of what decides how an empty database looks."""
+    """Return the hash of what decides how an empty database looks, in hexadecimal."""
     found = hashlib.sha256()
-    for pattern in MADE_FROM:
-        for path in sorted(ROOT.glob(pattern)):
-            found.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    paths = [ROOT / "requirements.lock"]
+    for package in PACKAGES:
+        paths += [path for pattern in MADE_FROM for path in (ROOT / package).glob(pattern)]
+    for path in sorted(paths):
+        found.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return found.hexdigest()[:16]
 
 

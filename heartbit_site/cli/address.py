@@ -7,7 +7,7 @@ from typing import Final
 from heartbit_site.cli.errors import USAGE, CommandError
 
 LAST_PORT: Final = 65535
-#: Wildcards, which a process can listen on but nobody can connect to.
+#: Addresses that mean all interfaces, and where to connect to instead.
 _LOOPBACK: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  compared, not bound
 
 

@@ -57,7 +57,7 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
 
 
 def login_hint(admin: Admin | None) -> str:
-    """Describe the way in while nobody has ever logged in; empty from then on.
+    """Return how to log in while nobody has ever done so; empty after that.
 
     The first password is part of it on a terminal alone, never in a log.
     """

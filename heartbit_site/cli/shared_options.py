@@ -1,4 +1,4 @@
-"""What many commands share without handing it on: options that act as environment variables do.
+"""Options that many commands share, each of which sets an environment variable.
 
 They are added to the finished command tree, so that no command that needs one can lack it; so is
 the note of the commands that HEARTBIT_URL does not concern.
@@ -34,7 +34,7 @@ PLACED: Final = frozenset({("users", "create")})
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
-#: Commands without --url that change something: whoever set HEARTBIT_URL may mean the server.
+#: Commands without --url that change something; with HEARTBIT_URL set they say that they act here.
 CHANGES_HERE: Final = frozenset(
     {
         *(("run",), ("resume",), ("runs", "archive"), ("config", "import")),

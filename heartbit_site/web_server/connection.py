@@ -116,7 +116,7 @@ class BoundedProtocol(H11Protocol):
         self._waiting = self._stalled = None
 
     def _refusal(self) -> str:
-        """Why this connection is one too many; empty: it is not."""
+        """Return why this connection is refused; empty if it is not."""
         if self.limit_concurrency is None:
             return ""
         if len(self.connections) > self.limit_concurrency:

@@ -51,9 +51,9 @@ def sql(statement: str, *parameters: Any) -> dict[str, Any]:
 
 
 def holder() -> tuple[int, str]:
-    """The number and name of a worker that serves no queue, and lives.
+    """Return the number and name of a live worker that serves no queue.
 
-    A test that is about dead workers declares dead whoever holds its run, which may be this one.
+    A test about dead workers may have marked this one as gone; then another is registered.
     """
     number, name = _registered()
     if not sql("SELECT 1 FROM agents_workerheartbeat WHERE id = %s AND gone_at IS NULL", number):

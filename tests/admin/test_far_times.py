@@ -51,7 +51,7 @@ def test_given_a_far_time_and_any_lookup_then_the_list_answers(
 
 
 def status(browser: Client, model: type[Model], lookup: str, value: str) -> int:
-    """What the model's list answers to such an address."""
+    """Return the HTTP status of the model's list, filtered this way."""
     names = model._meta.app_label, model._meta.model_name
     address = reverse(f"admin:{names[0]}_{names[1]}_changelist")
     return browser.get(address, {lookup: value}).status_code

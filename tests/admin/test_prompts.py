@@ -25,7 +25,7 @@ def test_given_waiting_calls_then_no_more_are_read_than_are_looked_at(
     workspace: Workspace,
 ) -> None:
     call = rows.asking(workspace)
-    browser = Client(headers={"host": "localhost"})  # of somebody who sees this workspace alone
+    browser = Client(headers={"host": "localhost"})  # a member of this workspace only
     browser.force_login(member(workspace), backend="django.contrib.auth.backends.ModelBackend")
     with CaptureQueriesContext(connection) as asked:
         begun = browser.get(PROMPTS, {"after": "0"}).context["prompts"]

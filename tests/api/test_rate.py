@@ -53,7 +53,7 @@ def limited(database: None) -> Iterator[WebServer]:
 
 
 def until_refused(ask: Callable[[], httpx.Response]) -> tuple[int, httpx.Response]:
-    """How many were not refused for being too many, and the first that was.
+    """Ask until the rate limit refuses; return how many were let in, and the refusal.
 
     Raises:
         Late: None was refused, and they were sent no faster than ``RATE`` lets in.

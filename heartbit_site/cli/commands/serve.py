@@ -42,8 +42,8 @@ def serve(
 ) -> None:
     """Start a worker, which executes what was submitted.
 
-    On Ctrl-C or SIGTERM it hands its runs back and leaves: at once, unless effects are under way,
-    which have HEARTBIT_DRAIN_SECONDS (25) to end.
+    On Ctrl-C or SIGTERM it hands its runs back and exits. Tool calls with effects that are under
+    way get HEARTBIT_DRAIN_SECONDS (25) to finish first.
     """
     health = parse_address(bind) if bind else None
     if health is not None:
