@@ -8,10 +8,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from tests.prepared import Prepared
+    from tests.prepared import Conversing, Prepared
+
+#: A command that was started.
+Started: TypeAlias = "subprocess.Popen[str] | Conversing"
 
 ROOT = Path(__file__).parents[1]
 HEARTBIT = str(Path(sys.executable).parent / "heartbit")
@@ -40,8 +43,8 @@ class Ended:
 class Command:
     """Runs `heartbit` as a user would.
 
-    The first use of each command, at home and afar, is a process from nothing; the others that are
-    waited for are forks of a prepared one. What is started, and what sits at a terminal, never is.
+    The first use of each command, at home and afar, is a process from nothing; all others are forks
+    of a prepared one.
 
     Args:
         prepared: Forks.
@@ -60,7 +63,7 @@ class Command:
         kind = f"{arguments[0]} {env is None} {'--help' in arguments}"
         # A running Python does not look at PYTHON... again.
         if self._is_first(kind) or any(name.startswith("PYTHON") for name in env or ()):
-            return self.end(self.start(*arguments, env=env, cwd=cwd))
+            return self.end(self.spawn(*arguments, env=env, cwd=cwd))
         environment = {**os.environ, **(env or {})}
         return Ended(*self._prepared.run(arguments, environment, cwd, seconds=60))
 
@@ -71,10 +74,23 @@ class Command:
             return False
         return True
 
-    def start(
+    def start(self, *arguments: str, env: dict[str, str] | None = None, said: str = "") -> Started:
+        """Start it with standard input; `end` waits for it."""
+        if not said and self._is_first(f"{arguments[0]} {env is None} started"):
+            return self.spawn(*arguments, env=env)
+        environment = {**os.environ, **(env or {})}
+        return self._prepared.converse(arguments, environment, said=said)
+
+    def spawn(
         self, *arguments: str, env: dict[str, str] | None = None, **options: Any
     ) -> subprocess.Popen[str]:
-        """Start it; `end` waits for it."""
+        """Start it as a process from nothing; `end` waits for it.
+
+        Args:
+            arguments: Of `heartbit`.
+            env: Beside this process's environment.
+            options: Of ``subprocess.Popen``.
+        """
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
         standard: dict[str, Any] = {"cwd": ROOT, **pipes}
@@ -82,7 +98,7 @@ class Command:
             [HEARTBIT, *arguments], env=environment, text=True, **(standard | options)
         )
 
-    def end(self, process: subprocess.Popen[str], *, seconds: float = 60) -> Ended:
+    def end(self, process: Started, *, seconds: float = 60) -> Ended:
         """Wait for its end; it is killed if there is none."""
         try:
             out, err = process.communicate(timeout=seconds)
@@ -90,4 +106,6 @@ class Command:
             process.kill()
             process.communicate()
             raise
-        return Ended(process.returncode, out, err)
+        code = process.returncode
+        assert code is not None
+        return Ended(code, out, err)

@@ -14,15 +14,18 @@ exit code of a child that is to ``stay`` is answered when its process id is sent
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib
+import io
 import json
 import os
 import signal
 import socket
 import sys
+import termios
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TextIO
 
 #: What a command that needs the database imports, without what needs Django's settings.
 THIRD: Final = (
@@ -52,20 +55,28 @@ OURS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One program to be run: its module has a function ``main``."""
+    """One program to be run: its module has a function ``main``.
+
+    Attributes:
+        stay: Its exit code is asked for later.
+        first: Number of the first file that it is given: 0 with standard input, else 1.
+        terminal: Its standard input is its controlling terminal.
+    """
 
     arguments: list[str]
     environment: dict[str, str]
     directory: str
     module: str = "heartbit_site.cli.main"
     stay: bool = False
+    first: int = 1
+    terminal: bool = False
 
 
 def next_order(channel: socket.socket) -> Order | None:
     """Fork for each order that comes; in a fork that order, in the forking process None at last."""
     staying: set[int] = set()
     while True:
-        message, outputs, _, _ = socket.recv_fds(channel, 1 << 18, 2)
+        message, files, _, _ = socket.recv_fds(channel, 1 << 18, 3)
         if not message:
             for child in staying:  # whoever asked for them is gone
                 os.kill(child, signal.SIGKILL)
@@ -78,17 +89,33 @@ def next_order(channel: socket.socket) -> Order | None:
         child = os.fork()
         if not child:
             channel.close()
-            for number, output in enumerate(outputs, start=1):
-                os.dup2(output, number)
-                os.close(output)
+            _take(files, order)
             return order
-        for output in outputs:
-            os.close(output)
+        for file in files:
+            os.close(file)
         channel.send(str(child).encode())
         if order.stay:
             staying.add(child)
         else:
             _answer_end(channel, child)
+
+
+def _take(files: list[int], order: Order) -> None:
+    for number, file in enumerate(files, start=order.first):
+        os.dup2(file, number)
+    for file in files:
+        os.close(file)
+    # Those of the forking process are of files that may be sought in, which pipes may not.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = _written(1, sys.stdout), _written(2, sys.stderr)
+    if order.terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # ^C reaches it
+
+
+def _written(number: int, former: TextIO) -> TextIO:
+    raw = io.FileIO(number, "w", closefd=False)
+    return io.TextIOWrapper(raw, former.encoding, former.errors, write_through=True)
 
 
 def _answer_end(channel: socket.socket, child: int) -> None:

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from tests.server_process import ROOT
@@ -94,6 +95,30 @@ class Forker:
         }
         return Forked(self, self._fork(order, [log, log], START_SECONDS))
 
+    def converse(
+        self, arguments: Sequence[str], environment: dict[str, str], said: str, terminal: int | None
+    ) -> Conversing:
+        """Start a command that is read from while it runs; see `Prepared.converse`."""
+        order: dict[str, object] = {
+            "arguments": [*arguments],
+            "environment": environment,
+            "directory": str(ROOT),
+            "stay": True,
+            "first": 0,
+            "terminal": terminal is not None,
+        }
+        (out, its_out), (err, its_err) = os.pipe(), os.pipe()
+        with tempfile.TemporaryFile() as written:
+            written.write(said.encode())
+            written.seek(0)
+            files = [written.fileno(), its_out, its_err]
+            if terminal is not None:
+                files = [terminal, its_out, terminal]
+            child = self._fork(order, files, START_SECONDS)
+        os.close(its_out)
+        os.close(its_err)
+        return Conversing(self, child, out, err)
+
     def ended(self, child: int) -> int:
         """The exit code of a command that stayed, at its end."""
         self._channel.settimeout(START_SECONDS)
@@ -158,6 +183,37 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
+class Conversing(Forked):
+    """A command whose output and errors are text."""
+
+    def __init__(self, forker: Forker, pid: int, out: int, err: int) -> None:
+        super().__init__(forker, pid)
+        self.stdout = os.fdopen(out, encoding="utf-8")
+        self.stderr = os.fdopen(err, encoding="utf-8")
+        self._read: tuple[str, str] | None = None
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Wait for its end; what it wrote that was not read yet.
+
+        Raises:
+            subprocess.TimeoutExpired: It did not end in time, and was killed.
+        """
+        if self._read is not None:
+            return self._read
+        with ThreadPoolExecutor(2) as readers:
+            read = [readers.submit(stream.read) for stream in (self.stdout, self.stderr)]
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            out, err = (each.result() for each in read)
+        self.stdout.close()
+        self.stderr.close()
+        self._read = out, err
+        return self._read
+
+
 #: A program that stays.
 Process = Forked | subprocess.Popen[bytes]
 
@@ -194,6 +250,24 @@ class Prepared:
     ) -> Forked:
         """Start a program that stays; its output goes to the file ``log``."""
         return self._forker(environment).start(module, arguments, environment, log)
+
+    def converse(
+        self,
+        arguments: Sequence[str],
+        environment: dict[str, str],
+        *,
+        said: str = "",
+        terminal: int | None = None,
+    ) -> Conversing:
+        """Start a command that is read from while it runs.
+
+        Args:
+            arguments: Of `heartbit`.
+            environment: All of it.
+            said: Its standard input.
+            terminal: Its controlling terminal, in place of standard input and errors.
+        """
+        return self._forker(environment).converse(arguments, environment, said, terminal)
 
     def _forker(self, environment: dict[str, str]) -> Forker:
         wanted = _early(environment)

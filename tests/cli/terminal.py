@@ -7,13 +7,12 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import termios
 import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from tests.command import HEARTBIT, ROOT
+from tests import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,16 +30,7 @@ class Terminal:
         environment = {**os.environ, "TERM": "xterm", "LANG": "C.UTF-8", **(env or {})}
         environment.pop("EDITOR", None) if not env or "EDITOR" not in env else None
         environment.pop("VISUAL", None)
-        self.process = subprocess.Popen(
-            [HEARTBIT, *arguments],
-            cwd=ROOT,
-            env=environment,
-            stdin=terminal,
-            stdout=subprocess.PIPE,
-            stderr=terminal,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # ^C reaches it
-        )
+        self.process = prepared.shared().converse(arguments, environment, terminal=terminal)
         os.close(terminal)
         self._shown = bytearray()
         self._seen = 0
@@ -98,7 +88,8 @@ class Terminal:
         """Wait for the command's end; its code and what it wrote to standard output."""
         out, _ = self.process.communicate(timeout=seconds)
         self._reading.join()
-        return self.process.returncode, out.decode()
+        assert self.process.returncode is not None
+        return self.process.returncode, out
 
 
 def answers(terminal: Terminal, reply: Callable[[Terminal], None]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,12 +17,11 @@ from heartbit_site.cli.errors import USAGE
 from tests.api.server import WebServer, key_for
 from tests.cli.terminal import Terminal
 from tests.cli.test_remote import NOWHERE
-from tests.command import Ended
 from tests.inbound.posts import signed
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
-    from tests.command import Command
+    from tests.command import Command, Ended
 
 MAILBOX = ("--imap-host", "imap.example.org", "--imap-user", "support", "--sender", "*")
 PASSWORD = "correct horse"
@@ -41,9 +39,7 @@ class Place:
 
     def given(self, text: str, *arguments: str) -> Ended:
         """With a text on standard input."""
-        process = self.command.start("channels", *arguments, env=self.env, stdin=subprocess.PIPE)
-        out, err = process.communicate(text, timeout=60)
-        return Ended(process.returncode, out, err)
+        return self.command.end(self.command.start("channels", *arguments, env=self.env, said=text))
 
 
 @pytest.fixture

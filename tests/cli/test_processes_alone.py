@@ -35,7 +35,7 @@ def log(tmp_path: Path) -> Path:
 def started(heartbit: Command, log: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The command, logging to a file; killed if it is still there at the end."""
     with log.open("w") as output:
-        process = heartbit.start(*arguments, stdout=output, stderr=output)
+        process = heartbit.spawn(*arguments, stdout=output, stderr=output)
     try:
         yield process
     finally:

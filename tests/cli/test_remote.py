@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.command import Command, Ended
+    from tests.command import Command, Ended, Started
     from tests.fleet import Worker
 
 #: A database nobody may need: a command that looks for it fails.
@@ -69,10 +69,10 @@ class Afar:
     def __call__(self, *arguments: str, **env: str) -> Ended:
         return self._command(*arguments, env={**self._environment, **env})
 
-    def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **env: str) -> Started:
         return self._command.start(*arguments, env={**self._environment, **env})
 
-    def end(self, process: subprocess.Popen[str]) -> Ended:
+    def end(self, process: Started) -> Ended:
         return self._command.end(process)
 
     def modules(self, *arguments: str) -> tuple[int, str]:

@@ -107,7 +107,7 @@ def test_a_run_that_was_started_with_nohup_ignores_the_end_of_its_terminal(
     heartbit: Command,
 ) -> None:
     task = slow()
-    process = heartbit.start(
+    process = heartbit.spawn(
         *("run", task, "--agent", "writer"),
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )

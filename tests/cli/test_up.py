@@ -46,7 +46,7 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
 ) -> None:
     port = free_port()
     env = {"HEARTBIT_STATE": str(state.path)}
-    process = heartbit.start("up", "--port", str(port), "--concurrency", "5", env=env)
+    process = heartbit.spawn("up", "--port", str(port), "--concurrency", "5", env=env)
     page = f"http://127.0.0.1:{port}/admin/login/"
 
     def answers() -> bool:
