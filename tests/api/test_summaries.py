@@ -1,4 +1,4 @@
-"""Lists hold summaries: a run's answer and the whole of its input are asked for one by one."""
+"""Lists hold summaries: what is long is asked for one by one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.api.server import Caller
 
 LONG = " ".join(["word"] * 20_000)
+SAID = LONG[:19_999]  # what a schedule and a message may hold
 
 
 def test_given_runs_with_long_answers_when_listed_then_only_their_beginnings_are_sent(
@@ -41,6 +42,24 @@ def test_given_a_call_of_a_run_with_a_long_task_then_the_list_of_calls_has_its_b
     call = unserved(workspace)
     [row] = caller.get("/approvals").json()["calls"]
     assert (row["task"], row["task_characters"]) == (call.run.task, len(call.run.task))
+
+
+def test_given_a_schedule_with_a_long_task_then_the_list_has_its_beginning(
+    caller: Caller, workspace: Workspace
+) -> None:
+    agent_of(workspace, "parked")
+    targets = [{"kind": "email", "to": ["ann@example.org"], "subject": "s" * 200}] * 20
+    made = caller.post(
+        "/schedules",
+        {"name": "a", "agent": "parked", "task": SAID, "every_seconds": 60, "deliver": targets},
+    )
+    listed = caller.get("/schedules")
+    assert len(listed.content) < PREVIEW_CHARACTERS + 1_500
+    [row] = listed.json()["schedules"]
+    assert (row["task"], row["task_characters"]) == (preview(SAID), len(SAID))
+    assert not row.keys() & {"arguments", "deliver"}
+    assert caller.get("/schedules/a").json() == made.json()
+    assert made.json().items() >= {"task": SAID, "task_characters": len(SAID)}.items()
 
 
 @pytest.mark.parametrize(("length", "cut"), [(500, False), (501, True)])
