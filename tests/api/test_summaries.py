@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.start_run import start_run
+from agents.events import ModelAnswered, encode
+from agents.llm.messages import AssistantMessage, Usage
+from agents.models import Run, RunEvent
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from tests.admin import rows
 from tests.web.matrix_world import agent_of
@@ -60,6 +63,19 @@ def test_given_a_schedule_with_a_long_task_then_the_list_has_its_beginning(
     assert not row.keys() & {"arguments", "deliver"}
     assert caller.get("/schedules/a").json() == made.json()
     assert made.json().items() >= {"task": SAID, "task_characters": len(SAID)}.items()
+
+
+def test_given_a_long_answer_then_the_list_of_turns_has_its_beginning(
+    caller: Caller, workspace: Workspace
+) -> None:
+    agent_of(workspace, "parked")
+    run = start_run(workspace, "x", agent="parked")
+    answer = ModelAnswered(1, AssistantMessage(LONG), Usage(), "stop", "openai:fake")
+    RunEvent.objects.create(run_id=run, seq=2, **encode(answer))
+    Run.objects.filter(pk=run).update(last_seq=2)
+    [row] = caller.get(f"/runs/{run}/turns").json()["turns"]
+    assert (row["text"], row["text_characters"]) == (preview(LONG), len(LONG))
+    assert caller.get(f"/runs/{run}/turns/1").json()["answer"]["text"] == LONG
 
 
 @pytest.mark.parametrize(("length", "cut"), [(500, False), (501, True)])
