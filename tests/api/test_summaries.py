@@ -10,6 +10,7 @@ from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Run, RunEvent
+from heartbit_site.base.ids import new_id
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from tests.admin import rows
 from tests.web.matrix_world import agent_of
@@ -63,6 +64,22 @@ def test_given_a_schedule_with_a_long_task_then_the_list_has_its_beginning(
     assert not row.keys() & {"arguments", "deliver"}
     assert caller.get("/schedules/a").json() == made.json()
     assert made.json().items() >= {"task": SAID, "task_characters": len(SAID)}.items()
+
+
+def test_given_a_long_message_then_the_list_has_its_beginning(
+    caller: Caller, workspace: Workspace
+) -> None:
+    agent_of(workspace, "parked")
+    sent = caller.post("/messages", {"to": "parked", "text": SAID}).json()
+    listed = caller.get("/messages")
+    assert len(listed.content) < PREVIEW_CHARACTERS + 1_000
+    [row] = listed.json()["messages"]
+    assert (row["text"], row["text_characters"]) == (preview(SAID), len(SAID))
+    whole = caller.get(f"/messages/{row['message']}").json()
+    assert whole == sent
+    assert (whole["text"], whole["text_characters"], whole["unread"]) == (SAID, len(SAID), 1)
+    for other in ("x", str(new_id())):
+        assert caller.get(f"/messages/{other}").json()["code"] == "unknown_message"
 
 
 def test_given_a_long_answer_then_the_list_of_turns_has_its_beginning(

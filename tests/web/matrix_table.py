@@ -117,6 +117,7 @@ ROUTES = (
         "POST", "/conversations/{conversation_id}/messages", "runs:write", {"text": "x"}, right=201
     ),
     Route("GET", "/messages", "runs:read", foreign=200),
+    Route("GET", "/messages/{message_id}", "runs:read"),
     Route("POST", "/messages", "runs:write", {"text": "x", "to": "parked"}, right=201),
     Route("GET", "/agents", "agents:read", foreign=200),
     Route(
