@@ -9,11 +9,11 @@ import pytest
 from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
-from agents.models import Run, RunEvent
+from agents.models import Run, RunEvent, WebhookDelivery
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from tests.admin import rows
-from tests.web.matrix_world import agent_of
+from tests.web.matrix_world import MAKERS, agent_of
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
@@ -93,6 +93,19 @@ def test_given_a_long_answer_then_the_list_of_turns_has_its_beginning(
     [row] = caller.get(f"/runs/{run}/turns").json()["turns"]
     assert (row["text"], row["text_characters"]) == (preview(LONG), len(LONG))
     assert caller.get(f"/runs/{run}/turns/1").json()["answer"]["text"] == LONG
+
+
+def test_given_a_webhook_then_the_list_of_its_deliveries_has_no_payloads(
+    caller: Caller, workspace: Workspace
+) -> None:
+    agent_of(workspace, "parked")
+    path = f"/webhooks/{MAKERS['webhook_id'](workspace)}/deliveries"
+    delivery = MAKERS["delivery_id"](workspace)
+    WebhookDelivery.objects.filter(pk=delivery).update(payload={"output": LONG})
+    [row] = caller.get(path).json()["deliveries"]
+    assert "payload" not in row
+    assert caller.get(f"{path}/{delivery}").json() == {**row, "payload": {"output": LONG}}
+    assert caller.get(f"{path}/0").status_code == 404
 
 
 @pytest.mark.parametrize(("length", "cut"), [(500, False), (501, True)])

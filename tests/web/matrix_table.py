@@ -199,6 +199,7 @@ ROUTES = (
     Route("POST", "/webhooks/{webhook_id}/secret", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/ping", "workspace:manage", right=201),
     Route("GET", "/webhooks/{webhook_id}/deliveries", "workspace:manage"),
+    Route("GET", "/webhooks/{webhook_id}/deliveries/{delivery_id}", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/deliveries/{delivery_id}/again", "workspace:manage"),
     Route("GET", "/channels", "workspace:manage", foreign=200),
     Route(
