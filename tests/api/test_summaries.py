@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
-from agents.models import Run, RunEvent, WebhookDelivery
+from agents.models import BlackboardEntry, Run, RunEvent, WebhookDelivery
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from tests.admin import rows
@@ -80,6 +81,28 @@ def test_given_a_long_message_then_the_list_has_its_beginning(
     assert (whole["text"], whole["text_characters"], whole["unread"]) == (SAID, len(SAID), 1)
     for other in ("x", str(new_id())):
         assert caller.get(f"/messages/{other}").json()["code"] == "unknown_message"
+
+
+@pytest.mark.parametrize(
+    ("value", "listed", "length"),
+    [
+        ("x" * 500, "x" * 500, 500),
+        (LONG, preview(LONG), len(LONG)),
+        ({"a": [1]}, {"a": [1]}, 10),
+        ([LONG], preview(json.dumps([LONG])), len(LONG) + 4),
+    ],
+)
+def test_given_a_blackboard_then_the_list_has_the_beginnings_of_long_values(
+    caller: Caller, workspace: Workspace, value: Any, listed: Any, length: int
+) -> None:
+    agent_of(workspace, "parked")
+    run, key = start_run(workspace, "x", agent="parked"), "../a/b?c"
+    BlackboardEntry.objects.create(root_id=run, key=key, value=value, author="program")
+    [row] = caller.get(f"/runs/{run}/blackboard").json()["entries"]
+    assert (row["value"], row["value_characters"]) == (listed, length)
+    path = f"/runs/{run}/blackboard/entry"
+    assert caller.get(path, key=key).json() == {**row, "value": value}
+    assert caller.get(path, key="a").json()["code"] == "blackboard_entry_not_found"
 
 
 def test_given_a_long_answer_then_the_list_of_turns_has_its_beginning(

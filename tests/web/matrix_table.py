@@ -71,6 +71,7 @@ ROUTES = (
     Route("GET", "/deliveries", "runs:read", foreign=200),
     Route("POST", "/deliveries/{delivery}/again", "runs:write"),
     Route("GET", "/runs/{run_id}/blackboard", "runs:read"),
+    Route("GET", "/runs/{run_id}/blackboard/entry", "runs:read", query={"key": "target"}),
     Route("POST", "/runs/{run_id}/messages", "runs:write", {"text": "hurry"}),
     Route("POST", "/runs/{run_id}/retry", "runs:write", right=409),  # it is live
     Route("POST", "/runs/{run_id}/resume", "runs:write", right=409),
