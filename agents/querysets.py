@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus, WaitKind
-from agents.errors import RunNotFoundError
+from agents.errors import RunNotFoundError, UnknownMessageError
 from agents.events import approval_key
 from agents.messaging.addresses import AGENT, in_full
 from agents.models import BlackboardEntry, InboxEntry, Message, Run, RunEvent, ToolCall, Wait
@@ -156,6 +156,25 @@ def messages_at(
         entries = InboxEntry.objects.filter(message=OuterRef("pk"), agent__name=name)
         rows = rows.filter(Q(recipient=in_full(to)) | Exists(entries))
     return rows
+
+
+def load_message(workspace: Workspace, message_id: str) -> Message:
+    """Return one of the messages of ``messages_at``, with its inboxes counted.
+
+    Raises:
+        UnknownMessageError: The workspace's own agents have no message with that id.
+    """
+    try:
+        rows = messages_at(workspace).filter(pk=UUID(message_id.strip()))
+    except ValueError:
+        rows = Message.objects.none()
+    found = with_inboxes(rows).first()
+    if found is None:
+        raise UnknownMessageError(
+            f"In {workspace.slug} there is no message {message_id[:40]!r}: GET /messages and "
+            "`heartbit messages AGENT --json` list the ids."
+        )
+    return found
 
 
 def with_inboxes(messages: QuerySet[Message]) -> QuerySet[Message]:

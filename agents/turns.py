@@ -37,6 +37,7 @@ from agents.loop.request import request_of
 from agents.runs.recorded import past_of
 from agents.runtime.thread import spoken
 from agents.runtime.toolbox import Offer, offer_of
+from heartbit_site.base.preview import preview
 from tools.registry import registry, resolve
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def list_turns(run: Run) -> list[dict[str, Any]]:
     return [
         {
             "turn": turn.number,
-            "text": turn.answer.message.text,
+            "text": preview(turn.answer.message.text),
+            "text_characters": len(turn.answer.message.text),
             "tools": [call.name for call in turn.answer.message.tool_calls],
             "complete": turn.closed_seq is not None,
             **_figures(turn, past),

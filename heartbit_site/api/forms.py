@@ -53,20 +53,33 @@ def money(value: Decimal | None) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def with_beginning(rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+    """Read the beginning and the length of a long text, for ``beginning``, instead of all of it."""
+    found: QuerySet[Any] = rows.annotate(
+        **{
+            f"{column}_beginning": Left(column, PREVIEW_CHARACTERS + 1),
+            f"{column}_characters": Length(column),
+        }
+    ).defer(column)
+    return found
+
+
+def beginning(row: Any, column: str, name: str) -> dict[str, Any]:
+    """Serialize a text of a row that comes from ``with_beginning``, under its name in the API."""
+    return {
+        name: preview(getattr(row, f"{column}_beginning")),
+        f"{name}_characters": getattr(row, f"{column}_characters"),
+    }
+
+
 def summaries(runs: QuerySet[Run]) -> QuerySet[Any]:
     """Leave what a list does not show in the database, as ``run_summary`` reads the rest."""
-    return runs.annotate(
-        task_beginning=Left("task", PREVIEW_CHARACTERS + 1), task_characters=Length("task")
-    ).defer("task", "payload", "output", "structured")
+    return with_beginning(runs, "task").defer("payload", "output", "structured")
 
 
 def run_summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:
     """Serialize a run of a list; it comes from ``summaries``."""
-    return {
-        **_run_facts(run, costs),
-        "task": preview(run.task_beginning),
-        "task_characters": run.task_characters,
-    }
+    return {**_run_facts(run, costs), **beginning(run, "task", "task")}
 
 
 def run_row(run: Run, costs: Mapping[UUID, Decimal | None]) -> dict[str, Any]:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from heartbit_site.api.forms import time
+from heartbit_site.api.forms import beginning, time, with_beginning
 from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from agents.models import Message
 
 
-class SentOut(Schema):
-    """A message."""
+class SentSummaryOut(Schema):
+    """A message in a list; the whole of its text is in `GET /messages/{message_id}`."""
 
     message: str
     sender: str = Field(description="agent:NAME or person:NAME.")
@@ -23,7 +25,8 @@ class SentOut(Schema):
     kind: Literal["notification", "reply", "request", "task"]
     thread: str
     number: int = Field(description="Its place on the thread, from 1.")
-    text: str
+    text: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    text_characters: int = Field(description="Length of the whole text.")
     in_reply_to: str | None
     written_by_run: str | None = Field(description="Null: a person or a program wrote it.")
     run: str | None = Field(description="The run that it started: its result is the answer.")
@@ -34,15 +37,36 @@ class SentOut(Schema):
     created_at: str
 
 
+class SentOut(SentSummaryOut):
+    """A message."""
+
+    text: str
+
+
 class SentPageOut(Schema):
     """Messages, the newest first."""
 
-    messages: list[SentOut]
+    messages: list[SentSummaryOut]
     next: Next
 
 
+def summaries(rows: QuerySet[Message]) -> QuerySet[Any]:
+    """Leave the whole texts in the database, as ``message_summary`` reads the rest."""
+    return with_beginning(rows, "body")
+
+
+def message_summary(row: Any) -> dict[str, Any]:
+    """Serialize a message of a list; it comes from ``summaries``."""
+    return {**_facts(row), **beginning(row, "body", "text")}
+
+
 def message(row: Message) -> dict[str, Any]:
-    """A message, with its inboxes counted (``inboxes``, ``unread``)."""
+    """Serialize a message with the whole of its text."""
+    return {**_facts(row), "text": row.body, "text_characters": len(row.body)}
+
+
+def _facts(row: Message) -> dict[str, Any]:
+    """Serialize all but the text of a message whose inboxes are counted (``with_inboxes``)."""
     return {
         "message": str(row.pk),
         "sender": row.sender,
@@ -50,7 +74,6 @@ def message(row: Message) -> dict[str, Any]:
         "kind": str(row.kind),
         "thread": row.thread,
         "number": row.seq,
-        "text": row.body,
         "in_reply_to": _id(row.in_reply_to),
         "written_by_run": _id(row.source_run_id),
         "run": _id(row.run_id),

@@ -32,7 +32,8 @@ class TurnRowOut(TurnFiguresOut):
     """One turn in short."""
 
     turn: int
-    text: str
+    text: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    text_characters: int = Field(description="Length of the whole text.")
     tools: list[str] = Field(description="What the model called.")
     complete: bool = Field(description="Whether every call has its result.")
 

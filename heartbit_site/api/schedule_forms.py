@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Subquery
 
-from heartbit_site.api.forms import time
+from heartbit_site.api.forms import beginning, time, with_beginning
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
@@ -18,17 +18,38 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from django.db.models import QuerySet
+
 SHOWN = 5  # slots to come
 
 
 def schedule(row: Schedule) -> dict[str, Any]:
-    """One schedule."""
-    [found] = schedules([row])
-    return found
+    """Serialize one schedule, with the whole of what its agent is asked."""
+    [facts] = _facts([row])
+    return {
+        **facts,
+        "task": row.task,
+        "task_characters": len(row.task),
+        "arguments": row.arguments,
+        "deliver": row.deliver,
+    }
 
 
-def schedules(rows: Sequence[Schedule]) -> list[dict[str, Any]]:
-    """Schedules with their agents loaded, each with what became of its latest slot."""
+def summaries(rows: QuerySet[Schedule]) -> QuerySet[Any]:
+    """Leave what a list does not show in the database, as ``schedule_summaries`` reads the rest."""
+    return with_beginning(rows, "task").defer("arguments", "deliver").select_related("agent")
+
+
+def schedule_summaries(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Serialize the schedules of a list; they come from ``summaries``."""
+    return [
+        {**facts, **beginning(row, "task", "task")}
+        for row, facts in zip(rows, _facts(rows), strict=True)
+    ]
+
+
+def _facts(rows: Sequence[Schedule]) -> list[dict[str, Any]]:
+    """Serialize all but long values of schedules with their agents loaded."""
     latest = _latest(rows)
     last = dict(zip((one.schedule_id for one in latest), firings(latest), strict=True))
     now = database_now()
@@ -91,9 +112,7 @@ def _columns(row: Schedule) -> dict[str, Any]:
         "agent": row.agent.name,
         "agent_enabled": row.agent.enabled,
         "task_type": str(row.task_type),
-        "task": row.task,
         "tool": row.tool,
-        "arguments": row.arguments,
         "kind": str(row.kind),
         "cron": row.cron or None,
         "every_seconds": row.every_seconds,
@@ -105,7 +124,6 @@ def _columns(row: Schedule) -> dict[str, Any]:
         "overlap": str(row.overlap),
         "jitter_seconds": row.jitter_seconds,
         "approve": row.approve,
-        "deliver": row.deliver,
         "enabled": row.enabled,
         "conversation": str(row.conversation_id) if row.conversation_id else None,
         "next_at": time(row.next_at),

@@ -55,17 +55,17 @@ class FiringsOut(Schema):
     next: Next
 
 
-class ScheduleOut(RhythmOut):
-    """A schedule, with what comes next and what became of its latest slot."""
+class ScheduleSummaryOut(RhythmOut):
+    """A schedule in a list; the whole of its task is in `GET /schedules/{schedule}`."""
 
     schedule: int = Field(description="Its number, which names it in addresses as its name does.")
     name: str
     agent: str
     agent_enabled: bool = Field(description="Slots of a stopped agent wait.")
     task_type: Literal["system_prompt", "message", "tool_call"]
-    task: str
+    task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    task_characters: int = Field(description="Length of the whole task.")
     tool: str
-    arguments: dict[str, JsonValue]
     kind: Literal["cron", "interval", "once"]
     cron: str | None
     every_seconds: int | None
@@ -77,7 +77,6 @@ class ScheduleOut(RhythmOut):
     overlap: Literal["skip", "queue", "parallel"]
     jitter_seconds: int
     approve: bool
-    deliver: list[dict[str, Any]] = Field(description="Where each result goes.")
     enabled: bool
     conversation: str | None = Field(description="Where its messages go; null: none was sent yet.")
     next_at: str | None = Field(description="When it fires next, with jitter; null: never.")
@@ -88,10 +87,18 @@ class ScheduleOut(RhythmOut):
     updated_at: str
 
 
+class ScheduleOut(ScheduleSummaryOut):
+    """A schedule, with what comes next and what became of its latest slot."""
+
+    task: str
+    arguments: dict[str, JsonValue]
+    deliver: list[dict[str, Any]] = Field(description="Where each result goes.")
+
+
 class SchedulesOut(Schema):
     """The workspace's schedules by name."""
 
-    schedules: list[ScheduleOut]
+    schedules: list[ScheduleSummaryOut]
     next: Next
 
 

@@ -29,18 +29,28 @@ class ArtifactsOut(Schema):
     next: Next
 
 
-class BlackboardEntryOut(Schema):
-    """A value that the runs of a tree share."""
+class BlackboardRowOut(Schema):
+    """A value that the runs of a tree share, in a list; long ones are cut there."""
 
     key: str
     author: str = Field(description="The agent that wrote it; program: it was there at the start.")
-    value: JsonValue
+    value: JsonValue = Field(
+        description="If it is longer (value_characters), its first 500 characters, the last of "
+        "them …, as text: all of it is in `GET /runs/{run_id}/blackboard/entry`."
+    )
+    value_characters: int = Field(description="Length of the whole: of a text, else of its JSON.")
     updated_at: str
     expires_at: str | None = Field(description="When it is forgotten; null: never.")
+
+
+class BlackboardEntryOut(BlackboardRowOut):
+    """A value that the runs of a tree share."""
+
+    value: JsonValue
 
 
 class BlackboardOut(Schema):
     """What a tree shares now, by key."""
 
-    entries: list[BlackboardEntryOut]
+    entries: list[BlackboardRowOut]
     next: Next

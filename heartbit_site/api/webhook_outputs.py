@@ -41,8 +41,8 @@ class WebhooksOut(Schema):
     next: Next
 
 
-class DeliveryOut(Schema):
-    """One message, and how far it has got."""
+class DeliverySummaryOut(Schema):
+    """A message in a list; what is posted is in `.../deliveries/{delivery_id}`."""
 
     delivery: int
     message: str = Field(description="The header webhook-id, the same at each attempt.")
@@ -55,13 +55,18 @@ class DeliveryOut(Schema):
     next_at: str | None = Field(description="When it is tried next; null: never.")
     created_at: str
     delivered_at: str | None
+
+
+class DeliveryOut(DeliverySummaryOut):
+    """One message, and how far it has got."""
+
     payload: dict[str, JsonValue] = Field(description="What is posted.")
 
 
 class DeliveriesOut(Schema):
     """What a webhook was told in the last 30 days, the newest first."""
 
-    deliveries: list[DeliveryOut]
+    deliveries: list[DeliverySummaryOut]
     next: Next
 
 
@@ -81,7 +86,12 @@ def webhook(row: WebhookEndpoint) -> dict[str, Any]:
 
 
 def delivery(row: WebhookDelivery) -> dict[str, Any]:
-    """A message."""
+    """Serialize a message with what is posted."""
+    return {**delivery_summary(row), "payload": row.payload}
+
+
+def delivery_summary(row: WebhookDelivery) -> dict[str, Any]:
+    """Serialize a message of a list."""
     return {
         "delivery": row.pk,
         "message": row.message_id,
@@ -94,5 +104,4 @@ def delivery(row: WebhookDelivery) -> dict[str, Any]:
         "next_at": time(row.next_at) if row.status == "pending" else None,
         "created_at": time(row.created_at),
         "delivered_at": time(row.delivered_at),
-        "payload": row.payload,
     }

@@ -22,7 +22,11 @@ class Readings(Protocol):
         ...
 
     def inbox(self, agent: str, count: int) -> list[dict[str, Any]]:
-        """What an agent was written, the newest first."""
+        """What an agent was written, the newest first: of each text the beginning."""
+        ...
+
+    def message(self, message_id: str) -> dict[str, Any]:
+        """Return one message with the whole of its text."""
         ...
 
 

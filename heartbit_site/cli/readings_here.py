@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from agents.models import Delivery
-from agents.querysets import id_range, messages_at, with_inboxes
+from agents.querysets import id_range, load_message, messages_at, with_inboxes
 from agents.usage import usage_of
 from heartbit_site.api.delivery_outputs import result_delivery
-from heartbit_site.api.message_outputs import message
+from heartbit_site.api.message_outputs import message, message_summary, summaries
 from heartbit_site.api.usage_outputs import usage
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.first_start import default_workspace
@@ -39,5 +39,9 @@ class Here:
 
     def inbox(self, agent: str, count: int) -> list[dict[str, Any]]:
         """What an agent was written, the newest first."""
-        rows = with_inboxes(messages_at(default_workspace(), to=agent)).order_by("-pk")
-        return [message(row) for row in rows[:count]]
+        rows = summaries(with_inboxes(messages_at(default_workspace(), to=agent)))
+        return [message_summary(row) for row in rows.order_by("-pk")[:count]]
+
+    def message(self, message_id: str) -> dict[str, Any]:
+        """Return one message with the whole of its text."""
+        return message(load_message(default_workspace(), message_id))

@@ -85,6 +85,16 @@ def inbox(readings: Readings, agent: str, count: int, *, as_json: bool) -> int:
     return OK
 
 
+def message(readings: Readings, message_id: str, *, as_json: bool) -> int:
+    """Write one message with the whole of its text."""
+    found = readings.message(message_id)
+    if as_json:
+        write_json(found)
+    else:
+        write(found["text"])
+    return OK
+
+
 def _gauge(name: str, gauge: Mapping[str, Any], unit: str = "") -> tuple[str, ...]:
     limit = "-" if gauge["limit"] is None else f"{_amount(gauge['limit'], unit)}"
     percent = "" if gauge["percent"] is None else f" ({gauge['percent']} %)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from heartbit_site.cli.remote_client import get
 
@@ -32,4 +33,9 @@ class There:
         """What an agent was written, the newest first."""
         page = get(self._server, "/messages", {"to": agent, "limit": count})
         found: list[dict[str, Any]] = page["messages"]
+        return found
+
+    def message(self, message_id: str) -> dict[str, Any]:
+        """Return one message with the whole of its text."""
+        found: dict[str, Any] = get(self._server, f"/messages/{quote(message_id, safe='')}")
         return found

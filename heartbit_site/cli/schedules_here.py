@@ -28,8 +28,8 @@ class Here:
 
     def all(self) -> list[dict[str, Any]]:
         """Every schedule, by name."""
-        rows = Schedule.objects.filter(workspace=default_workspace()).order_by("name")
-        return forms.schedules(list(rows.select_related("agent")))
+        rows = forms.summaries(Schedule.objects.filter(workspace=default_workspace()))
+        return forms.schedule_summaries(list(rows.order_by("name")))
 
     def one(self, name: str) -> dict[str, Any]:
         """One, by its name or number."""

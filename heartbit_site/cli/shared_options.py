@@ -1,7 +1,7 @@
 """Options that many commands share, each of which sets an environment variable.
 
 They are added to the finished command tree, so that no command that needs one can lack it; so is
-the note of the commands that HEARTBIT_URL does not concern.
+the note of the commands that work here although a server is named.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import typer.main
 from typer.core import TyperGroup
 
 from heartbit_site.base import variables
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.output import note
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 #: Commands that concern the whole installation, or the code; all others work in one workspace.
 WHOLE: Final = frozenset(
@@ -34,7 +35,7 @@ PLACED: Final = frozenset({("users", "create")})
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
-#: Commands without --url that change something; with HEARTBIT_URL set they say that they act here.
+#: Commands without --url that change something; they say that they act here if a server is named.
 CHANGES_HERE: Final = frozenset(
     {
         *(("run",), ("resume",), ("runs", "archive"), ("config", "import")),
@@ -102,16 +103,34 @@ def add_shared_options(root: TyperGroup) -> None:
 
 
 def _saying_where(path: tuple[str, ...], act: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the action, preceded by a note on stderr while HEARTBIT_URL is set."""
+    """Return the action, preceded by a note on stderr if a server is named."""
 
     @functools.wraps(act)
     def act_here(*arguments: Any, **options: Any) -> Any:
-        if os.environ.get(variables.URL.name, "").strip():
+        unused = _naming_a_server(options)
+        if unused:
             name = f"heartbit {' '.join(path)}"
-            note(f"`{name}` works in this installation only: {variables.URL.name} is not used.")
+            note(f"`{name}` works in this installation only: {unused} is not used.")
         return act(*arguments, **options)
 
     return act_here
+
+
+def _naming_a_server(options: Mapping[str, Any]) -> str:
+    """Return the setting that names a server; empty: none does.
+
+    Args:
+        options: Of the command; it may have a configuration file as ``config`` or ``file``.
+    """
+    if os.environ.get(variables.URL.name, "").strip():
+        return variables.URL.name
+    named = options.get("config") or options.get("file")
+    try:
+        file = locate.find(Path(named) if named else None)
+        url = locate.server_url(file) if file is not None else ""
+    except ConfigurationError:  # a command that needs the file says so itself
+        return ""
+    return f"[server] url of {file}" if url else ""
 
 
 def _is_placed(path: tuple[str, ...]) -> bool:

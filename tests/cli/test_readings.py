@@ -14,6 +14,8 @@ from agents.delivery.targets import check_targets
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Delivery
 from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.preview import preview
+from heartbit_site.cli.errors import USAGE
 from heartbit_site.first_start import default_workspace
 from tests.cli.test_remote import afar
 from tests.web.matrix_world import agent_of
@@ -93,4 +95,12 @@ def test_an_inbox_is_listed_alike_here_and_there(heartbit: Command, afar: Afar, 
     found = heartbit("messages", clerk, "--json").json
     assert found == afar("messages", clerk, "--json").json
     assert [row["to"] for row in found["messages"]] == [f"agent:{clerk}"] * 2
+    text = " ".join(["word"] * 200)
+    one = str(send_message(sender, clerk, text).pk)
+    assert heartbit("messages", clerk, "--json").json["messages"][0]["text"] == preview(text)
+    for command in (heartbit, afar):
+        assert command("messages", clerk, one).out == f"{text}\n"
+        assert command("messages", clerk, one, "--json").json["text"] == text
+        absent = command("messages", clerk, "x")
+        assert (absent.code, "no message 'x'" in absent.err) == (USAGE, True)
     assert heartbit("messages", "nobody").out == "Nobody has written to nobody yet.\n"

@@ -16,6 +16,7 @@ from heartbit_site.cli.shared_options import CHANGES_HERE
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.test_remote import NOWHERE
+from tests.command import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,30 @@ def test_a_change_here_is_announced_while_a_server_is_named(
     assert ApiKey.objects.filter(prefix=ended.json["prefix"].removeprefix("hb_")).exists()
     sentence = "`heartbit keys create` works in this installation only: HEARTBIT_URL is not used."
     assert (sentence in ended.err) is bool(url)
+
+
+@pytest.mark.parametrize("named", ["HEARTBIT_CONFIG", "heartbit.toml", "FILE"])
+def test_a_change_here_is_announced_while_a_file_names_a_server(
+    heartbit: Command, database: None, tmp_path: Path, named: str
+) -> None:
+    file = tmp_path / "heartbit.toml"
+    file.write_text('[server]\nurl = "https://heartbit.example"\n')
+    env = {"HEARTBIT_URL": "", "HEARTBIT_CONFIG": str(file) if named == "HEARTBIT_CONFIG" else ""}
+    command = ("config", "import", str(file)) if named == "FILE" else ("keys", "create", "k")
+    ended = heartbit(*command, env=env, cwd=tmp_path if named == "heartbit.toml" else ROOT)
+    assert ended.code == 0, ended.err
+    shown = named if named == "heartbit.toml" else file
+    assert (
+        f"`heartbit {' '.join(command[:2])}` works in this installation only: "
+        f"[server] url of {shown} is not used."
+    ) in ended.err
+
+
+def test_a_file_that_cannot_be_read_stops_no_command_that_needs_none(
+    heartbit: Command, database: None, tmp_path: Path
+) -> None:
+    ended = heartbit("keys", "create", "k", env={"HEARTBIT_CONFIG": str(tmp_path / "none.toml")})
+    assert (ended.code, "none.toml" in ended.err) == (0, False)
 
 
 @pytest.mark.parametrize("command", [("status",), ("schedules",), ("agents", "status")])

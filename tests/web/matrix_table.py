@@ -71,6 +71,7 @@ ROUTES = (
     Route("GET", "/deliveries", "runs:read", foreign=200),
     Route("POST", "/deliveries/{delivery}/again", "runs:write"),
     Route("GET", "/runs/{run_id}/blackboard", "runs:read"),
+    Route("GET", "/runs/{run_id}/blackboard/entry", "runs:read", query={"key": "target"}),
     Route("POST", "/runs/{run_id}/messages", "runs:write", {"text": "hurry"}),
     Route("POST", "/runs/{run_id}/retry", "runs:write", right=409),  # it is live
     Route("POST", "/runs/{run_id}/resume", "runs:write", right=409),
@@ -117,6 +118,7 @@ ROUTES = (
         "POST", "/conversations/{conversation_id}/messages", "runs:write", {"text": "x"}, right=201
     ),
     Route("GET", "/messages", "runs:read", foreign=200),
+    Route("GET", "/messages/{message_id}", "runs:read"),
     Route("POST", "/messages", "runs:write", {"text": "x", "to": "parked"}, right=201),
     Route("GET", "/agents", "agents:read", foreign=200),
     Route(
@@ -198,6 +200,7 @@ ROUTES = (
     Route("POST", "/webhooks/{webhook_id}/secret", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/ping", "workspace:manage", right=201),
     Route("GET", "/webhooks/{webhook_id}/deliveries", "workspace:manage"),
+    Route("GET", "/webhooks/{webhook_id}/deliveries/{delivery_id}", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/deliveries/{delivery_id}/again", "workspace:manage"),
     Route("GET", "/channels", "workspace:manage", foreign=200),
     Route(

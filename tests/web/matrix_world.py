@@ -19,6 +19,7 @@ from agents.llm.messages import AssistantMessage, Usage
 from agents.messaging.addresses import sender_of_person
 from agents.models import (
     Agent,
+    BlackboardEntry,
     Channel,
     Conversation,
     Delivery,
@@ -67,6 +68,7 @@ def _run(workspace: Workspace) -> str:
     answer = encode(ModelAnswered(1, AssistantMessage("x"), Usage(), "stop", "openai:fake"))
     RunEvent.objects.create(run=run, seq=2, **answer)
     Run.objects.filter(pk=run.pk).update(last_seq=2)
+    BlackboardEntry.objects.create(root=run, key="target", value=run.task, author="program")
     return str(run.pk)
 
 

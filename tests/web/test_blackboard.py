@@ -11,7 +11,9 @@ from playwright.sync_api import expect
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding
+from heartbit_site.base.preview import preview
 from tests.fleet import wait_until
+from tests.web.matrix_world import agent_of
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -81,5 +83,23 @@ def test_given_a_tree_then_each_of_its_runs_tells_what_the_tree_shares(
     signed_in.go(f"runs/{run}/#{child.pk}")
     card = signed_in.page.get_by_role("region", name="Blackboard")
     card.locator("summary").click()
+    expect(card.get_by_role("button")).to_have_count(0)
     expect(card.get_by_label("Entry agent:writer")).to_have_text("Prose.")
     expect(card.get_by_label("Entry there")).to_contain_text('"a": [')
+
+
+def test_given_a_long_value_then_the_page_shows_its_beginning_and_all_when_asked(
+    signed_in: Visitor, workspace: Workspace
+) -> None:
+    agent_of(workspace, "parked")
+    run = start_run(workspace, "x", agent="parked")
+    text = "word " * 1_000 + "end"
+    BlackboardEntry.objects.create(root_id=run, key="a/b", value=text, author="program")
+    signed_in.go(f"runs/{run}/")
+    card = signed_in.page.get_by_role("region", name="Blackboard")
+    card.locator("summary").click()
+    entry = card.get_by_label("Entry a/b")
+    expect(entry).to_have_text(preview(text))
+    card.get_by_role("button", name="Show all").click()
+    expect(entry).to_have_text(text)
+    expect(card.get_by_role("button")).to_have_count(0)

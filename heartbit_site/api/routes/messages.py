@@ -14,7 +14,7 @@ from agents.actions.send_message import send_message
 from agents.actions.start_agent import start_agent
 from agents.messaging.addresses import sender_of_person
 from agents.models import Message
-from agents.querysets import messages_at, with_inboxes
+from agents.querysets import load_message, messages_at, with_inboxes
 from heartbit_site.api import message_outputs as forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, starter_of, workspace_of
 from heartbit_site.api.fields import Word
@@ -53,21 +53,37 @@ async def messages(
     limit: Limit = USUAL,
     cursor: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
 ) -> Any:
-    """What agents, people and programs wrote to each other, the newest first."""
+    """What agents, people and programs wrote to each other, the newest first.
+
+    A row has the beginning of its text: `GET /messages/{message_id}` has all of it.
+    """
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:
         rows = messages_at(workspace, to=to, sender=sender)
         given = {"thread": thread, "kind": kind, "pk__lt": cursor}
         rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
-        found = list(with_inboxes(rows).order_by("-pk")[: limit + 1])  # the ids are time-ordered
+        rows = forms.summaries(with_inboxes(rows))
+        found = list(rows.order_by("-pk")[: limit + 1])  # the ids are time-ordered
         more, found = len(found) > limit, found[:limit]
         return {
-            "messages": [forms.message(row) for row in found],
+            "messages": [forms.message_summary(row) for row in found],
             "next": str(found[-1].pk) if more else None,
         }
 
     return await orm.in_thread(read)
+
+
+@router.get(
+    "/messages/{message_id}",
+    auth=READ_RUNS,
+    response=answers(SentOut),
+    summary="Get a message",
+)
+async def show(request: HttpRequest, message_id: Word) -> Any:
+    """Return one message with the whole of its text."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(lambda: forms.message(load_message(workspace, message_id)))
 
 
 @router.post(

@@ -62,15 +62,19 @@ async def schedules(
     cursor: Cursor = None,
     limit: Limit = USUAL,
 ) -> Any:
-    """The workspace's schedules by name, each with what comes next."""
+    """The workspace's schedules by name, each with what comes next.
+
+    A row has the beginning of its task, and neither `arguments` nor `deliver`:
+    `GET /schedules/{schedule}` has all of these.
+    """
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:
-        rows = Schedule.objects.filter(workspace=workspace).select_related("agent")
+        rows = forms.summaries(Schedule.objects.filter(workspace=workspace))
         if agent is not None:
             rows = rows.filter(agent__name=agent)
         found, following = page(rows, "name", cursor, limit)
-        return {"schedules": forms.schedules(found), "next": following}
+        return {"schedules": forms.schedule_summaries(found), "next": following}
 
     return await orm.in_thread(read)
 

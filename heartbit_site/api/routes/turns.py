@@ -38,7 +38,10 @@ Number = Annotated[int, Path(ge=1, le=100_000, description="From 1.")]
 async def turns(
     request: HttpRequest, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> Any:
-    """The answered turns of a run, in short, the oldest first."""
+    """The answered turns of a run, in short, the oldest first.
+
+    A row has the beginning of its text: `GET /runs/{run_id}/turns/{number}` has all of the turn.
+    """
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:

@@ -148,15 +148,32 @@ async def ping(request: HttpRequest, webhook_id: Word) -> Any:
 async def deliveries(
     request: HttpRequest, webhook_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> Any:
-    """What the webhook was told, and what will be, the newest first."""
+    """What the webhook was told, and what will be, the newest first, without the payloads.
+
+    `GET /webhooks/{webhook_id}/deliveries/{delivery_id}` has what is posted.
+    """
     workspace = workspace_of(request)
 
     def read() -> dict[str, Any]:
         rows = WebhookDelivery.objects.filter(endpoint=_find(workspace, webhook_id))
-        found, following = page(rows, "-pk", cursor, limit)
-        return {"deliveries": [forms.delivery(row) for row in found], "next": following}
+        found, following = page(rows.defer("payload"), "-pk", cursor, limit)
+        return {"deliveries": [forms.delivery_summary(row) for row in found], "next": following}
 
     return await orm.in_thread(read)
+
+
+@router.get(
+    "/webhooks/{webhook_id}/deliveries/{delivery_id}",
+    auth=MANAGE,
+    response=answers(DeliveryOut),
+    summary="Get a delivery",
+)
+async def delivery(request: HttpRequest, webhook_id: Word, delivery_id: Word) -> Any:
+    """Return one message with what is posted."""
+    workspace = workspace_of(request)
+    return await orm.in_thread(
+        lambda: forms.delivery(_find_delivery(_find(workspace, webhook_id), delivery_id))
+    )
 
 
 @router.post(
@@ -170,13 +187,7 @@ async def again(request: HttpRequest, webhook_id: Word, delivery_id: Word) -> An
     access = access_of(request)
 
     def send() -> dict[str, Any]:
-        endpoint = _find(access.workspace, webhook_id)
-        rows = WebhookDelivery.objects.filter(endpoint=endpoint, pk=row_id(delivery_id))
-        row = rows.select_related("endpoint__workspace").first()
-        if row is None:
-            raise WebhookNotFoundError(
-                "The webhook has no such delivery: GET /webhooks/{webhook}/deliveries lists them."
-            )
+        row = _find_delivery(_find(access.workspace, webhook_id), delivery_id)
         send_webhook_again(row, by=actor_of(access))
         return forms.delivery(row)
 
@@ -188,4 +199,14 @@ def _find(workspace: Workspace, webhook_id: str) -> WebhookEndpoint:
     row = rows.select_related("made_by", "workspace").first()
     if row is None:
         raise WebhookNotFoundError("There is no such webhook here: GET /webhooks lists them.")
+    return row
+
+
+def _find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
+    rows = WebhookDelivery.objects.filter(endpoint=endpoint, pk=row_id(delivery_id))
+    row = rows.select_related("endpoint__workspace").first()
+    if row is None:
+        raise WebhookNotFoundError(
+            "The webhook has no such delivery: GET /webhooks/{webhook}/deliveries lists them."
+        )
     return row

@@ -9,11 +9,15 @@ from heartbit_site.cli.load import load
 from heartbit_site.cli.readings import readings_at
 
 AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
+MESSAGE = typer.Argument(
+    "", metavar="[MESSAGE]", help="Show all of this message; --json lists the ids."
+)
 LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many to list.")
 
 
 def messages(
     agent: str = AGENT,
+    message: str = MESSAGE,
     *,
     last: int = LAST,
     url: str | None = remote_options.URL,
@@ -21,4 +25,6 @@ def messages(
 ) -> None:
     """Show what an agent was written, the newest first."""
     report = load("readings_report")
+    if message:
+        raise typer.Exit(report.message(readings_at(url), message, as_json=as_json))
     raise typer.Exit(report.inbox(readings_at(url), agent, last, as_json=as_json))

@@ -1,6 +1,6 @@
 // What the runs of the tree share, folded.
 
-import { all } from "../api.js";
+import { all, api, Refusal } from "../api.js";
 import { el, fill } from "../dom.js";
 import { ago, moment } from "../words.js";
 import { code } from "./json.js";
@@ -10,6 +10,8 @@ import { Look } from "./look.js";
 export class Blackboard {
   /** @param {string} root The run at the top of the tree. */
   constructor(root) {
+    this.root = root;
+    this.whole = new Map(); // entries of which somebody wanted all, by key
     this.count = el("span.quiet.number");
     this.list = el("ul.shared");
     this.element = el("section.card", { "aria-label": "Blackboard", hidden: true },
@@ -26,11 +28,38 @@ export class Blackboard {
   show(rows) {
     this.element.hidden = !rows.length;
     this.count.textContent = String(rows.length);
-    fill(this.list, rows.map(({ key, author, value, updated_at: at }) => el("li", {},
+    fill(this.list, rows.map((row) => {
+      const item = el("li");
+      const known = this.whole.get(row.key);
+      this.fillItem(item, known?.updated_at === row.updated_at ? known : row);
+      return item;
+    }));
+  }
+
+  fillItem(item, row) {
+    const { key, author, value, updated_at: at } = row;
+    fill(item,
       el("p.row", {}, el("b.text", {}, key), el("span.quiet", {}, `by ${author}`),
         el("time.quiet", { datetime: at, title: ago(at) }, moment(at))),
-      code(typeof value === "string" ? value : JSON.stringify(value, null, 2), `Entry ${key}`))));
+      code(typeof value === "string" ? value : JSON.stringify(value, null, 2), `Entry ${key}`),
+      isCut(row) ? el("button.plain.more", { type: "button", onClick: ({ target }) => this.showAll(item, key, target) }, "Show all") : null);
   }
+
+  async showAll(item, key, button) {
+    try {
+      const row = await api(`/runs/${this.root}/blackboard/entry`, { query: { key } });
+      this.whole.set(key, row);
+      this.fillItem(item, row);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      button.textContent = error.message;
+    }
+  }
+}
+
+/** Whether a value is only its beginning; the server counts characters, not halves of them. */
+function isCut({ value, value_characters: whole }) {
+  return typeof value === "string" && [...value].length < whole;
 }
 
 function hasWritten({ name, finished }) {
