@@ -31,6 +31,7 @@ _FIELD = re.compile(rf"\{{({_PATH})(\??)\}}")
 _SHOWN_CHARACTERS = 60
 _READABLE = 20_000  # characters; what is longer is not indented
 _MOST_FILLED = 1_000_000
+_MOST_DIGITS = 9  # in an array index; int() raises for thousands of digits
 _MISSING: Final = object()
 
 _Scalar = str | int | float | bool | None
@@ -144,8 +145,9 @@ def _look_up(body: JsonValue, path: str) -> object:
     for step in path.split("."):
         if isinstance(found, dict):
             found = found.get(step, _MISSING)
-        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-            found = found[int(step)]
+        elif isinstance(found, list):
+            index = int(step) if step.isdecimal() and len(step) <= _MOST_DIGITS else len(found)
+            found = found[index] if index < len(found) else _MISSING
         else:
             return _MISSING
     return found

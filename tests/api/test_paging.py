@@ -14,7 +14,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
-from agents.models import Agent, Run, RunEvent
+from agents.models import Agent, InboundMessage, Run, RunEvent
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Workspace
@@ -136,6 +136,21 @@ def results(workspace: Workspace) -> Listed:
     return Listed("/deliveries", "deliveries", "delivery", lambda _: MAKERS["delivery"](workspace))
 
 
+def channels(workspace: Workspace) -> Listed:
+    agent_of(workspace, "parked")
+    return Listed("/channels", "channels", "channel", lambda _: MAKERS["channel_id"](workspace))
+
+
+def inbound(workspace: Workspace) -> Listed:
+    agent_of(workspace, "parked")
+    channel = MAKERS["channel_id"](workspace)
+
+    def add(number: int) -> None:
+        InboundMessage.objects.create(channel_id=channel, external_id=number, status="accepted")
+
+    return Listed(f"/channels/{channel}/messages", "messages", "id", add)
+
+
 def schedules(workspace: Workspace) -> Listed:
     """Those that come meanwhile are before, between and after the others."""
     agent = agent_of(workspace, "parked")
@@ -173,7 +188,8 @@ def tools(workspace: Workspace) -> Listed:
 
 LISTS = (
     *(approvals, doubts, agents, versions, turns, runs, conversations, messages),
-    *(members, keys, webhooks, deliveries, results, schedules, firings, audit, tools),
+    *(members, keys, webhooks, deliveries, results, channels, inbound),
+    *(schedules, firings, audit, tools),
 )
 
 

@@ -209,7 +209,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     (
         {"deliver": [{"kind": "webhook", "endpoint": 1}]},
         "invalid_targets",
-        "The workspace has no webhook 1",
+        "The workspace has no",
     ),
 )
 

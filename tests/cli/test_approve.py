@@ -88,7 +88,7 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     refused(2, run, yes=True, deny="no", part="one of --yes, --edit, --answer and --deny")
     refused(2, run, always="run", part="--always goes with --yes")
     refused(2, run, yes=True, until="2h", part="--until goes with --always")
-    refused(2, run, part="there is no terminal to ask at")
+    refused(2, run, part="no terminal")
     refused(1, run, "7.0", yes=True, part="The call 7.0 does not wait")
     refused(2, run, "1.0", edit='{"expresion": "1"}', part="expression")
     refused(1, run, "1.0", yes=True, digest="0" * 64, part="look at it again")

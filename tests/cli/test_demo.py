@@ -1,11 +1,20 @@
-"""The demo's verdict can say no."""
+"""Failures that the demo reports: a worker that does not start, and a wrong journal."""
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
+import pytest
+
+from heartbit_site import demo
 from heartbit_site.cli.check_demo import LONGEST_ANSWER, Answers, Work, overlap, tasks, tokens
+from heartbit_site.cli.errors import CommandError
 from tests.cli.trees import START
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def work(began: float, ended: float, *names: str) -> Work:
@@ -43,3 +52,19 @@ def test_cancelled_answers_are_counted_by_the_server_alone() -> None:
     assert tokens(Answers(300, 2, 301 + LONGEST_ANSWER))[0] is True
     assert tokens(Answers(300, 2, 299))[0] is False
     assert tokens(Answers(300, 2, 301 + 2 * LONGEST_ANSWER))[0] is False
+
+
+@pytest.mark.parametrize(
+    ("log", "reported"), [("first\nThe port is taken.\n", "The port is taken."), ("", "nothing")]
+)
+@pytest.mark.usefixtures("database")
+def test_a_worker_that_ends_at_once_is_reported_with_the_last_line_of_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str, reported: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = f"import sys; sys.exit(sys.stderr.write({log!r}))"
+    monkeypatch.setattr(demo, "HEARTBIT", (sys.executable, "-Sc", program))
+    with pytest.raises(CommandError) as caught, demo._worker():
+        pytest.fail("the worker has ended")
+    assert reported in str(caught.value)
+    assert "first" not in str(caught.value)

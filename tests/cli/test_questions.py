@@ -180,7 +180,7 @@ def test_given_no_terminal_then_scripts_answer_and_other_flags_leave_a_question_
     refused(2, run, "1.1", yes=True, part="Call 1.1 is a question: say --answer TEXT")
     refused(2, run, "1.1", edit="{}", part="Call 1.1 is a question")
     refused(2, run, "1.1", answer="", part="is shorter")
-    refused(2, run, "1.1", answer="x", deny="y", part="one of --yes, --edit, --answer and --deny")
+    refused(2, run, "1.1", answer="x", deny="y", part="--answer and --deny")
     both = heartbit("approve", str(run.pk), "--yes")
     assert both.code == 1
     assert both.out.startswith("Approved calculate of asker: ")

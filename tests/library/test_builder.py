@@ -88,7 +88,7 @@ def test_every_option_of_an_agent_is_taken() -> None:
         ),
         (
             lambda: H.provider("anthropc:claude"),
-            'The provider: name names the unknown provider "anthropc"; did you mean anthropic?',
+            '"anthropc"; did you mean anthropic?',
         ),
         (
             lambda: H.provider("compatible"),

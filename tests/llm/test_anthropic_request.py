@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agents.llm.adapters.anthropic_request import request_body
+from agents.llm.adapters.openai_request import ASK_FOR_A_CALL
 from agents.llm.messages import (
     AssistantMessage,
     ChatRequest,
@@ -104,7 +105,7 @@ def test_a_forced_call_is_forced_as_the_model_allows(
     assert sent.get("tool_choice") == choice
     assert sent.get("thinking") == thinking
     asked = sent["messages"][-1]["content"][-1]["text"]
-    assert (asked == "Answer by calling one of the tools.") == (choice is None)
+    assert (asked == ASK_FOR_A_CALL) == (choice is None)
 
 
 def test_a_model_that_refuses_temperature_gets_none() -> None:

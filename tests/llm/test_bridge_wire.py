@@ -199,7 +199,7 @@ async def test_given_no_server_then_it_says_where(client: httpx.AsyncClient) -> 
 @pytest.mark.parametrize(
     ("fault", "timeouts", "seconds", "said"),
     [
-        ("headers", Timeouts(0.2, 20), 20, "did not begin to answer within 0.2 seconds"),
+        ("headers", Timeouts(0.2, 20), 20, "answer within 0.2 seconds"),
         ("stream", Timeouts(20, 0.2), 20, "fell silent for 0.2 seconds"),
         ("stream", Timeouts(20, 20), 0.4, "was not done within 0.4 seconds"),
     ],

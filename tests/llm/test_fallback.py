@@ -72,7 +72,7 @@ async def test_given_the_first_model_is_down_then_the_second_answers_and_says_so
     assert f"{provider}:model-x at 127.0.0.1" in restarted.reason
     assert isinstance(last, Completion)
     assert last.model == f"{OTHERS[provider]}:model-x"
-    assert last.message.text == "Hello from the wire server."
+    assert last.message.text.startswith("Hello")
 
 
 @pytest.mark.parametrize(

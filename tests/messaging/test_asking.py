@@ -92,7 +92,7 @@ async def test_agents_that_ask_each_other_are_stopped(
     assert last is not None
     call = await call_of(last)
     assert call.status == "error"
-    assert "3 messages in a row led to this one, and 2 may" in (call.result or "")
+    assert "3 messages in a row" in (call.result or "")
 
 
 async def test_who_does_not_answer_in_time_is_cancelled(studio: Studio, agent: Create) -> None:

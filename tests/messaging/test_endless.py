@@ -117,7 +117,7 @@ def test_two_runs_that_read_each_others_messages_are_stopped(
     settings.HEARTBIT_MESSAGE_HOPS = 8
     one, two = writes("writer"), writes("analyst")
     hops = []
-    with pytest.raises(LoopGuardError, match="9 messages in a row led to this one, and 8 may"):
+    with pytest.raises(LoopGuardError, match="9 messages in a row"):
         for _ in range(25):
             for sender, to in ((one, "analyst"), (two, "writer")):
                 hops.append(send_message(sender, to, "Your turn.").hops)

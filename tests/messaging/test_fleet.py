@@ -61,4 +61,4 @@ def test_two_agents_that_start_each_other_stop_by_themselves(
     sent = Message.objects.filter(workspace=workspace).order_by("hops")
     assert [message.hops for message in sent] == list(range(9))
     refused = ToolCall.objects.get(run__workspace=workspace, status="error")
-    assert "9 messages in a row led to this one, and 8 may" in (refused.result or "")
+    assert "9 messages in a row" in (refused.result or "")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
@@ -21,7 +24,7 @@ from tests.admin.forms import filled
 from tests.api.server import Caller, WebServer, key_for
 from tests.quotas.limited import flood, give_tier, new_workspace, park
 from tests.web.axe import serious
-from tests.web.people import member, person
+from tests.web.people import member, person, session_of
 from tests.web.visitor import visit
 
 if TYPE_CHECKING:
@@ -208,6 +211,73 @@ class TestThePage:
         viewer.page.get_by_text("Nothing has been used in the last 30 days.").wait_for()
         assert [*serious(viewer.page)] == []
         assert viewer.problems() == []
+
+
+def shown(site: WebServer, workspace: Workspace) -> str:
+    """Return the page's HTML as one line, without entities."""
+    cookies = {settings.SESSION_COOKIE_NAME: session_of(member(workspace, Role.VIEWER))}
+    page = httpx.get(f"{site.url}/w/{workspace.slug}/usage/", cookies=cookies, trust_env=False)
+    assert page.status_code == 200
+    return " ".join(unescape(page.text).split())
+
+
+class TestWhatThePageSays:
+    def test_given_spent_limits_then_it_says_what_is_refused_and_until_when(
+        self, site: WebServer, workspace: Workspace
+    ) -> None:
+        seeded(workspace)
+        tier = give_tier(workspace, runs_per_day=2, usd_per_month=Decimal("0.5"))
+        page = shown(site, workspace)
+        assert (
+            f'"problem">Used up: 2 of 2 runs (tier {tier.name}): no more runs can be started before'
+        ) in page
+        assert f'"problem">Used up: $0.7500 of $0.5000 (tier {tier.name}): model calls' in page
+        assert 'aria-valuenow="100" aria-valuetext="$0.7500 of $0.5000"' in page, "a full bar"
+        assert "150 % · anew in" in page
+        assert "2 runs waiting" in page
+
+    @pytest.mark.parametrize(
+        ("most", "follows"), [(2, "."), (1, ": further runs wait until one of these ends")]
+    )
+    def test_given_runs_at_work_then_they_are_a_hint_and_no_problem(
+        self, site: WebServer, workspace: Workspace, most: int, follows: str
+    ) -> None:
+        run = start_run(workspace, "x", agent="writer")
+        tier = give_tier(workspace, runs_at_once=most, warn_at=50)
+        worker = WorkerHeartbeat.objects.create(name="x:1", home="fleet", lease_seconds=3600)
+        Run.objects.filter(pk=run).update(status="running", worker=worker)
+        page = shown(site, workspace)
+        Run.objects.filter(pk=run).update(status="queued", worker=None)
+        worker.delete()
+        assert f'"hint">At work: 1 of {most} runs (tier {tier.name}){follows}' in page
+        assert '"problem"' not in page
+
+    def test_given_no_tier_then_costs_without_a_price_and_deleted_runs_are_named(
+        self, site: WebServer, workspace: Workspace
+    ) -> None:
+        seeded(workspace)
+        save_budget(Budget(workspace=workspace, period="month", max_usd=1, max_tokens=10_000))
+        page = shown(site, workspace)
+        assert "no tier" in page
+        assert "no limit · 2 runs waiting" in page
+        assert "$0.2500 + 1 call without a price" in page
+        assert "runs that are deleted by now" in page
+        assert "the whole workspace" in page
+        for words in ("1,600 of 10,000", "$0.7500 of $1.00"):
+            assert f'aria-valuetext="{words}"' in page
+        assert '"hint"' not in page
+        assert '"problem"' not in page
+
+    def test_given_a_tier_and_no_work_then_its_limits_are_shown(
+        self, site: WebServer, workspace: Workspace
+    ) -> None:
+        call(workspace, new_id(), 7, "9", days_ago=70)
+        assert "Nothing has been used" in shown(site, workspace)
+        give_tier(workspace, runs_per_day=20)
+        page = shown(site, workspace)
+        assert 'aria-valuetext="0 of 20"' in page
+        assert "No agent has worked this month" in page
+        assert page.count('height="0.0"') == 3 * DAYS
 
 
 class TestTiersInTheAdmin:

@@ -80,6 +80,17 @@ def test_a_module_and_a_single_tool_are_found_with_their_package(tmp_path: Path)
     assert "calculate|tools.builtin.arithmetic" in lines
 
 
+GOOD_AND_BAD = """
+    @tool(effect="pure")
+    def good() -> str:
+        "Do."
+
+    @tool(name="A B")
+    def bad() -> str:
+        "Do."
+"""
+
+
 @pytest.mark.parametrize(
     ("entry_points", "source", "sentence"),
     [
@@ -88,7 +99,7 @@ def test_a_module_and_a_single_tool_are_found_with_their_package(tmp_path: Path)
         ("b = br", "raise SystemExit(3)", "SystemExit: 3"),
         ("b = br", "x = 1", "ConfigurationError: br has nothing that @tool marked."),
         ("b = br:plain", "def plain(): ...", "br:plain has nothing that @tool marked."),
-        ("b = br", '@tool(name="A B")\ndef f() -> str:\n    "Do."', "The tool name 'A B'"),
+        ("b = br", GOOD_AND_BAD, "The tool name 'A B'"),
     ],
 )
 def test_a_broken_package_is_logged_and_left_out(
@@ -99,6 +110,7 @@ def test_a_broken_package_is_logged_and_left_out(
     ended = start(tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert "forecast|acme 1.2" in ended.stdout.splitlines()
+    assert "broken 1.2" not in ended.stdout, "none of its tools is offered"
     (line,) = set(ended.stderr.splitlines())
     assert line.startswith("ERROR The tools of broken 1.2 (")
     assert sentence in line

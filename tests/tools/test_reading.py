@@ -42,7 +42,7 @@ async def test_no_text_means_no_arguments(arguments: str) -> None:
         ('{"a": 1, "a": 2, "b": 3}', "more than once"),
         ("[" * 100_000, "nested too deeply"),
         ('{"a": ' + "9" * 5_000 + "}", "beyond 64 bits"),
-        ('{"a": 1}', "'b' is required and missing"),
+        ('{"a": 1}', "'b' is required"),
         ('{"a": 1, "b": "x"}', "b: 'x' is not of type number"),
         ('{"a": 1, "b": 2, "c": 3}', "c is not accepted here; accepted are a, b"),
     ],

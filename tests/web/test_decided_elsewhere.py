@@ -87,10 +87,10 @@ def test_given_an_edit_when_its_sender_is_too_late_then_it_is_kept(
     card.get_by_label("url").fill("https://mine.example/")
     card.get_by_role("button", name="Review the changes").click()
     approve_call(call, digest=call.digest, by=BOB)
-    card.get_by_role("button", name="Approve with these changes").click()
+    card.get_by_role("button", name="these changes").click()
     expect(card.get_by_role("alert").first).to_contain_text("Approved by bob")
     expect(card.get_by_role("row", name="url")).to_contain_text("https://mine.example/")
-    expect(card.get_by_role("button", name="Approve with these changes")).to_be_disabled()
+    expect(card.get_by_role("button", name="these changes")).to_be_disabled()
 
 
 def test_given_a_failed_look_at_a_decided_call_then_its_card_looks_again(

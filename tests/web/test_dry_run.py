@@ -261,7 +261,7 @@ class TestWhatItRefuses:
         self, workspace: Workspace
     ) -> None:
         call = waiting(workspace, "DELETE FROM book_customer")
-        with pytest.raises(NoLongerOpenError, match="not the one that was shown"):
+        with pytest.raises(NoLongerOpenError, match="was shown"):
             dry_run_call(call, digest="0" * 64, by=ANN)
         cancel_run(workspace, call.run_id, reason="enough")
         with pytest.raises(NoLongerOpenError, match="does not wait"):
@@ -275,7 +275,7 @@ class TestWhatItRefuses:
         group = Group.objects.create(name=f"clerks-{workspace.slug}")
         call.shown = {**(call.shown or {}), "group": group.name}
         call.save()
-        with pytest.raises(NoDryRunError, match="Only members of the group"):
+        with pytest.raises(NoDryRunError, match="Only members"):
             tried(call)
         clerk = member(workspace, "operator")
         group.user_set.add(clerk)
@@ -406,7 +406,7 @@ def test_given_a_waiting_call_when_tried_by_key_then_its_row_is_shown_and_nothin
     asked = asked_of(caller, workspace, WRITE)
     page = signed_in.page
     signed_in.go("approvals/")
-    button = page.get_by_role("button", name="Try it without keeping it")
+    button = page.get_by_role("button", name="without keeping it")
     expect(button).to_be_visible()
     page.keyboard.press("t")
     table = page.get_by_role("table", name="agents_blackboardentry")

@@ -16,6 +16,7 @@ from django.urls import URLPattern, URLResolver
 from agents.models import AgentVersion, ToolCall
 from heartbit_site import urls
 from heartbit_site.base.models import Membership, Role, Workspace
+from heartbit_site.base.refusals import ONLY_INSTALLATION
 from tests.web import matrix_table as table
 from tests.web.matrix_world import World, build
 from tests.web.people import member, person, session_of
@@ -138,7 +139,7 @@ def test_an_address_of_the_installation_is_for_superusers_alone(
             assert answer.status_code in (302, 403, 404), asker
         else:
             assert answer.status_code == 403, asker
-            assert "administrators of this installation" in answer.text
+            assert ONLY_INSTALLATION in answer.text
 
 
 def test_every_list_of_the_admin_has_a_row() -> None:

@@ -86,7 +86,7 @@ def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page
     card.get_by_role("button", name="Edit").click()
     card.get_by_label("expression").fill("6*8")
     card.get_by_role("button", name="Review the changes").click()
-    card.get_by_role("button", name="Approve with these changes").click()
+    card.get_by_role("button", name="these changes").click()
     expect(page.locator(".live")).to_have_text("Live")
     expect(page.locator(".writing")).to_contain_text("It is **forty")
     sockets.cut()

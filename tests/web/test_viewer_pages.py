@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from agents.actions.post_message import post_message, start_conversation
 from heartbit_site.base.models import Role
+from heartbit_site.base.refusals import ONLY_INSTALLATION
 from tests.web.axe import serious
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
@@ -114,7 +115,7 @@ def test_given_a_page_of_the_installation_then_the_refusal_says_whose_it_is(
     viewer.expect("403")
     viewer.go("fleet/")
     expect(viewer.page.get_by_role("heading", name="Not allowed")).to_be_visible()
-    expect(viewer.page.locator("main")).to_contain_text("administrators of this installation")
+    expect(viewer.page.locator("main")).to_contain_text(ONLY_INSTALLATION)
     assert is_fine(viewer)
 
 
