@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from django.core.management import call_command
-from django.db import connections
+from django.db import connection, connections
 
 from heartbit_site.bootstrap import enter
 from heartbit_site.embedded import client, identity, layout
@@ -26,6 +26,8 @@ KEPT: Final = ROOT / ".pytest_cache" / "clusters"
 PACKAGES: Final = ("heartbit_site", "agents", "tools", "memory", "scheduling")
 #: In the packages; `install.py` runs the SQL files for the migrations.
 MADE_FROM: Final = ("**/migrations/*.py", "**/*.sql", "**/install.py")
+#: Settings for the loss of power, which no test plays: a killed server loses nothing without them.
+UNSAFE: Final = ("fsync", "full_page_writes")
 
 
 def provide(state: StateDirectory) -> None:
@@ -46,7 +48,7 @@ def provide(state: StateDirectory) -> None:
 def digest() -> str:
     """Return the hash of what decides how an empty database looks, in hexadecimal."""
     found = hashlib.sha256()
-    paths = [ROOT / "requirements.lock"]
+    paths = [ROOT / "requirements.lock", Path(__file__)]
     for package in PACKAGES:
         paths += [path for pattern in MADE_FROM for path in (ROOT / package).glob(pattern)]
     for path in sorted(paths):
@@ -57,6 +59,9 @@ def digest() -> str:
 def _make(state: StateDirectory, kept: Path) -> None:
     enter()
     call_command("migrate", verbosity=0, interactive=False)
+    with connection.cursor() as cursor:
+        for setting in UNSAFE:
+            cursor.execute(f"ALTER SYSTEM SET {setting} = off")
     connections.close_all()
     client.release()
     client.stop(state)
