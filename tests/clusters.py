@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,8 @@ from heartbit_site.bootstrap import enter
 from heartbit_site.embedded import client, identity, layout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from heartbit_site.embedded.state import StateDirectory
 
 ROOT: Final = Path(__file__).parents[1]
@@ -56,12 +59,27 @@ def digest() -> str:
     return found.hexdigest()[:16]
 
 
+@contextmanager
+def durable() -> Iterator[None]:
+    """Have the running server keep commits through a loss of power, as where it is measured."""
+    _set("on")
+    try:
+        yield
+    finally:
+        _set("off")
+
+
+def _set(value: str) -> None:
+    with connection.cursor() as cursor:
+        for setting in UNSAFE:
+            cursor.execute(f"ALTER SYSTEM SET {setting} = {value}")
+        cursor.execute("SELECT pg_reload_conf()")
+
+
 def _make(state: StateDirectory, kept: Path) -> None:
     enter()
     call_command("migrate", verbosity=0, interactive=False)
-    with connection.cursor() as cursor:
-        for setting in UNSAFE:
-            cursor.execute(f"ALTER SYSTEM SET {setting} = off")
+    _set("off")
     connections.close_all()
     client.release()
     client.stop(state)

@@ -13,13 +13,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from tests.server_process import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -219,19 +220,24 @@ Process = Forked | subprocess.Popen[bytes]
 
 
 #: Variables that our modules read only when they need them, so that one process serves all values.
-READ_LATE: Final = {"PYTEST_CURRENT_TEST", "HEARTBIT_WORKSPACE"}
+READ_LATE: Final = {
+    *("PYTEST_CURRENT_TEST", "HEARTBIT_WORKSPACE"),
+    *("HEARTBIT_URL", "HEARTBIT_API_KEY", "HEARTBIT_CONFIG"),
+}
+#: Of an environment, until a process is made ready for it: that takes as long as two commands.
+USES: Final = 3
 
 
 class Prepared:
     """Chooses the process that a program is forked from.
 
-    One is ready for each environment that pytest's process itself has had more than once; a
-    fixture may have changed it in between. All others share one that knows no module of ours.
+    One is ready for each environment that is used more often; all others share one that knows no
+    module of ours.
     """
 
     def __init__(self) -> None:
         self._any = Forker()
-        self._once: set[frozenset[tuple[str, str]]] = set()
+        self._uses: Counter[frozenset[tuple[str, str]]] = Counter()
         self._ready: dict[frozenset[tuple[str, str]], Forker] = {}
 
     def run(
@@ -270,11 +276,11 @@ class Prepared:
         return self._forker(environment).converse(arguments, environment, said, terminal)
 
     def _forker(self, environment: dict[str, str]) -> Forker:
-        wanted = _early(environment)
+        wanted = frozenset(item for item in environment.items() if item[0] not in READ_LATE)
+        self._uses[wanted] += 1
+        if self._uses[wanted] < USES:
+            return self._any
         if wanted not in self._ready:
-            if wanted not in self._once or wanted != _early(os.environ):
-                self._once.add(wanted)
-                return self._any
             self._ready[wanted] = Forker(dict(wanted))
         return self._ready[wanted]
 
@@ -282,11 +288,6 @@ class Prepared:
         """End them all."""
         for forker in (self._any, *self._ready.values()):
             forker.close()
-
-
-def _early(environment: Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    """The variables that decide what a module is when it is imported."""
-    return frozenset(item for item in environment.items() if item[0] not in READ_LATE)
 
 
 def start(module: str, arguments: Sequence[str], environment: dict[str, str], log: int) -> Process:

@@ -10,7 +10,7 @@ import pytest
 
 from agents.choices import RunStatus
 from agents.models import Run, Wait
-from tests.bench import bulk, report, session, workspace
+from tests.bench import bulk, costs, report, session, workspace
 from tests.bench.bare_model import BareModel, long_conversation
 from tests.bench.best import Best
 from tests.bench.figures import Figure, Row, percentile
@@ -20,6 +20,8 @@ from tests.bench.names import NAMES
 from tests.bench.plan import QUICK
 from tests.bench.profiles import summary
 from tests.bench.workloads import SOLO, WORKLOADS
+from tests.clusters import durable
+from tests.fleet import wait_until
 from tests.pace import in_time
 
 if TYPE_CHECKING:
@@ -49,7 +51,11 @@ KEYS = {
 @pytest.mark.usefixtures("database")
 @pytest.mark.paced  # medians of five runs each
 def test_each_path_of_a_workload_is_a_row_with_its_floors(tmp_path: Path) -> None:
-    rows = list(session.measure(["W1"], replace(QUICK, runs=5, warm_up=2)))
+    with pytest.raises(RuntimeError, match="fsync is off"):
+        next(session.measure(["W1"], QUICK))
+    with durable():
+        wait_until(lambda: set(costs.durability().values()) == {"on"}, what="reloaded")
+        rows = list(session.measure(["W1"], replace(QUICK, runs=5, warm_up=2)))
     assert [row.path for row in rows] == ["durable", "in_process"]
     found = [row.to_json() for row in rows]
     for row in found:
