@@ -6,6 +6,7 @@ import traceback
 from pathlib import Path
 
 import django
+from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 
 from heartbit_site.base import variables
@@ -45,9 +46,26 @@ def describe_fault(error: BaseException) -> str | None:
                 f"HEARTBIT_EXTRA_APPS names {package!r}, but there is no module {missing!r}: "
                 "install it, add its directory to PYTHONPATH, or take it out."
             )
+    label = _taken_label(error)
+    if label is not None:
+        loaded = {config.name for config in apps.app_configs.values()}
+        late = next((package for package in packages if package not in loaded), label)
+        return (
+            f"HEARTBIT_EXTRA_APPS: the app {late} has the label {label!r}, which belongs to "
+            f"{apps.app_configs[label].name}: give it a `label` of its own in an AppConfig, "
+            "or take it out."
+        )
+    for package in packages:
         if isinstance(error, ImportError | ImproperlyConfigured) and package in reason:
             return f"HEARTBIT_EXTRA_APPS: {reason.rstrip('.')}; mend it, or take its app out."
     return None
+
+
+def _taken_label(error: BaseException) -> str | None:
+    """Return the label of two apps, for which Django has no class of error."""
+    _, found, label = str(error).partition("labels aren't unique, duplicates: ")
+    is_taken = isinstance(error, ImproperlyConfigured) and found and label in apps.app_configs
+    return label if is_taken else None
 
 
 def _package(name: str) -> str:

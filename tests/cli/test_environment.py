@@ -131,6 +131,27 @@ def test_an_own_app_that_cannot_be_imported_is_named_with_its_line(
         assert (check["status"], f"line {line}" in check["detail"]) == ("fail", True)
 
 
+@pytest.mark.parametrize("label", ["tools", "agents", "memory", "scheduling"])
+def test_an_own_app_with_the_label_of_another_is_told_to_have_one_of_its_own(
+    heartbit: Command, tmp_path: Path, label: str
+) -> None:
+    for package in ("fine", "acme", f"acme/{label}"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("")
+    env = {"HEARTBIT_EXTRA_APPS": f"fine,acme.{label}", "PYTHONPATH": str(tmp_path)}
+    sentence = f"the app acme.{label} has the label '{label}', which belongs to {label}:"
+    refused(heartbit("runs", env=env), "HEARTBIT_EXTRA_APPS", sentence, "`label`", "AppConfig")
+    if label == "tools":
+        ended = heartbit("doctor", "--json", env=env)
+        [check] = [each for each in ended.json["checks"] if each["name"] == "settings"]
+        assert (check["status"], sentence in check["detail"]) == ("fail", True)
+        (tmp_path / "acme" / label / "apps.py").write_text(
+            "from django.apps import AppConfig\n\n\n"
+            f"class Own(AppConfig):\n    name = 'acme.{label}'\n    label = 'acme_{label}'\n"
+        )
+        assert heartbit("runs", env=env).code == 0
+
+
 def test_a_module_of_an_own_app_that_is_imported_late_is_named_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
