@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from agents.llm.providers import PROVIDERS
 from heartbit_site.base.variables import VARIABLES
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +92,18 @@ def test_mail_and_public_addresses_are_passed_through() -> None:
     mail = {variable.name for variable in VARIABLES if "EMAIL" in variable.name}
     passed = {"HEARTBIT_PUBLIC_URL", "HEARTBIT_APPROVAL_MAIL", "HEARTBIT_REQUEST_SECONDS"} | mail
     assert passed <= SERVICES["web"]["environment"].keys()
+
+
+def test_what_the_choice_of_a_provider_needs_is_passed_through() -> None:
+    keys = {provider.key_env for provider in PROVIDERS.values() if provider.key_env}
+    places = {f"{name.upper()}_BASE_URL" for name in PROVIDERS}
+    assert {"HEARTBIT_PROVIDER", "HEARTBIT_MODEL", *keys, *places} <= (
+        SERVICES["web"]["environment"].keys()
+    )
+
+
+def test_own_apps_are_passed_through() -> None:
+    assert "HEARTBIT_EXTRA_APPS" in SERVICES["web"]["environment"]
 
 
 def test_what_is_not_set_stays_at_its_default() -> None:
