@@ -7,7 +7,9 @@ declares its parameters is restored when a call is shown.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+_MOST_HOPS: Final = 8  # references that lead to references; a circle of them ends here
 
 
 def in_schema_order(
@@ -19,18 +21,49 @@ def in_schema_order(
         arguments: Of a call, as they are stored.
         parameters: The tool's schema; null: it is not known, and the order stays.
     """
-    known = (parameters or {}).get("properties")
+    root = parameters or {}
+    return _ordered_object(arguments, _resolved(root, root), root)
+
+
+def _ordered_object(
+    value: Mapping[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]
+) -> dict[str, Any]:
+    known = schema.get("properties")
     properties = known if isinstance(known, Mapping) else {}
-    names = [name for name in properties if name in arguments]
-    names += [name for name in arguments if name not in properties]
-    return {name: _ordered(arguments[name], properties.get(name)) for name in names}
+    names = [name for name in properties if name in value]
+    names += [name for name in value if name not in properties]
+    return {name: _ordered(value[name], properties.get(name), root) for name in names}
 
 
-def _ordered(value: Any, schema: Any) -> Any:
-    if not isinstance(schema, Mapping):
-        return value
+def _ordered(value: Any, schema: Any, root: Mapping[str, Any]) -> Any:
+    schema = _resolved(schema, root)
     if isinstance(value, Mapping):
-        return in_schema_order(value, schema)
+        return _ordered_object(value, schema, root)
     if isinstance(value, list):
-        return [_ordered(one, schema.get("items")) for one in value]
+        return [_ordered(one, schema.get("items"), root) for one in value]
     return value
+
+
+def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema behind local references and beside null, as the pages' forms read it."""
+    for _ in range(_MOST_HOPS):
+        if not isinstance(schema, Mapping):
+            break
+        reference = schema.get("$ref")
+        kinds = schema.get("anyOf")
+        if isinstance(reference, str) and reference.startswith("#/"):
+            schema = _found(reference, root)
+        elif isinstance(kinds, list) and len(kinds) == 2 and {"type": "null"} in kinds:
+            schema = kinds[1] if kinds[0] == {"type": "null"} else kinds[0]
+        else:
+            return schema
+    return {}
+
+
+def _found(reference: str, root: Mapping[str, Any]) -> Any:
+    part: Any = root
+    for name in reference.removeprefix("#/").split("/"):
+        if not isinstance(part, Mapping):
+            return None
+        part = part.get(name.replace("~1", "/").replace("~0", "~"))
+    return part
