@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from heartbit_site import address_options
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.embedded.state import ServiceName, StateDirectory
@@ -59,13 +61,19 @@ def read(environ: Mapping[str, str] | None = None) -> Environment:
     )
 
 
+def problems(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return a sentence for each variable that cannot be used."""
+    environ = os.environ if environ is None else environ
+    return variables.problems(environ) or address_options.find_problems(environ)
+
+
 def check(environ: Mapping[str, str] | None = None) -> None:
     """Refuse an environment in which a variable cannot be used.
 
     Raises:
         ConfigurationError: The first of them, and how many there are besides.
     """
-    found = variables.problems(environ)
+    found = problems(environ)
     if len(found) > 1:
         raise ConfigurationError(f"{found[0]} `heartbit doctor` lists {len(found) - 1} more.")
     if found:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Literal
 from rich.console import Console
 from rich.text import Text
 
-from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli import errors
 from heartbit_site.cli.begin import Starting, set_up_django
@@ -23,7 +22,7 @@ from heartbit_site.cli.output import clean, write_json
 from heartbit_site.cli.services import wanted
 from heartbit_site.embedded import layout
 from heartbit_site.embedded.errors import EmbeddedError
-from heartbit_site.environment import Environment, read
+from heartbit_site.environment import Environment, problems, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +63,7 @@ def doctor(*, as_json: bool) -> int:
 
 def examine() -> list[Check]:
     """Look at everything that can be looked at, in the order in which it depends on each other."""
-    wrong = variables.problems()
+    wrong = problems()
     if wrong:
         return [Check("environment", "fail", sentence) for sentence in wrong]
     environment = read()

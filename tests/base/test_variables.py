@@ -23,12 +23,23 @@ ANY_TEXT: Values = (["x"], [])  # or checked by its reader, which knows more
 VALUES: dict[str, Values] = {
     "DATABASE_URL": (
         ["postgresql://u:p@h:5432/d?sslmode=require", "postgresql:///d?host=/run"],
-        ["h:5432/d", "mysql://u:p@h/d", "postgresql://u:p@h:port/d", "postgresql://u:p@h/"],
+        [
+            *("h:5432/d", "mysql://u:p@h/d", "postgresql://u:p@h:port/d", "postgresql://u:p@h/"),
+            *("postgresql://u:p@h/d?sslmode=require&foo=1", "postgresql://u:p@h/d?keepalives"),
+            "postgresql://u:p@h/d?connect_timeout=x",
+        ],
     ),
     "DATABASE_DIRECT_URL": (["postgres://h/d"], ["sqlite:///d", "postgresql://[h/d"]),
     "REDIS_URL": (
-        ["redis://:p@h:6379/0", "rediss://h", "unix:///run/valkey.sock?db=0"],
-        ["h:6379", "redis://:p@h:port/0", "redis://:p@h/db", "unix://", "unix:///s?db=x"],
+        [
+            *("redis://:p@h:6379/0", "rediss://h", "unix:///run/valkey.sock?db=0"),
+            *("redis://h?socket_timeout=5&max_connections=9", "rediss://h/0?ssl_cert_reqs=none"),
+        ],
+        [
+            *("h:6379", "redis://:p@h:port/0", "redis://:p@h/db", "unix://", "unix:///s?db=x"),
+            *("redis://:p@h/0?socket_timeout=abc", "redis://:p@h/0?foo=1", "unix:///s?db=0&foo=1"),
+            *("redis://:p@h/0?ssl_cert_reqs=none", "rediss://:p@h?ssl_cert_reqs=x"),
+        ],
     ),
     "HEARTBIT_STATE": (["state", "/var/lib/heartbit"], [__file__]),
     "HEARTBIT_LINGER": (["0", "0.2"], ["abc", "-1", "nan", "inf"]),
@@ -91,7 +102,7 @@ def test_every_variable_is_tried() -> None:
 
 @pytest.mark.parametrize(("name", "value"), GOOD)
 def test_what_a_variable_takes(name: str, value: str) -> None:
-    assert variables.problems({name: value}) == []
+    assert environment.problems({name: value}) == []
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)
@@ -155,3 +166,20 @@ def test_given_a_port_that_is_no_number_then_the_form_is_that_of_the_variable(
     scheme = form.partition(":")[0]
     (problem,) = variables.problems({name: f"{scheme}://host:port/0"})
     assert form in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "option"),
+    [
+        ("DATABASE_URL", "postgresql://u:p@h/d?sslmode=require&foo=hush", "foo"),
+        ("DATABASE_DIRECT_URL", "postgresql://u:p@h/d?connect_timeout=hush", "connect_timeout"),
+        ("REDIS_URL", "redis://:p@h/0?socket_keepalive=1&socket_timeout=hush", "socket_timeout"),
+        ("REDIS_URL", "redis://:p@h/0?foo=hush&max_connections=9", "foo"),
+    ],
+)
+def test_given_an_address_with_a_bad_option_then_the_option_is_named_and_not_its_value(
+    name: str, value: str, option: str
+) -> None:
+    (problem,) = environment.problems({name: value})
+    assert f"its option {option!r} " in problem
+    assert "hush" not in problem

@@ -89,6 +89,24 @@ def test_doctor_lists_every_variable_that_cannot_be_used(heartbit: Command) -> N
         assert [check for check in checks if name in check["detail"] and value in check["detail"]]
 
 
+@pytest.mark.parametrize(
+    ("name", "url", "option"),
+    [
+        ("REDIS_URL", "redis://:hush@h/0?socket_timeout=abc", "socket_timeout"),
+        ("DATABASE_URL", "postgresql://u:hush@h/d?foo=1", "foo"),
+    ],
+)
+def test_a_bad_option_of_an_address_is_named_at_the_start_and_by_doctor(
+    heartbit: Command, name: str, url: str, option: str
+) -> None:
+    refused(heartbit("runs", env={name: url}), f"{name} cannot be used: its option '{option}'")
+    ended = heartbit("doctor", "--json", env={name: url})
+    assert ended.code == 1
+    [check] = ended.json["checks"]
+    assert (check["status"], f"its option '{option}'" in check["detail"]) == ("fail", True)
+    assert "hush" not in check["detail"]
+
+
 def test_doctor_names_the_address_of_a_provider_that_is_none(heartbit: Command) -> None:
     ended = heartbit("doctor", "--json", env={"COMPATIBLE_BASE_URL": "nowhere"})
     assert (ended.code, ended.err) == (1, "")
