@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from django.db import DatabaseError
 
 from agents.models import Agent
+from heartbit_site.base import variables
+from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor import Check
@@ -16,12 +18,26 @@ from heartbit_site.cli.output import seconds
 from heartbit_site.cli.waiting import waiting_calls
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
+from heartbit_site.first_start import default_workspace
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG: Final = timedelta(days=1)
+
+
+def _workspace() -> list[Check]:
+    """Find the workspace that HEARTBIT_WORKSPACE or --workspace names."""
+    if not variables.WORKSPACE.read():
+        return []
+    try:
+        return [Check("workspace", "ok", default_workspace().slug)]
+    except NoWorkspaceError as error:
+        mend = "Correct HEARTBIT_WORKSPACE, or unset it to work in the default one."
+        return [Check("workspace", "fail", str(error), mend)]
+    except DatabaseError:
+        return []  # no tables yet, or no database: said above
 
 
 def _configuration() -> list[Check]:
@@ -93,4 +109,9 @@ def _approvals() -> list[Check]:
     ]
 
 
-LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_configuration, _tools, _approvals)
+LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (
+    _workspace,
+    _configuration,
+    _tools,
+    _approvals,
+)

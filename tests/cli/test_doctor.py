@@ -73,11 +73,26 @@ def test_a_configuration_file_is_checked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    look = checkup_work.LOOKS[0]
+    look = checkup_work._configuration
     assert look() == []
     Path("heartbit.toml").write_text("[orchestratr]\n")
     [check] = look()
     assert (check.status, "heartbit.toml:1:" in check.detail) == ("fail", True)
+
+
+def test_a_workspace_that_is_named_and_does_not_exist_fails(
+    heartbit: Command, alone: None, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = heartbit("doctor", "--json", env={"HEARTBIT_WORKSPACE": "nope"})
+    assert (ended.code, ended.err) == (1, "")
+    [check] = [check for check in ended.json["checks"] if check["status"] == "fail"]
+    assert check["name"] == "workspace"
+    assert check["detail"].startswith("There is no workspace 'nope': ")
+    assert "HEARTBIT_WORKSPACE" in check["mend"]
+    monkeypatch.setenv("HEARTBIT_WORKSPACE", workspace.slug)
+    checks = [check for look in checkup_work.LOOKS for check in look()]
+    [found] = [check for check in checks if check.name == "workspace"]
+    assert (found.status, found.detail) == ("ok", workspace.slug)
 
 
 def test_an_account_whose_key_cannot_be_read_fails(workspace: Workspace) -> None:
