@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from tests.mutants.mutant import Mutant
 
 ROOT: Final = Path(__file__).parents[2]
-SECONDS: Final = 600  # for the tests of one mutant
-GREEN, RED = 0, 1  # pytest's exit codes
+#: For the tests of an area without a mutant.
+MOST_SECONDS: Final = 3600.0
+GREEN, RED = 0, 1  # pytest's exit codes; others mean that it could not play the tests
+TIMED_OUT: Final = None
+#: With ``-x`` a file that cannot be collected has the exit code of a test that failed.
+_NOT_PLAYED: Final = ("syntax error at or near", "ERROR collecting")
 
 
 class Verdict(Enum):
@@ -28,7 +32,8 @@ class Verdict(Enum):
 
     DEAD = "dead"
     ALIVE = "alive"
-    STILLBORN = "stillborn"  # it does not even load: no test is needed to notice
+    STILLBORN = "stillborn"  # it does not load, or pytest could not play the tests: says nothing
+    TIMED_OUT = "timed out"  # it hangs, or the machine is slow: says nothing
 
 
 @contextmanager
@@ -51,8 +56,13 @@ def repository() -> Iterator[Path]:
         yield copy
 
 
-def play(copy: Path, mutant: Mutant, tests: Sequence[str]) -> Verdict:
-    """Run the tests with the mutant in place, until one fails."""
+def seconds_for(baseline: float) -> float:
+    """Return the limit for a mutant's tests, which take ``baseline`` seconds without one."""
+    return 3 * baseline + 60
+
+
+def play(copy: Path, mutant: Mutant, tests: Sequence[str], *, seconds: float) -> Verdict:
+    """Run the tests with the mutant in place, until one fails or the seconds are over."""
     file = copy / mutant.path
     source = file.read_bytes()
     mutated = mutant.applied_to(source)
@@ -60,16 +70,21 @@ def play(copy: Path, mutant: Mutant, tests: Sequence[str]) -> Verdict:
         return Verdict.STILLBORN
     file.write_bytes(mutated)
     try:
-        code, output = run_tests(copy, tests)
+        code, output = run_tests(copy, tests, seconds=seconds)
     finally:
         file.write_bytes(source)
-    if "syntax error at or near" in output:
-        return Verdict.STILLBORN
-    return Verdict.ALIVE if code == GREEN else Verdict.DEAD
+    if code is TIMED_OUT:
+        return Verdict.TIMED_OUT
+    if code == GREEN:
+        return Verdict.ALIVE
+    is_kill = code == RED and not any(part in output for part in _NOT_PLAYED)
+    return Verdict.DEAD if is_kill else Verdict.STILLBORN
 
 
-def run_tests(copy: Path, tests: Sequence[str]) -> tuple[int, str]:
-    """Run pytest in the copy; its exit code and output. Whoever hangs counts as failed."""
+def run_tests(
+    copy: Path, tests: Sequence[str], *, seconds: float = MOST_SECONDS
+) -> tuple[int | None, str]:
+    """Run pytest in the copy; return its exit code, or ``TIMED_OUT``, and its output."""
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     process = subprocess.Popen(
         [*command, *tests],
@@ -82,11 +97,11 @@ def run_tests(copy: Path, tests: Sequence[str]) -> tuple[int, str]:
         start_new_session=True,
     )
     try:
-        output, _ = process.communicate(timeout=SECONDS)
+        output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        return RED, output
+        return TIMED_OUT, output
     return process.returncode, output
 
 
