@@ -401,6 +401,25 @@ BOUNDS: list[tuple[dict[str, Any], str | None, str]] = [
     ({"type": "number", "exclusiveMaximum": 1}, "1", "below 1"),
     ({"type": "integer", "multipleOf": 5}, "7", "multiple of 5"),
     ({"type": "array", "items": {"type": "string"}, "minItems": 1}, None, "at least 1"),
+    ({"type": "object", "required": ["x", "y"]}, '{"x": 1}', "a (JSON) lacks y"),
+    ({"type": "object", "required": ["x", "toString"]}, "{}", "a (JSON) lacks x, toString"),
+]
+
+BOUNDS_IN_WORDS: list[tuple[dict[str, Any], str]] = [
+    ({"minimum": 0}, "At least 0."),
+    ({"maximum": 1000}, "At most 1,000."),
+    ({"minimum": 1, "maximum": 3}, "From 1 to 3."),
+    ({"minimum": 2, "maximum": 2}, "Exactly 2."),
+    ({"exclusiveMinimum": 0}, "More than 0."),
+    ({"exclusiveMaximum": 1}, "Less than 1."),
+    ({"exclusiveMinimum": 0, "maximum": 1}, "More than 0, at most 1."),
+    ({"minimum": 0, "exclusiveMaximum": 1}, "At least 0, less than 1."),
+    ({"exclusiveMinimum": 0, "exclusiveMaximum": 1}, "More than 0, less than 1."),
+    ({"minimum": 5, "exclusiveMinimum": 0}, "At least 5."),
+    ({"minimum": 0, "exclusiveMinimum": 0}, "More than 0."),
+    ({"type": "string", "minLength": 2}, "At least 2 characters."),
+    ({"type": "array", "minItems": 1, "maxItems": 4}, "From 1 to 4 entries."),
+    ({"type": "string", "minLength": 0}, ""),
 ]
 
 
@@ -427,6 +446,18 @@ def test_given_bounds_when_a_form_is_read_then_what_breaks_them_is_not_sent(
         assert part in said
     kept = signed_in.page.evaluate(read, [{"type": "integer", "minimum": 1, "maximum": 3}, "3"])
     assert kept == ["read", '{"a":3}']
+
+
+def test_given_bounds_then_their_words_say_whether_the_bound_itself_is_taken(
+    signed_in: Visitor,
+) -> None:
+    signed_in.go("approvals/")
+    words = """async (schemas) => {
+      const { boundsText } = await import("/static/heartbit/web/approvals/bounds.js");
+      return schemas.map((schema) => boundsText(schema));
+    }"""
+    found = signed_in.page.evaluate(words, [schema for schema, _ in BOUNDS_IN_WORDS])
+    assert found == [said for _, said in BOUNDS_IN_WORDS]
 
 
 def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_schema(

@@ -19,13 +19,25 @@ export function brokenBound(schema, value) {
 export function boundsText(schema) {
   const unit = LENGTHS[schema.type];
   const [least, most] = unit
-    ? [schema.minLength ?? schema.minItems, schema.maxLength ?? schema.maxItems]
-    : [schema.minimum ?? schema.exclusiveMinimum, schema.maximum ?? schema.exclusiveMaximum];
+    ? [{ at: schema.minLength ?? schema.minItems }, { at: schema.maxLength ?? schema.maxItems }]
+    : [bound(schema.minimum, schema.exclusiveMinimum, Math.max), bound(schema.maximum, schema.exclusiveMaximum, Math.min)];
   const after = unit ? ` ${unit}` : "";
-  const isGiven = (bound) => typeof bound === "number" && !(unit && bound === 0);
-  if (isGiven(least) && isGiven(most)) return least === most ? `Exactly ${least}${after}.` : `From ${least} to ${most}${after}.`;
-  if (isGiven(least)) return `At least ${least}${after}.`;
-  return isGiven(most) ? `At most ${most.toLocaleString("en")}${after}.` : "";
+  const isGiven = ({ at }) => typeof at === "number" && !(unit && at === 0);
+  if (isGiven(least) && isGiven(most) && !least.isOpen && !most.isOpen) {
+    return least.at === most.at ? `Exactly ${least.at}${after}.` : `From ${least.at} to ${most.at}${after}.`;
+  }
+  const parts = [];
+  if (isGiven(least)) parts.push(`${least.isOpen ? "more than" : "at least"} ${least.at}${after}`);
+  if (isGiven(most)) parts.push(`${most.isOpen ? "less than" : "at most"} ${most.at.toLocaleString("en")}${after}`);
+  const text = parts.join(", ");
+  return text ? `${text[0].toUpperCase()}${text.slice(1)}.` : "";
+}
+
+/** The tighter of an inclusive and an exclusive bound; open: the bound itself is refused. */
+function bound(closed, open, tighter) {
+  if (typeof open !== "number") return { at: closed, isOpen: false };
+  const isOpen = typeof closed !== "number" || tighter(closed, open) === open;
+  return { at: isOpen ? open : closed, isOpen };
 }
 
 function brokenNumber({ minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf: step }, value) {

@@ -162,11 +162,14 @@ function jsonField({ schema, value, label, required, blank, nullable }) {
       if (required) refuse(input, `${label} is empty: write JSON.`);
       return blank;
     }
+    let read;
     try {
-      return JSON.parse(input.value);
+      read = JSON.parse(input.value);
     } catch (error) {
       return refuse(input, `${label} is no JSON: ${error.message}.`);
     }
+    const lacking = isSchema(read) && Array.isArray(schema.required) ? schema.required.filter((name) => !Object.hasOwn(read, name)) : [];
+    return lacking.length ? refuse(input, `${label} (JSON) lacks ${lacking.join(", ")}.`) : read;
   });
 }
 
