@@ -11,6 +11,7 @@ from agents.choices import RunStatus
 from agents.llm.providers import PROVIDERS
 from agents.runs.transitions import arrows
 from heartbit_site.base.variables import VARIABLES
+from heartbit_site.web_server.bodies import HELD_BYTES
 
 ROOT = Path(__file__).parents[2]
 LIFECYCLE = (ROOT / "docs/architecture/run-lifecycle.md").read_text()
@@ -65,6 +66,13 @@ def test_the_functions_the_lifecycle_names_exist() -> None:
     functions = "\n".join(path.read_text() for path in files)
     for name in set(re.findall(r"`(heartbit_\w+)`", LIFECYCLE)):
         assert f"FUNCTION {name}(" in functions
+
+
+def test_the_table_of_the_web_process_has_the_bound_of_all_bodies() -> None:
+    operations = (ROOT / "docs/howto/operations.md").read_text()
+    [row] = [line for line in operations.splitlines() if line.startswith("| all bodies ")]
+    assert f": {HELD_BYTES // 2**20} MB |" in row
+    assert "503" in row
 
 
 def test_the_readmes_first_commands_are_the_demo_and_the_tests() -> None:
