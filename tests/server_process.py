@@ -40,4 +40,4 @@ class ServerProcess:
     def __exit__(self, *_: object) -> None:
         """End it."""
         self._process.terminate()
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=90)

@@ -59,7 +59,7 @@ class WebServer:
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.wait(timeout=15)
+        self._process.wait(timeout=90)
         self.log.unlink()
 
 

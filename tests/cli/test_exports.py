@@ -34,7 +34,7 @@ def shown(*arguments: str) -> str:
     except OSError:
         pass  # the other end is closed
     os.close(mouth)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=90) == 0
     return found.decode().replace("\r\n", "\n")
 
 

@@ -61,7 +61,7 @@ def test_web_serves_the_pages_until_it_is_ended(
         found = wait_until(saying(process, log, ADDRESS.pattern), seconds=40, what="its address")
         assert httpx.get(f"{found[1]}/login/", trust_env=False, timeout=60).status_code == 200
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=15) in {0, -signal.SIGTERM}
+        assert process.wait(timeout=90) in {0, -signal.SIGTERM}
     assert "Traceback" not in log.read_text()
 
 
@@ -81,7 +81,7 @@ def test_beat_sends_what_is_due_until_it_is_ended(
         due = r"Sending due task heartbit-deliver-\w+"
         wait_until(saying(process, log, due), seconds=60, what="a task that was due")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=15) == 0
+        assert process.wait(timeout=90) == 0
     assert "Traceback" not in log.read_text()
 
 

@@ -158,7 +158,7 @@ def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
     assert process.stdout is not None
     run_id = process.stdout.readline().strip()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=90)
     assert "KeyboardInterrupt" in err
     row = Run.objects.get(pk=run_id)
     assert row.status == "cancelled"

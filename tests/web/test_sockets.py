@@ -189,7 +189,7 @@ def shipped(database: None) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(timeout=15)
+        process.wait(timeout=90)
 
 
 def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
