@@ -15,6 +15,7 @@ from django.db import transaction
 
 from agents import snapshot
 from agents.actions.ring_run import ring_run
+from agents.argument_order import in_tool_order
 from agents.choices import Verdict
 from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.live.changes import notify_on_commit
@@ -141,7 +142,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
     problems = validate(questions.form_of(asked), answer)
     if problems:  # said to a person, who reads it beside their answer
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
-    arguments = json.dumps({**asked, name: answer})
+    arguments = json.dumps({**in_tool_order(shown_tool(call), asked), name: answer})
     _decide_with(call, digest, by, offer, verdict=Verdict.ANSWERED, arguments=arguments)
 
 

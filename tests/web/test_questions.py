@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from agents.actions.decide_call import Always, Decider, answer_call, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.errors import InvalidEditError, NoLongerOpenError
-from agents.models import Agent, Decision, ToolBinding
+from agents.models import Agent, Decision, RunEvent, ToolBinding
 from heartbit_site.base.models import AuditEntry
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
@@ -82,6 +82,9 @@ class TestOverTheApi:
         assert decide(caller, asked, verdict="answer", answer=trip).status_code == 200
         caller.ended(asked["run"])
         assert json.loads(row_of(asked).result or "") == trip
+        resolved = RunEvent.objects.get(run=asked["run"], type="wait.resolved")
+        ran = json.loads(resolved.payload["value"]["arguments"])
+        assert list(ran) == ["question", "form", "answer"]  # the database: form, question
 
     def test_given_a_question_when_approved_or_always_allowed_then_it_is_still_open(
         self, caller: Caller
