@@ -1,7 +1,8 @@
-"""An agent version's snapshot: canonical JSON that the loop's definition is read from. Pure.
+"""An agent version's snapshot: canonical JSON of an agent's settings, and back. Pure.
 
 The snapshot says what the model sees and what limits hold. It has a format version; it has no own
-name, no times and no secrets, so an unchanged agent always hashes to the same version.
+name, no times and no secrets, so an unchanged agent always hashes to the same version. Where each
+setting lies in it stands beside the setting, in ``agents.definitions.spec``.
 """
 
 from __future__ import annotations
@@ -9,25 +10,75 @@ from __future__ import annotations
 import hashlib
 import json
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from agents.context import strategy
-from agents.llm.wrappers.retry import RetryPolicy
+from agents.definitions.spec import AgentSettings, Pinned, ToolGrant
 from agents.loop.definition import AgentDefinition, BoundTool
 from heartbit_site.base.errors import ConfigurationError
 
-FORMAT = 2
-_READABLE = (1, 2)  # format 1 lacks what its reader takes the defaults for
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agents.definitions.spec import AgentSpec, Spec
+
+FORMAT: Final = 2
+_READABLE: Final = (1, 2)  # format 1 lacks what its reader takes the defaults for
 
 
-def digest(snapshot: dict[str, Any]) -> str:
+def _pins(model: type[Spec]) -> dict[str, Pinned]:
+    found = {}
+    for name, field in model.model_fields.items():
+        for pin in field.metadata:
+            if isinstance(pin, Pinned):
+                found[name] = pin
+    return found
+
+
+#: How snapshots keep the settings of an agent, and those of a bound tool.
+AGENT_PINS: Final = _pins(AgentSettings)
+GRANT_PINS: Final = _pins(ToolGrant)
+
+
+def digest(snapshot: Mapping[str, Any]) -> str:
     """SHA-256 of the snapshot's canonical JSON (sorted keys, no white space, UTF-8)."""
     text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read(version_id: int, agent_id: int, name: str, snapshot: dict[str, Any]) -> AgentDefinition:
-    """The definition that a stored snapshot holds.
+def write(
+    spec: AgentSpec, hashes: Mapping[str, str], team: Iterable[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return the snapshot of an agent.
+
+    Args:
+        spec: Its settings.
+        hashes: The hash of the definition of each enabled tool, by its name.
+        team: Name and description of each member.
+    """
+    return {
+        "format": FORMAT,
+        **_kept(spec, AGENT_PINS),
+        "tools": [
+            {"name": grant.name, "hash": hashes[grant.name], **_kept(grant, GRANT_PINS)}
+            for grant in sorted(spec.tools, key=lambda grant: grant.name)
+            if grant.enabled
+        ],
+        "team": [{"name": name, "description": text} for name, text in sorted(team)],
+    }
+
+
+def settings_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of an agent that a snapshot keeps, by name; what it lacks is missing."""
+    return _found(snapshot, AGENT_PINS)
+
+
+def grant_of(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of one of a snapshot's tools, by name; what it lacks is missing."""
+    return _found(tool, GRANT_PINS)
+
+
+def check_format(version_id: int, name: str, snapshot: Mapping[str, Any]) -> None:
+    """Refuse a snapshot that this Heartbit cannot read.
 
     Raises:
         ConfigurationError: A newer Heartbit wrote it.
@@ -38,50 +89,51 @@ def read(version_id: int, agent_id: int, name: str, snapshot: dict[str, Any]) ->
             f"{snapshot.get('format')!r}; this Heartbit reads formats up to {FORMAT}: upgrade the "
             "workers."
         )
-    limits = snapshot["limits"]
-    cost = limits.get("max_run_cost_usd")
-    retry = snapshot.get("retry", {})
-    return AgentDefinition(
+
+
+def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any]) -> AgentDefinition:
+    """Return the definition that a stored snapshot holds.
+
+    Raises:
+        ConfigurationError: A newer Heartbit wrote it.
+    """
+    check_format(version_id, name, snapshot)
+    # Not validated again: what was valid when it was published stays what its runs are pinned to.
+    return AgentDefinition.model_construct(
+        **settings_of(snapshot),
         version_id=version_id,
         agent_id=agent_id,
         name=name,
-        system_prompt=snapshot["system_prompt"],
-        model=snapshot["model"],
-        temperature=snapshot["temperature"],
-        stop=tuple(snapshot.get("stop", ())),
-        reasoning_effort=snapshot.get("reasoning_effort", ""),
-        fallback_models=tuple(snapshot.get("fallback_models", ())),
-        retry=RetryPolicy(**retry),
-        tools=tuple(map(_tool, snapshot["tools"])),
-        approval=snapshot.get("approval", "never"),
-        approval_seconds=snapshot.get("approval_seconds"),
-        context=strategy.parse(snapshot.get("context_strategy", {"type": "unlimited"})),
-        response_schema=snapshot.get("response_schema"),
+        tools=tuple(
+            BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **grant_of(tool))
+            for tool in snapshot["tools"]
+        ),
         team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
-        max_turns=limits["max_turns"],
-        max_tokens=limits["max_tokens"],
-        timeout_seconds=limits["timeout_seconds"],
-        tool_timeout_seconds=limits["tool_timeout_seconds"],
-        max_tool_output_bytes=limits["max_tool_output_bytes"],
-        max_run_tokens=limits.get("max_run_tokens"),
-        max_run_cost_usd=None if cost is None else Decimal(cost),
-        strong_model=snapshot.get("strong_model", ""),
-        uncertain_calls=snapshot.get("uncertain_calls", "ask"),
-        max_parallel=limits["max_parallel"],
-        delegation_timeout_seconds=limits["delegation_timeout_seconds"],
     )
 
 
-def _tool(tool: dict[str, Any]) -> BoundTool:
-    return BoundTool(
-        name=tool["name"],
-        pinned=tool["hash"],
-        approval=tool.get("approval", ""),
-        approval_when=tool.get("approval_when"),
-        defaults=tool.get("defaults", {}),
-        approval_seconds=tool.get("approval_seconds"),
-        approvals=tool.get("approvals", 1),
-        approvers=tool.get("approvers", ""),
-        escalate_minutes=tool.get("escalate_minutes"),
-        escalate_group=tool.get("escalate_group", ""),
-    )
+def _kept(settings: Spec, pins: Mapping[str, Pinned]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, pin in pins.items():
+        if pin.late and not any(_says(settings, each) for each in (name, pin.beside) if each):
+            continue
+        value = getattr(settings, name)
+        place = kept.setdefault(pin.group, {}) if pin.group else kept
+        place[pin.name or name] = str(value) if isinstance(value, Decimal) else value
+    return kept
+
+
+def _says(settings: Spec, name: str) -> bool:
+    return bool(getattr(settings, name) != settings.default_of(name))
+
+
+def _found(kept: Mapping[str, Any], pins: Mapping[str, Pinned]) -> dict[str, Any]:
+    found = {}
+    for name, pin in pins.items():
+        place = kept.get(pin.group, {}) if pin.group else kept
+        key = pin.name or name
+        if key in place:
+            found[name] = place[key]
+    if found.get("max_run_cost_usd") is not None:  # JSON's numbers are no money
+        found["max_run_cost_usd"] = Decimal(found["max_run_cost_usd"])
+    return found

@@ -14,21 +14,13 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from agents.llm.wrappers.retry import RetryPolicy
+from agents.definitions.spec import AgentSettings
+from agents.snapshot import AGENT_PINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _APART = ("format", "system_prompt", "tools", "team")  # compared in their own way
-# What the reader takes for what an older format lacks; what is empty needs no word here.
-_IMPLIED = {
-    "approval": "never",
-    "uncertain_calls": "ask",
-    "context_strategy.type": "unlimited",
-    "retry.max_retries": RetryPolicy().max_retries,
-    "retry.base_delay_ms": RetryPolicy().base_delay_ms,
-    "retry.max_delay_ms": RetryPolicy().max_delay_ms,
-}
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
 _SHOWN = 60
 
@@ -96,7 +88,7 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDiff
     """What changed; the snapshots' format alone is no change."""
     return SnapshotDiff(
         prompt=_text_diff(before["system_prompt"], after["system_prompt"]),
-        fields=_fields(_settings(before), _settings(after), _IMPLIED),
+        fields=_fields(_settings(before), _settings(after), _implied()),
         tools=_parts(before["tools"], after["tools"], definition="hash"),
         team=_parts(before["team"], after["team"], definition="description"),
     )
@@ -104,6 +96,19 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDiff
 
 def _settings(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_flat({k: v for k, v in snapshot.items() if k not in _APART}))
+
+
+def _implied() -> dict[str, Any]:
+    """Return what a reader takes for the settings that a snapshot lacks, by dotted name.
+
+    What is empty needs no word here.
+    """
+    kept = {
+        ".".join(filter(None, (pin.group, pin.name or name))): AgentSettings.default_of(name)
+        for name, pin in AGENT_PINS.items()
+        if name not in _APART
+    }
+    return {name: value for name, value in _flat(kept) if value not in _EMPTY}
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

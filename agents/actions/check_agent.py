@@ -1,107 +1,63 @@
-"""Whether an agent's JSON settings can be used; the admin, the TOML import and publishing ask."""
+"""Check an agent's settings before they are saved or published, whichever way they came in."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import Group
 
-from agents.context import strategy
-from agents.llm.references import check_reference
-from agents.output.check import check_response_schema
-from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.jsonschema import check_schema
+from agents.definitions import agreement, complaints
+from agents.definitions.complaints import InvalidSettingError
+from agents.definitions.rows import table_of
+from agents.definitions.spec import AgentSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator, Mapping
 
-    from agents.models import Agent, ToolBinding
-
-MAX_STOP = 4  # what every provider takes
+    from agents.definitions.complaints import Complaint, Path
+    from agents.models import Agent
 
 
 def check_agent(agent: Agent) -> None:
-    """Check everything that the database's columns do not.
+    """Check what an agent's rows hold, but for the tools that are disabled.
 
     Raises:
-        ConfigurationError: One sentence that names the agent and the field.
+        InvalidSettingError: One sentence that names the agent and the setting.
     """
-    _field(agent, "context_strategy", strategy.parse, agent.context_strategy)
-    if agent.response_schema is not None:
-        _field(agent, "response_schema", check_response_schema, agent.response_schema)
-    _field(agent, "stop", _check_texts, agent.stop)
-    if len(agent.stop) > MAX_STOP:
-        raise ConfigurationError(f"Agent {agent.name!r}: stop takes at most {MAX_STOP} texts.")
-    _field(agent, "fallback_models", _check_texts, agent.fallback_models)
-    for reference in (agent.model, *agent.fallback_models):
-        if reference:
-            _field(agent, "model", check_reference, reference)
-    if agent.strong_model:
-        _field(agent, "strong_model", check_reference, agent.strong_model)
-    for binding in agent.bindings.all() if agent.pk else ():
-        check_binding(agent, binding)
+    table = table_of(agent, disabled_tools=False)
+    check_table(table, dict.fromkeys(table["team"]), subject=f"Agent {agent.name!r}")
 
 
-def check_binding(agent: Agent, binding: ToolBinding) -> None:
-    """Check one tool's rule and defaults, and who decides its calls.
+def check_table(table: Mapping[str, Any], names: Mapping[str, Any], *, subject: str = "") -> None:
+    """Check an agent's settings.
+
+    Args:
+        table: Of ``AgentSpec``.
+        names: The agents that its team is chosen from.
+        subject: What the sentence begins with.
 
     Raises:
-        ConfigurationError: As ``check_agent``.
+        InvalidSettingError: One sentence that names the agent and the setting.
     """
-    place = f"tool {binding.tool}"
-    if (binding.approval == "when") != (binding.approval_when is not None):
-        raise ConfigurationError(
-            f"Agent {agent.name!r}: {place} needs approval_when, a JSON Schema of the arguments, "
-            'exactly when its approval is "when".'
-        )
-    if binding.approval_when is not None:
-        _field(agent, f"{place}: approval_when", _check_object, binding.approval_when)
-        _field(agent, f"{place}: approval_when", check_schema, binding.approval_when)
-    _field(agent, f"{place}: defaults", _check_object, binding.defaults)
-    _check_escalation(agent, binding)
+    found = chain(
+        complaints.check(AgentSpec, table, ()),
+        agreement.check((), table, names),
+        *(
+            group_complaints(("tools", index), grant)
+            for index, grant in enumerate(table.get("tools", ()))
+        ),
+    )
+    for path, message in found:
+        raise InvalidSettingError(path, message, subject=subject)
 
 
-def check_group(name: str) -> None:
-    """Of a group that is not there nobody is a member: calls would wait for nobody.
-
-    Raises:
-        ConfigurationError: There is none of that name; an empty one stands for no group.
-    """
-    if name and not Group.objects.filter(name=name).exists():
-        raise ConfigurationError(
-            f"There is no group named {name}: a superuser adds it under Groups."
-        )
-
-
-def _check_escalation(agent: Agent, binding: ToolBinding) -> None:
-    place = f"Agent {agent.name!r}, tool {binding.tool}"
-    minutes = binding.escalate_minutes
-    if minutes is None:
-        if binding.escalate_group:
-            raise ConfigurationError(
-                f"{place}: escalate_group: say with escalate_minutes when the group is asked."
+def group_complaints(path: Path, grant: Mapping[str, Any]) -> Iterator[Complaint]:
+    """Yield the groups of a bound tool that do not exist: no one could decide its calls."""
+    for setting in ("approvers", "escalate_group"):
+        name = grant.get(setting)
+        if name and not Group.objects.filter(name=name).exists():
+            yield (
+                (*path, setting),
+                f'names the group "{name}", which does not exist: a superuser adds it under Groups',
             )
-        return
-    seconds = binding.approval_seconds or agent.approval_seconds
-    if seconds is not None and seconds <= minutes * 60:
-        raise ConfigurationError(
-            f"{place}: escalate_minutes: a call is refused after {seconds} seconds, before more "
-            "people are asked: give fewer minutes, or more seconds."
-        )
-
-
-def _field(agent: Agent, name: str, check: Callable[[Any], object], value: object) -> None:
-    try:
-        check(value)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"Agent {agent.name!r}, {name}: {error}") from error
-
-
-def _check_texts(value: object) -> None:
-    if not isinstance(value, list) or not all(isinstance(text, str) and text for text in value):
-        raise ConfigurationError('it has to be a JSON list of texts, such as ["END"].')
-
-
-def _check_object(value: object) -> None:
-    if not isinstance(value, dict):
-        raise ConfigurationError("it has to be a JSON object.")

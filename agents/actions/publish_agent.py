@@ -10,14 +10,13 @@ from django.db.models import Max
 
 from agents import snapshot
 from agents.actions.check_agent import check_agent
-from agents.choices import UncertainCalls
+from agents.definitions.rows import spec_of
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import ConfigurationError
 from tools.registry import closest, definition_hash, registry
 
 if TYPE_CHECKING:
-    from agents.models import ToolBinding
     from heartbit_site.base.toolspec import ToolSpec
 
 
@@ -104,89 +103,13 @@ def make_current(agent: Agent) -> Publication:
 
 
 def _content(agent: Agent) -> dict[str, Any]:
-    bindings = agent.bindings.filter(enabled=True).order_by("tool")
-    return {
-        "format": snapshot.FORMAT,
-        "system_prompt": agent.system_prompt,
-        "model": agent.model,
-        "temperature": agent.temperature,
-        "stop": agent.stop,
-        "reasoning_effort": agent.reasoning_effort,
-        "fallback_models": agent.fallback_models,
-        "retry": {
-            "max_retries": agent.max_retries,
-            "base_delay_ms": agent.retry_base_delay_ms,
-            "max_delay_ms": agent.retry_max_delay_ms,
-        },
-        "context_strategy": agent.context_strategy,
-        "response_schema": agent.response_schema,
-        "approval": agent.approval,
-        "tools": [_binding(binding) for binding in bindings],
-        "team": [
-            {"name": member.name, "description": member.description}
-            for member in agent.team.order_by("name")
-        ],
-        "limits": {
-            "max_turns": agent.max_turns,
-            "max_tokens": agent.max_tokens,
-            "timeout_seconds": agent.timeout_seconds,
-            "tool_timeout_seconds": agent.tool_timeout_seconds,
-            "max_tool_output_bytes": agent.max_tool_output_bytes,
-            "max_parallel": agent.max_parallel,
-            "delegation_timeout_seconds": agent.delegation_timeout_seconds,
-            **_run_limits(agent),
-        },
-        **_if_set(agent),
+    spec = spec_of(agent)
+    hashes = {
+        grant.name: definition_hash(_tool(agent, grant.name))
+        for grant in spec.tools
+        if grant.enabled
     }
-
-
-def _run_limits(agent: Agent) -> dict[str, Any]:
-    """Limits that came later; left out where there are none, so that old hashes stay."""
-    limits: dict[str, Any] = {}
-    if agent.max_run_tokens is not None:
-        limits["max_run_tokens"] = agent.max_run_tokens
-    if agent.max_run_cost_usd is not None:
-        limits["max_run_cost_usd"] = str(agent.max_run_cost_usd)  # JSON's numbers are no money
-    return limits
-
-
-def _if_set(agent: Agent) -> dict[str, Any]:
-    """What else came later, likewise."""
-    content: dict[str, Any] = {}
-    if agent.strong_model:
-        content["strong_model"] = agent.strong_model
-    if agent.uncertain_calls != UncertainCalls.ASK:
-        content["uncertain_calls"] = agent.uncertain_calls
-    if agent.approval_seconds is not None:
-        content["approval_seconds"] = agent.approval_seconds
-    return content
-
-
-def _binding(binding: ToolBinding) -> dict[str, Any]:
-    spec = _tool(binding.agent, binding.tool)
-    return {
-        "name": spec.name,
-        "hash": definition_hash(spec),
-        "approval": binding.approval,
-        "approval_when": binding.approval_when,
-        "defaults": binding.defaults,
-        **_decided_by(binding),
-    }
-
-
-def _decided_by(binding: ToolBinding) -> dict[str, Any]:
-    """Who decides a tool's calls and until when, where that says anything, likewise."""
-    content: dict[str, Any] = {}
-    if binding.approval_seconds is not None:
-        content["approval_seconds"] = binding.approval_seconds
-    if binding.approvals != 1:
-        content["approvals"] = binding.approvals
-    if binding.approvers:
-        content["approvers"] = binding.approvers
-    if binding.escalate_minutes is not None:
-        content["escalate_minutes"] = binding.escalate_minutes
-        content["escalate_group"] = binding.escalate_group
-    return content
+    return snapshot.write(spec, hashes, agent.team.values_list("name", "description"))
 
 
 def _tool(agent: Agent, name: str) -> ToolSpec:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.core.exceptions import FieldDoesNotExist
 from django.db import transaction
-from django.db.models import Field
 
+from agents import snapshot
 from agents.actions.publish_agent import make_current
+from agents.definitions.spec import GRANT_SETTINGS, AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
 from agents.snapshot_diff import PartChange, compare
 from agents.versions import find_version
@@ -34,19 +34,6 @@ if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
 
 logger = logging.getLogger(__name__)
-
-_RETRY = {
-    "max_retries": "max_retries",
-    "base_delay_ms": "retry_base_delay_ms",
-    "max_delay_ms": "retry_max_delay_ms",
-}
-
-
-# Publishing leaves these out where they say nothing.
-_OPTIONAL = (
-    *("strong_model", "uncertain_calls", "max_run_tokens", "max_run_cost_usd"),
-    "approval_seconds",
-)
 
 
 class RollbackRefusedError(ConflictError):
@@ -85,14 +72,14 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     """
     locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
     wanted = find_version(locked, number)
-    before = locked.current_version
+    snapshot.check_format(wanted.pk, locked.name, wanted.snapshot)
     gone = [
         *_restore_tools(locked, wanted.snapshot["tools"]),
         *_restore_team(locked, wanted.snapshot["team"]),
     ]
     if gone and not anyway:
         raise RollbackRefusedError(_refusal(wanted, " and ".join(gone)))
-    _restore_fields(locked, wanted.snapshot, before.snapshot if before is not None else {})
+    _restore_fields(locked, wanted.snapshot)
     made = make_current(locked)
     difference = compare(wanted.snapshot, made.version.snapshot)
     if difference and not anyway:
@@ -104,35 +91,12 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     return Rollback(made.version, number, difference.sentence())
 
 
-def _restore_fields(agent: Agent, snapshot: Mapping[str, Any], today: Mapping[str, Any]) -> None:
+def _restore_fields(agent: Agent, content: Mapping[str, Any]) -> None:
     """Write the snapshot's settings; what it does not know yet goes to its default."""
-    wanted = _columns(snapshot)
-    for name in (*_OPTIONAL, *{**_columns(today), **wanted}):
-        try:
-            field = Agent._meta.get_field(name)
-        except FieldDoesNotExist:
-            raise RollbackRefusedError(
-                f"A newer Heartbit wrote the versions of {agent.name} ({name}): upgrade this one."
-            ) from None
-        if isinstance(field, Field):
-            setattr(agent, name, wanted[name] if name in wanted else field.get_default())
+    kept = snapshot.settings_of(content)
+    for name in snapshot.AGENT_PINS:
+        setattr(agent, name, kept.get(name, AgentSettings.default_of(name)))
     agent.save()
-
-
-def _columns(snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """A snapshot's settings by the agent's columns."""
-    found: dict[str, Any] = {}
-    for name, value in snapshot.items():
-        match name:
-            case "format" | "tools" | "team":
-                pass
-            case "limits":
-                found |= value
-            case "retry":
-                found |= {_RETRY.get(key, key): each for key, each in value.items()}
-            case _:
-                found[name] = value
-    return found
 
 
 def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
@@ -141,20 +105,11 @@ def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
     agent.bindings.exclude(tool__in=wanted).update(enabled=False)
     for name, tool in wanted.items():
         if name in registry:
+            grant = ToolGrant.model_construct(name=name, **snapshot.grant_of(tool))
             ToolBinding.objects.update_or_create(
                 agent=agent,
                 tool=name,
-                defaults={
-                    "enabled": True,
-                    "approval": tool.get("approval", ""),
-                    "approval_when": tool.get("approval_when"),
-                    "defaults": tool.get("defaults", {}),
-                    "approval_seconds": tool.get("approval_seconds"),
-                    "approvals": tool.get("approvals", 1),
-                    "approvers": tool.get("approvers", ""),
-                    "escalate_minutes": tool.get("escalate_minutes"),
-                    "escalate_group": tool.get("escalate_group", ""),
-                },
+                defaults={setting: getattr(grant, setting) for setting in GRANT_SETTINGS},
             )
         else:
             agent.bindings.filter(tool=name).update(enabled=False)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from agents.actions.check_agent import check_binding, check_group
-from agents.admin.json_fields import JSONObjectText, JSONText, json_widget
+from agents.actions.check_agent import group_complaints
+from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
+from agents.definitions import agreement, complaints
+from agents.definitions.complaints import sentence_of
+from agents.definitions.rows import grant_table_of
+from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.admin.themed import StackedInline, line_widget
 from heartbit_site.base.effect_text import describe_effect
-from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect
 from tools.registry import registry
 
@@ -22,20 +26,14 @@ if TYPE_CHECKING:
     from django.db.models.fields import Field
     from django.http import HttpRequest
 
-_CHECKED = ("approval_when", "defaults", "escalate_minutes", "escalate_group")
-
 
 class ToolBindingForm(forms.ModelForm[ToolBinding]):
     """One tool, chosen from the installed ones, and how it is given."""
 
     class Meta:
         model = ToolBinding
-        fields = (
-            *("tool", "enabled", "approval", "approval_when"),
-            *("approval_seconds", "approvals", "approvers"),
-            *("escalate_minutes", "escalate_group", "defaults"),
-        )
-        field_classes = {"approval_when": JSONText, "defaults": JSONObjectText}
+        fields = ("tool", *GRANT_SETTINGS)
+        field_classes = {"approval_when": OptionalJSONObjectText, "defaults": JSONObjectText}
         widgets = {
             "approval_when": json_widget(
                 rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
@@ -91,23 +89,6 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         given: int | None = self.cleaned_data["approvals"]
         return 1 if given is None else given
 
-    def clean_approvers(self) -> str:
-        """A group that is there: of another, nobody is a member, and every call would wait."""
-        return self._group("approvers")
-
-    def clean_escalate_group(self) -> str:
-        """Likewise."""
-        return self._group("escalate_group")
-
-    def _group(self, field: str) -> str:
-        name: str = self.cleaned_data[field].strip()
-        if field in self.changed_data:
-            try:
-                check_group(name)
-            except ConfigurationError as error:
-                raise forms.ValidationError(str(error)) from error
-        return name
-
     def clean(self) -> dict[str, Any] | None:
         """A rule belongs to ``when``: with another choice its field is hidden, and forgotten."""
         cleaned = super().clean()
@@ -123,20 +104,20 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         super()._post_clean()  # type: ignore[misc]  # not in the stubs
         if self.errors:
             return
-        try:
-            check_binding(Agent(name="this"), self.instance)
-        except ConfigurationError as error:
-            field, sentence = _place(str(error))
-            self.add_error(field, sentence)
+        table = grant_table_of(self.instance)
+        found = chain(
+            complaints.check(ToolGrant, table, ()),
+            group_complaints((), table),
+            agreement.check_grant((), table),
+        )
+        for path, message in found:
+            self.add_error(_field_of(path), sentence_of(path, message))
 
 
-def _place(message: str) -> tuple[str | None, str]:
-    """The field that ``check_binding`` names, and the rest of its sentence."""
-    for field in _CHECKED:
-        _, named, sentence = message.partition(f": {field}: ")
-        if named:
-            return field, sentence[:1].upper() + sentence[1:]
-    return None, message
+def _field_of(path: complaints.Path) -> str | None:
+    """Return the form's field of a setting; None: it is about several."""
+    setting = path[0] if path else None
+    return "tool" if setting == "name" else setting if isinstance(setting, str) else None
 
 
 class ToolBindingInline(StackedInline[ToolBinding, Agent]):

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
-from agents.actions.check_agent import check_agent
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
+from agents.definitions import complaints
+from agents.definitions.rows import table_of
+from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.llm.references import check_reference
 from agents.models import Agent
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
@@ -18,18 +20,7 @@ from heartbit_site.base.errors import ConfigurationError
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
-FIELDS = (
-    *("workspace", "name", "description", "system_prompt", "enabled"),
-    *("model", "fallback_models", "strong_model"),
-    *("temperature", "reasoning_effort", "max_tokens", "stop"),
-    *("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
-    *("approval", "approval_seconds", "uncertain_calls", "response_schema"),
-    *("max_turns", "timeout_seconds", "max_run_tokens", "max_run_cost_usd"),
-    "max_runs_per_minute",
-    *("tool_timeout_seconds", "max_tool_output_bytes"),
-    *("team", "max_parallel", "delegation_timeout_seconds", "queue"),
-)
-_JUDGED = ("response_schema", "stop", "fallback_models", "model")  # by ``check_agent``
+FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
 
 
 def check_model(name: str) -> str:
@@ -157,14 +148,6 @@ class AgentForm(forms.ModelForm[Agent]):
         seen = {"seen": _saved_at(self.instance)} if self.instance.pk is not None else {}
         self.initial = {**strategy, **seen, **self.initial}
 
-    def clean_model(self) -> str:
-        """See ``check_model``."""
-        return check_model(self.cleaned_data["model"])
-
-    def clean_strong_model(self) -> str:
-        """See ``check_model``."""
-        return check_model(self.cleaned_data["strong_model"])
-
     def clean(self) -> dict[str, Any] | None:
         """A free name, a team of other agents of the same workspace, a whole context strategy."""
         cleaned = super().clean()
@@ -222,20 +205,11 @@ class AgentForm(forms.ModelForm[Agent]):
         super()._post_clean()  # type: ignore[misc]  # not in the stubs
         if self.errors:
             return
-        try:
-            check_agent(self.instance)
-        except ConfigurationError as error:
-            self._refuse(str(error))
-
-    def _refuse(self, message: str) -> None:
-        """Say at its field what ``check_agent`` says of one; of tools, what was sent is judged."""
-        _, place, sentence = message.partition(f"Agent {self.instance.name!r}")
-        field = next((name for name in _JUDGED if place and sentence[2:].startswith(name)), None)
-        if field == "model":  # the agent's own has passed ``check_model``
-            field = "fallback_models"
-        if field is not None:
-            sentence = sentence.partition(": ")[2]
-            self.add_error(field, sentence[:1].upper() + sentence[1:])
+        # Tools and team are judged as they were sent, when they are saved and published.
+        table = {**table_of(self.instance), "tools": [], "team": []}
+        for path, message in complaints.check(AgentSpec, table, ()):
+            field = str(path[0]) if path[0] in self.fields else None
+            self.add_error(field, complaints.sentence_of(path, message))
 
 
 class StartRunForm(DialogForm):

@@ -73,6 +73,23 @@ class JSONObjectText(JSONText):
 
     nothing: Any = {}
 
+    def to_python(self, value: Any) -> Any:
+        """Read what was typed.
+
+        Raises:
+            ValidationError: As ``JSONText``; or it is no JSON object.
+        """
+        found = super().to_python(value)
+        if found is not None and not isinstance(found, dict):
+            raise forms.ValidationError("It has to be a JSON object.")
+        return found
+
+
+class OptionalJSONObjectText(JSONObjectText):
+    """A JSON object; empty: null."""
+
+    nothing: Any = None
+
 
 def json_widget(*, rows: int, placeholder: str = "") -> Textarea:
     """A field for JSON: monospaced, without the browser's spelling and quotes."""

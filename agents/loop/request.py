@@ -41,7 +41,7 @@ def request_of(
         messages=messages,
         max_tokens=definition.max_tokens,
         temperature=definition.temperature,
-        stop=definition.stop,
+        stop=tuple(definition.stop),
         reasoning_effort=definition.reasoning_effort,
         timeout_seconds=max(1.0, timeout_seconds),
         attempts=state.attempts,

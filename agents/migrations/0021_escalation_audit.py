@@ -1,15 +1,11 @@
 from django.db import migrations
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
-    """An escalation writes an audit entry."""
+    """An escalation writes an audit entry: its SQL is installed by a later migration."""
 
     dependencies = [
         ('agents', '0020_own_pauses'),
     ]
 
-    operations = [
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
-    ]
+    operations = []

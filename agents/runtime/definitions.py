@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents import snapshot
 from agents.errors import AgentNotFoundError
@@ -51,4 +50,5 @@ class Definitions:
 
 def as_dictated(definition: AgentDefinition) -> AgentDefinition:
     """An agent for a run that is one tool call (``agents.llm.dictated``): its tools and limits."""
-    return replace(definition, response_schema=None, fallback_models=(), strong_model="")
+    changes: dict[str, Any] = {"response_schema": None, "fallback_models": [], "strong_model": ""}
+    return definition.model_copy(update=changes)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_UNBOUND = BoundTool("", "")  # delegating: nobody says anything special about it
+_UNBOUND = BoundTool(name="", pinned="")  # delegating: nobody says anything special about it
 
 # The standing permission for a tool by its name and pinned hash, if there is one.
 Granted = Callable[[str, str], Awaitable[int | None]]

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from heartbit_site.config import rules
-from heartbit_site.config.sections import AgentSection, Description, FullText, Name
+from agents.definitions import rules
+from agents.definitions.spec import AgentSpec, Description, FullText, Name
 
 _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
 
@@ -28,10 +28,9 @@ Money = Annotated[Decimal, BeforeValidator(rules.money), BeforeValidator(_writte
 NoFile = SkipJsonSchema[Annotated[None, BeforeValidator(_refused)]]
 
 
-class AgentIn(AgentSection):
+class AgentIn(AgentSpec):
     """An agent, with the keys of an `[[agents]]` table of heartbit.toml."""
 
-    system_prompt: FullText
     system_prompt_file: NoFile = None
     max_run_cost_usd: Money | None = Field(
         None, description="A number, or a decimal string as answers have it."

@@ -21,7 +21,8 @@ from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
-    from heartbit_site.config.definition import AgentSetting, Configuration
+    from agents.definitions.spec import AgentSpec
+    from heartbit_site.config.definition import Configuration
     from heartbit_site.config.schedule_rows import ScheduleChanges
 
 STANDARD_OUTPUT: Final = Path("-")
@@ -144,10 +145,10 @@ def _of_schedules(changes: ScheduleChanges) -> list[tuple[str, tuple[str, ...]]]
     ]
 
 
-def _described(agent: AgentSetting) -> str:
+def _described(agent: AgentSpec) -> str:
     parts = [
         f"{title}: {', '.join(names)}"
-        for title, names in (("team", agent.team), ("tools", [tool.tool for tool in agent.tools]))
+        for title, names in (("team", agent.team), ("tools", [tool.name for tool in agent.tools]))
         if names
     ]
     return "; ".join(parts) or "no tools"

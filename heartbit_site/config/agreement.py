@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from agents.definitions import agreement
+from agents.definitions.rules import PROVIDER_NAMES
 from agents.llm.providers import PROVIDERS
-from heartbit_site.config import complaints
-from heartbit_site.config.rules import PROVIDER_NAMES, hint
 from heartbit_site.config.sections import OrchestratorSection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from heartbit_site.config.complaints import Complaint
+    from agents.definitions.complaints import Complaint
     from heartbit_site.config.positions import Path
 
 Table: TypeAlias = dict[str, Any]
@@ -38,19 +38,7 @@ def check(content: Table) -> Iterator[Complaint]:
         yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
     for path, table in tables:
         yield from _prompt(path, table, alone=len(tables) == 1)
-        yield from _team(path, table, names)
-        yield from _tools(path, table)
-
-
-def check_agent(table: Table, names: Mapping[str, Any]) -> Iterator[Complaint]:
-    """What of one agent's table does not fit together.
-
-    Args:
-        table: Its own, with its name.
-        names: The agents that its team is chosen from, by name: there is no file.
-    """
-    yield from _team((), table, names, place="this workspace")
-    yield from _tools((), table)
+        yield from agreement.check(path, table, names, place="this file")
 
 
 def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
@@ -100,36 +88,3 @@ def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:
     has_default = path == ("orchestrator",) and not alone and table.get("team") != []
     if not has_default and "system_prompt" not in table and "system_prompt_file" not in table:
         yield (*path, "system_prompt"), "is missing (or system_prompt_file)"
-
-
-def _team(
-    path: Path, table: Table, names: Mapping[str, Any], *, place: str = "this file"
-) -> Iterator[Complaint]:
-    team = table.get("team")
-    members: list[Any] = team if isinstance(team, list) else []
-    for index, member in enumerate(members):
-        here = (*path, "team", index)
-        if not isinstance(member, str):
-            continue
-        if member == table.get("name"):
-            yield here, f'names "{member}": an agent cannot be in its own team'
-        elif member not in names:
-            yield here, f'names "{member}", no agent of {place}; {hint(member, names)}'
-        elif member in members[:index]:
-            yield here, f'names "{member}" twice'
-
-
-def _tools(path: Path, table: Table) -> Iterator[Complaint]:
-    tools = table.get("tools")
-    seen: set[str] = set()
-    for index, entry in enumerate(tools if isinstance(tools, list) else ()):
-        here = (*path, "tools", index)
-        tool = entry if isinstance(entry, dict) else {"name": entry}
-        name = tool.get("name")
-        if isinstance(name, str):
-            if name in seen:
-                yield here, f'names "{name}" twice'
-            seen.add(name)
-        yield from complaints.secrets(tool.get("defaults"), (*here, "defaults"))
-        if (tool.get("approval") == "when") != ("approval_when" in tool):
-            yield here, 'needs both approval = "when" and approval_when, or neither'

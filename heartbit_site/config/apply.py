@@ -16,12 +16,13 @@ from django.utils import timezone
 
 from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
 from agents.actions.publish_leaders import publish_leaders
+from agents.actions.write_agents import write_agents
+from agents.definitions.spec import AgentSpec, ToolGrant
 from agents.models import Agent
 from heartbit_site.base import audit, variables
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import Workspace
-from heartbit_site.config import rows
-from heartbit_site.config.definition import DEFAULTS, AgentSetting, Configuration, ToolSetting
+from heartbit_site.config.definition import Configuration
 from heartbit_site.config.schedule_rows import ScheduleChanges, write_schedules
 from heartbit_site.config.sections import OrchestratorSection
 
@@ -79,7 +80,7 @@ def import_config(
         default_model = configuration.default_model
         Workspace.objects.filter(pk=locked.pk).update(default_model=default_model)
         workspace.default_model = default_model
-    written = rows.write(locked, configuration.agents, origin="")
+    written = write_agents(locked, configuration.agents, origin="")
     disabled = _prune(locked, configuration) if prune else []
     led = publish_leaders([one.row for one in written.values()], by=by)
     notes = [
@@ -140,38 +141,30 @@ def ephemeral_agent(
     agents = Agent.objects.filter(workspace=workspace, origin=origin)
     if not agents.exists():
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        rows.write(workspace, complete.agents, origin=origin)  # or finds another process's
+        write_agents(workspace, complete.agents, origin=origin)  # or finds another process's
     return agents.select_related("current_version").get(name=complete.entry)
 
 
 def _default_team(configuration: Configuration) -> Configuration:
     members = [
-        _plain(member.name, member.description, member.system_prompt, tools=member.tools)
+        AgentSpec(
+            name=member.name,
+            description=member.description,
+            system_prompt=member.system_prompt,
+            tools=[ToolGrant(name=tool) for tool in member.tools],
+        )
         for member in MEMBERS
     ]
-    description = OrchestratorSection.model_fields["description"].default
-    team = tuple(sorted(member.name for member in members))
-    orchestrator = _plain(ORCHESTRATOR, description, PROMPT, team=team)
+    orchestrator = AgentSpec(
+        name=ORCHESTRATOR,
+        description=OrchestratorSection.model_fields["description"].default,
+        system_prompt=PROMPT,
+        team=sorted(member.name for member in members),
+    )
     return Configuration(
         agents=(orchestrator, *members),
         entry=ORCHESTRATOR,
         default_model=configuration.default_model,
-    )
-
-
-def _plain(
-    name: str,
-    description: str,
-    prompt: str,
-    *,
-    tools: tuple[str, ...] = (),
-    team: tuple[str, ...] = (),
-) -> AgentSetting:
-    return AgentSetting(
-        name=name,
-        columns={**DEFAULTS, "description": description, "system_prompt": prompt},
-        tools=tuple(ToolSetting(tool=tool) for tool in tools),
-        team=team,
     )
 
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import BLACKBOARD, PROMPT
+from agents.definitions.spec import AgentSpec, ToolGrant
 from agents.llm.providers import PROVIDERS
-from heartbit_site.config.definition import (
-    FIELDS,
-    AgentSetting,
-    Configuration,
-    ScheduleSetting,
-    ToolSetting,
-)
+from heartbit_site.config.definition import Configuration, ScheduleSetting
 from heartbit_site.config.replaced import notes_on
 from heartbit_site.config.schedule_section import COLUMNS, KINDS, ScheduleSection
 from heartbit_site.config.sections import (
@@ -22,7 +16,6 @@ from heartbit_site.config.sections import (
     ProviderSection,
     RetrySection,
     ServerSection,
-    ToolSection,
 )
 
 if TYPE_CHECKING:
@@ -75,21 +68,23 @@ def _orchestrator(
     return OrchestratorSection.model_validate({"team": team, **(table or {})})
 
 
-def _with_blackboard(agents: list[AgentSetting]) -> tuple[AgentSetting, ...]:
+def _with_blackboard(agents: list[AgentSpec]) -> tuple[AgentSpec, ...]:
     """Give the blackboard's tools to every member of a team, but for those that it turns off."""
     members = {name for agent in agents for name in agent.team}
     return tuple(
-        replace(agent, tools=_and_blackboard(agent.tools)) if agent.name in members else agent
+        agent.model_copy(update={"tools": _and_blackboard(agent.tools)})
+        if agent.name in members
+        else agent
         for agent in agents
     )
 
 
-def _and_blackboard(tools: tuple[ToolSetting, ...]) -> tuple[ToolSetting, ...]:
-    named = {tool.tool for tool in tools}
-    added = [ToolSetting(tool=name) for name in BLACKBOARD if name not in named]
-    off = [ToolSetting(tool=name, enabled=False) for name in BLACKBOARD]
+def _and_blackboard(tools: list[ToolGrant]) -> list[ToolGrant]:
+    named = {tool.name for tool in tools}
+    added = [ToolGrant(name=name) for name in BLACKBOARD if name not in named]
+    off = [ToolGrant(name=name, enabled=False) for name in BLACKBOARD]
     kept = [tool for tool in tools if tool not in off]
-    return tuple(sorted((*kept, *added), key=lambda tool: tool.tool))
+    return sorted((*kept, *added), key=lambda tool: tool.name)
 
 
 def _agent(
@@ -97,10 +92,8 @@ def _agent(
     retry: RetrySection,
     orchestrator: OrchestratorSection | None,
     files: Mapping[str, str],
-) -> AgentSetting:
-    given = section.model_fields_set
-    columns = {name: getattr(section, name) for name in FIELDS}
-    columns["system_prompt"] = section.system_prompt or (
+) -> AgentSpec:
+    prompt = section.system_prompt or (
         files[section.system_prompt_file] if section.system_prompt_file is not None else PROMPT
     )
     fallbacks = {
@@ -110,19 +103,15 @@ def _agent(
     }
     if orchestrator is not None:
         fallbacks |= {name: getattr(orchestrator, name) for name in INHERITED}
-    columns |= {name: value for name, value in fallbacks.items() if name not in given}
-    return setting_of(section, columns)
-
-
-def setting_of(section: AgentSection, columns: Mapping[str, Any]) -> AgentSetting:
-    """An agent of these values, with its section's tools and team."""
-    tools = sorted(section.tools, key=lambda tool: tool.name)
-    return AgentSetting(
-        name=section.name,
-        columns=columns,
-        tools=tuple(map(_tool, tools)),
-        team=tuple(sorted(section.team)),
-    )
+    given = section.model_fields_set
+    values = {name: getattr(section, name) for name in AgentSpec.model_fields}
+    values |= {name: value for name, value in fallbacks.items() if name not in given}
+    values |= {
+        "system_prompt": prompt,
+        "tools": sorted(section.tools, key=lambda tool: tool.name),
+        "team": sorted(section.team),
+    }
+    return AgentSpec.model_construct(**values)
 
 
 def _schedule(table: dict[str, Any]) -> ScheduleSetting:
@@ -133,18 +122,3 @@ def _schedule(table: dict[str, Any]) -> ScheduleSetting:
     columns["tool"] = section.tool or ""
     columns["deliver"] = [target.model_dump(mode="json") for target in section.deliver]
     return ScheduleSetting(name=section.name, agent=section.agent, columns=columns)
-
-
-def _tool(section: ToolSection) -> ToolSetting:
-    return ToolSetting(
-        tool=section.name,
-        enabled=section.enabled,
-        approval=section.approval,
-        approval_when=section.approval_when,
-        approval_seconds=section.approval_seconds,
-        approvals=section.approvals,
-        approvers=section.approvers,
-        escalate_minutes=section.escalate_minutes,
-        escalate_group=section.escalate_group,
-        defaults=section.defaults,
-    )

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import BLACKBOARD, ORCHESTRATOR
+from agents.definitions.rows import spec_of
+from agents.definitions.spec import SETTINGS
 from agents.delivery.targets import target_of
 from agents.models import Agent
 from heartbit_site.config import toml_text
 from heartbit_site.config.build import INHERITED
-from heartbit_site.config.definition import DEFAULTS, FIELDS
 from heartbit_site.config.schedule_section import COLUMNS
 from heartbit_site.config.schedule_section import DEFAULTS as DEFAULT_COLUMNS
 from scheduling.models import Schedule
@@ -18,7 +19,7 @@ from scheduling.models import Schedule
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
-    from agents.models import ToolBinding
+    from agents.definitions.spec import ToolGrant
     from heartbit_site.base.models import Workspace
 
 _HEAD: Final = "# Heartbit. `heartbit config check` and `heartbit config import` read this file.\n"
@@ -76,46 +77,26 @@ def _content(
     members: Set[str],
     inherited: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    defaults = {**DEFAULTS, **(inherited or {})}
-    columns = {name: getattr(agent, name) for name in FIELDS}
-    content = {
-        name: value
-        for name, value in columns.items()
-        if name not in defaults or value != defaults[name]
-    }
+    spec = spec_of(agent)
+    content = spec.model_dump(include=set(SETTINGS), exclude_defaults=True)
+    for name, value in (inherited or {}).items():
+        content.pop(name, None)
+        if getattr(spec, name) != value:
+            content[name] = getattr(spec, name)
     tools: dict[str, str | dict[str, Any]] = {}
     if agent.name in members:  # reading adds these unless the file says that they are off
         tools = {name: {"name": name, "enabled": False} for name in BLACKBOARD}
-    tools |= {binding.tool: _tool(binding) for binding in agent.bindings.all()}
+    tools |= {grant.name: _tool(grant) for grant in spec.tools}
     if tools:
         content["tools"] = [tools[name] for name in sorted(tools)]
-    team = sorted(member.name for member in agent.team.all())
-    if team != sorted(default_team):
-        content["team"] = team
+    if spec.team != sorted(default_team):
+        content["team"] = spec.team
     return content
 
 
-def _tool(binding: ToolBinding) -> str | dict[str, Any]:
-    table: dict[str, Any] = {"name": binding.tool}
-    if not binding.enabled:
-        table["enabled"] = False
-    if binding.approval:
-        table["approval"] = binding.approval
-    if binding.approval_when is not None:
-        table["approval_when"] = binding.approval_when
-    if binding.approval_seconds is not None:
-        table["approval_seconds"] = binding.approval_seconds
-    if binding.approvals != 1:
-        table["approvals"] = binding.approvals
-    if binding.approvers:
-        table["approvers"] = binding.approvers
-    if binding.escalate_minutes is not None:
-        table["escalate_minutes"] = binding.escalate_minutes
-    if binding.escalate_group:
-        table["escalate_group"] = binding.escalate_group
-    if binding.defaults:
-        table["defaults"] = binding.defaults
-    return table if len(table) > 1 else binding.tool
+def _tool(grant: ToolGrant) -> str | dict[str, Any]:
+    table = grant.model_dump(exclude_defaults=True)
+    return table if len(table) > 1 else grant.name
 
 
 def _schedule(row: Schedule) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from agents.definitions import complaints
 from heartbit_site.config import (
     agreement,
-    complaints,
     malformed,
     prompts,
     schedule_complaints,
@@ -26,10 +26,10 @@ from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_
 from heartbit_site.config.positions import positions
 from heartbit_site.config.replaced import REPLACED
 from heartbit_site.config.sections import (
+    SECTIONS,
     AgentSection,
     OrchestratorSection,
     ProviderSection,
-    Section,
     ServerSection,
 )
 
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path as File
 
-    from heartbit_site.config.complaints import Complaint
+    from agents.definitions.complaints import Complaint
+    from agents.definitions.spec import Spec
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
 
@@ -46,7 +47,7 @@ EMPTY: Final = (
     "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
     "`heartbit config export` shows an example."
 )
-_TABLES: Final[dict[str, type[Section]]] = {
+_TABLES: Final[dict[str, type[Spec]]] = {
     "provider": ProviderSection,
     "orchestrator": OrchestratorSection,
     "server": ServerSection,
@@ -122,7 +123,7 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
         elif key in REPLACED:
             continue
         elif key not in _ARRAYS:
-            yield (key,), complaints.unknown(key, complaints.SECTIONS, path=(key,))
+            yield (key,), complaints.unknown(key, SECTIONS, kind="section")
         elif not isinstance(table, list):
             each = key.removesuffix("s")
             yield (

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from pydantic import ValidationError
 
-from heartbit_site.config import complaints
+from agents.definitions import complaints
+from agents.definitions.rules import hint
 from heartbit_site.config.agreement import ORCHESTRATOR, agents_of
-from heartbit_site.config.rules import hint
 from heartbit_site.config.schedule_section import KINDS, TARGETS, ScheduleSection
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
+    from agents.definitions.complaints import Complaint
     from heartbit_site.config.agreement import Table
-    from heartbit_site.config.complaints import Complaint
     from heartbit_site.config.positions import Path
 
 
@@ -60,7 +60,7 @@ def _complaint(details: ErrorDetails, path: Path) -> Complaint:
         location = (*location[:2], *location[3:])
     where = (*path, *location)
     if details["type"] == "extra_forbidden":
-        return where, complaints.unknown(where[-1], known, path=where)
+        return where, complaints.unknown(where[-1], known)
     return where, complaints.phrase(details)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agents.definitions.rules import storable
 from heartbit_site.base.moments import TooFarError, to_utc
-from heartbit_site.config.rules import storable
 from scheduling import rhythm
 from scheduling.choices import Kind
 from scheduling.errors import ScheduleError

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
+from agents.definitions import rules
+from agents.definitions.spec import Arguments, Name, Spec
 from agents.delivery.targets import (
     MOST_TARGETS,
     ArtifactTarget,
@@ -17,8 +19,7 @@ from agents.delivery.targets import (
     Target,
     WebhookTarget,
 )
-from heartbit_site.config import rules, schedule_rules
-from heartbit_site.config.sections import Arguments, Name, Section
+from heartbit_site.config import schedule_rules
 from scheduling.actions.save_schedule import TASK_CHARACTERS
 from scheduling.choices import Kind
 from scheduling.models.schedule import LONGEST_JITTER
@@ -43,7 +44,7 @@ TARGETS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-class ScheduleSection(Section):
+class ScheduleSection(Spec):
     """One of `[[schedules]]`."""
 
     name: ScheduleName

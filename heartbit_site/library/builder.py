@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel
 
 from agents.context import strategy as context_strategy
+from agents.definitions import rules
 from agents.output.check import check_response_schema
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.config import rules
 from heartbit_site.library import backstage
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.listeners import Listeners

@@ -8,20 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from agents.definitions import complaints
+from agents.definitions.complaints import sentence_of
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.config import agreement, complaints
-from heartbit_site.config.complaints import sentence_of
+from heartbit_site.config import agreement
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
     ProviderSection,
-    Section,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.config.complaints import Complaint
+    from agents.definitions.complaints import Complaint
     from heartbit_site.library.toolsource import Given
 
 Table = dict[str, Any]
@@ -118,7 +118,7 @@ def check_member(table: Table, *, leads: bool) -> None:
             raise ConfigurationError(f"Agent {name!r}: {key} is not taken here; {instead}.")
     content = {"orchestrator": table} if leads else {"agents": [table]}
     path = ("orchestrator",) if leads else ("agents", 0)
-    section: type[Section] = OrchestratorSection if leads else AgentSection
+    section: type[AgentSection] = OrchestratorSection if leads else AgentSection
     _refuse(complaints.check(section, table, path), content)
 
 

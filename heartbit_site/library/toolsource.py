@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.definitions import complaints
+from agents.definitions.complaints import sentence_of
+from agents.definitions.spec import ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import ToolSpec, spec_of
-from heartbit_site.config import complaints
-from heartbit_site.config.complaints import sentence_of
-from heartbit_site.config.sections import ToolSection
 from tools.registry import marked, registry
 
 Tool = str | ToolSpec | Callable[..., Any]
@@ -105,7 +105,7 @@ def register(tools: tuple[Given, ...]) -> None:
 
 def _check(name: str, settings: Mapping[str, Any]) -> None:
     """Check how a tool is bound, but for whether it is installed."""
-    found = complaints.check(ToolSection, {"name": name, **settings}, ("tools", 0))
+    found = complaints.check(ToolGrant, {"name": name, **settings}, ("tools", 0))
     for path, message in found:
         if path[2:] != ("name",):
             raise ConfigurationError(f"Tool {name!r}: {sentence_of(path[2:], message)}")

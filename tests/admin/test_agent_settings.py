@@ -120,9 +120,9 @@ def test_json_is_shown_indented_and_nothing_as_nothing(browser: Client, writer: 
     ("field", "value", "said"),
     [
         ("stop", '["END"', "malformed at line 1"),
-        ("stop", '["END", 7]', "It has to be a JSON list of texts"),
-        ("stop", '["a", "b", "c", "d", "e"]', "Stop takes at most 4 texts."),
-        ("fallback_models", '["nobody:x"]', 'The provider "nobody"'),
+        ("stop", '["END", 7]', "stop[1] must be text"),
+        ("stop", '["a", "b", "c", "d", "e"]', "at most 4 entries"),
+        ("fallback_models", '["nobody:x"]', 'unknown provider "nobody"'),
         ("response_schema", '{"type": "objekt"}', "objekt"),
         ("response_schema", "[" * 2000, "nested too deeply"),
         ("name", "researcher", "already has an agent named researcher"),
@@ -141,7 +141,7 @@ def test_what_cannot_be_used_is_said_at_its_field(
 def test_the_page_says_it_and_saves_nothing(browser: Client, writer: Agent) -> None:
     sent = bound(writer, defaults="[1]") | {"stop": '["END", 7]', "system_prompt": "Half?"}
     text = save(browser, writer, **sent).content.decode()
-    assert "It has to be a JSON list of texts" in text
+    assert "stop[1] must be text" in text
     assert "It has to be a JSON object." in text
     writer.refresh_from_db()
     assert writer.system_prompt != "Half?"
@@ -190,7 +190,7 @@ class TestTools:
             ({"approval": "when", "approval_when": "[]"}, "approval_when", "a JSON object."),
             (
                 {"approval": "when", "approval_when": '{"type": "objekt"}'},
-                *("approval_when", "The JSON Schema"),
+                *("approval_when", "JSON Schema"),
             ),
             ({"defaults": "[1]"}, "defaults", "It has to be a JSON object."),
         ],

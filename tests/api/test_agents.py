@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant
 from agents.models import Agent, AgentVersion, ToolBinding
 from heartbit_site.base.models import AuditEntry, Workspace
-from heartbit_site.config.definition import DEFAULTS, FIELDS
-from heartbit_site.config.sections import ToolSection
 
 if TYPE_CHECKING:
     import httpx
@@ -71,11 +70,17 @@ def test_given_an_agents_table_then_it_is_made_published_and_takes_a_run(
     assert (body["version"], body["state"], body["team"]) == (1, "idle", ["writer"])
     assert body["tools"] == ["calculate", "current_time"], "as its runs have them"
     definition = body["definition"]
-    expected = {**DEFAULTS, **given, "temperature": 1.0}
-    assert {name: definition[name] for name in FIELDS} == {name: expected[name] for name in FIELDS}
+    expected = {
+        **{name: AgentSpec.default_of(name) for name in SETTINGS},
+        **given,
+        "temperature": 1.0,
+    }
+    assert {name: definition[name] for name in SETTINGS} == {
+        name: expected[name] for name in SETTINGS
+    }
     assert (definition["name"], definition["team"]) == ("clerk", ["writer"])
     calculate, time, http_get = definition["tools"]
-    assert set(calculate) == set(ToolSection.model_fields)
+    assert set(calculate) == set(ToolGrant.model_fields)
     assert (calculate["approval"], calculate["approval_when"]) == ("when", RULE)
     assert (calculate["approvals"], calculate["approval_seconds"]) == (2, None)
     assert (http_get["enabled"], http_get["escalate_minutes"]) == (False, 1)
@@ -184,14 +189,17 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     (calls("calculater"), "The field tools.0.name is not right: names the unknown tool"),
     (calls("calculate", "calculate"), 'tools[1] names "calculate" twice.'),
     (calls({"name": "calculate", "approval": "when"}), "tools[0] needs both approval"),
-    (calls({"name": "calculate", "approvers": "no such"}), "tools[0].approvers: There is no group"),
+    (
+        calls({"name": "calculate", "approvers": "no such"}),
+        'tools[0].approvers names the group "no such"',
+    ),
     (
         calls({"name": "calculate", "defaults": {"api_key": "x"}}),
         "tools[0].defaults.api_key looks like a secret",
     ),
     (
         calls({"name": "calculate", "approval_seconds": 60, "escalate_minutes": 5}),
-        "Agent 'clerk', tool calculate: escalate_minutes: a call is refused after 60 seconds",
+        "tools[0].escalate_minutes is too late: a call is refused after 60 seconds",
     ),
     ({"team": ["nobody"]}, 'team[0] names "nobody", no agent of this workspace'),
     ({"team": ["writer", "writer"]}, 'team[1] names "writer" twice.'),
@@ -220,7 +228,7 @@ def test_given_a_change_that_cannot_be_published_then_nothing_of_it_is_written(
     before = written(workspace)
     tools = [{"name": "calculate", "escalate_minutes": 5}]
     refused = patch(caller, "clerk", description="Half written?", tools=tools, team=["writer"])
-    assert (refused.status_code, refused.json()["code"]) == (422, "configuration")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_setting")
     assert "escalate_minutes" in refused.json()["detail"]
     other = patch(caller, "clerk", name="scribe")
     assert other.json()["detail"].startswith("name is scribe, but an agent keeps its name, clerk")
@@ -240,7 +248,7 @@ def test_given_an_agent_of_another_workspace_then_it_is_no_team_member(
     other = Workspace.objects.create(slug=f"{workspace.slug}-o", name="o")
     Agent.objects.create(workspace=other, name="spy", system_prompt="x")
     refused = caller.post("/agents", {**CLERK, "team": ["spy"]})
-    assert (refused.status_code, refused.json()["code"]) == (422, "configuration")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_setting")
 
 
 def test_given_two_who_know_the_same_version_then_the_later_one_overwrites_nothing(
@@ -283,7 +291,7 @@ def test_given_a_name_that_is_taken_then_409_and_with_the_same_key_the_same_agen
 def test_the_description_names_every_key_but_the_file_s(caller: Caller) -> None:
     schemas = caller.http.get("/openapi.json").json()["components"]["schemas"]
     made, change = schemas["AgentIn"], schemas["AgentChangeIn"]
-    keys = {*FIELDS, "name", "tools", "team"}
+    keys = {*SETTINGS, "name", "tools", "team"}
     assert set(made["properties"]) == keys
     assert set(change["properties"]) == keys | {"version"}
     assert sorted(made["required"]) == ["description", "name", "system_prompt"]

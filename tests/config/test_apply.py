@@ -8,6 +8,7 @@ from django.db import connections
 
 from agents.actions.create_default_team import BLACKBOARD, create_default_team
 from agents.actions.publish_agent import publish_agent
+from agents.definitions.complaints import InvalidSettingError
 from agents.models import Agent, AgentVersion, ToolBinding
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.apply import Changes, ephemeral_agent, import_config
@@ -181,7 +182,7 @@ def test_given_an_agent_that_cannot_be_published_then_nothing_has_changed(
 ) -> None:
     workspace = empty()
     last = configuration.agents[-1]
-    broken = type(last)(name=last.name, columns={**last.columns, "stop": ["1", "2", "3", "4", "5"]})
+    broken = last.model_copy(update={"stop": ["1", "2", "3", "4", "5"]})
     agents = (*configuration.agents[:-1], broken)
     with pytest.raises(ConfigurationError, match="stop"):
         import_config(
@@ -190,6 +191,21 @@ def test_given_an_agent_that_cannot_be_published_then_nothing_has_changed(
     assert not Agent.objects.filter(workspace=workspace).exists()
     workspace.refresh_from_db()
     assert workspace.default_model == ""
+
+
+@pytest.mark.parametrize("setting", ["approvers", "escalate_group"])
+def test_given_a_group_that_does_not_exist_then_neither_import_nor_run_takes_it(
+    empty: Callable[[], Workspace], setting: str
+) -> None:
+    workspace = empty()
+    tool = f'tools = [{{ name = "http_get", escalate_minutes = 5, {setting} = "typo" }}]'
+    configuration = parse(TEAM.replace('stop = ["END"]', tool))
+    for accept in (import_config, ephemeral_agent):
+        with pytest.raises(InvalidSettingError) as refused:
+            accept(workspace, configuration)
+        place = [part for part in refused.value.path if isinstance(part, str)]
+        assert place == ["tools", setting]
+        assert not Agent.objects.filter(workspace=workspace).exists()
 
 
 def test_given_a_base_url_then_the_import_says_that_it_is_not_stored(

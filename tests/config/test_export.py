@@ -170,4 +170,4 @@ def test_a_long_schema_stays_readable(empty: Callable[[], Workspace]) -> None:
     publish_agent(row)
     text = export(workspace)
     assert '  "properties": {\n    "field0": {' in text
-    assert parse(text).agents[0].columns["response_schema"] == schema
+    assert parse(text).agents[0].response_schema == schema

@@ -10,14 +10,13 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from agents.actions.check_agent import MAX_STOP
+from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant
 from agents.models import Agent, ToolBinding
 from heartbit_site.config import sections
-from heartbit_site.config.definition import DEFAULTS, FIELDS
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.read import parse
 from heartbit_site.config.schedule_section import ScheduleSection
-from heartbit_site.config.sections import AgentSection, ToolSection
+from heartbit_site.config.sections import AgentSection
 from heartbit_site.config.toml_text import value
 
 ROOT = Path(__file__).parents[2]
@@ -39,14 +38,16 @@ PROBES = (
 
 
 def test_the_file_has_a_key_for_every_column_people_edit() -> None:
-    assert set(FIELDS) == set(COLUMNS)
+    assert set(SETTINGS) == set(COLUMNS)
     own = {field.name for field in ToolBinding._meta.get_fields()} - {"id", "agent", "tool"}
-    assert set(ToolSection.model_fields) - {"name"} == own
+    assert set(ToolGrant.model_fields) - {"name"} == own
 
 
-@pytest.mark.parametrize("name", sorted(DEFAULTS))
-def test_a_keys_default_is_the_columns(name: str) -> None:
-    assert COLUMNS[name].get_default() == DEFAULTS[name]
+@pytest.mark.parametrize(
+    "name", [name for name in SETTINGS if not AgentSpec.model_fields[name].is_required()]
+)
+def test_a_settings_default_is_the_columns(name: str) -> None:
+    assert COLUMNS[name].get_default() == AgentSpec.default_of(name)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +100,9 @@ def test_a_text_is_as_long_as_its_column_allows() -> None:
             assert not _is_accepted(f'{name} = "{text}d"'), name
 
 
-def test_as_many_stop_texts_are_accepted_as_publishing_accepts() -> None:
-    assert _is_accepted(f"stop = {value(['x'] * MAX_STOP)}")
-    assert not _is_accepted(f"stop = {value(['x'] * (MAX_STOP + 1))}")
+def test_at_most_four_stop_texts_are_accepted() -> None:
+    assert _is_accepted(f"stop = {value(['x'] * 4)}")
+    assert not _is_accepted(f"stop = {value(['x'] * 5)}")
 
 
 # ------------------------------------------------------------------------------- the document
@@ -116,7 +117,7 @@ def test_the_document_lists_every_key_with_its_default() -> None:
         (sections.RetrySection, "provider.retry."),
         (sections.ServerSection, "server."),
         (AgentSection, ""),
-        (ToolSection, "tools."),
+        (ToolGrant, "tools."),
         (ScheduleSection, "schedules."),
     ):
         for name, field in section.model_fields.items():

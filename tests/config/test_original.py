@@ -100,11 +100,11 @@ system_prompt = "p"
 
 def test_members_of_a_team_get_the_blackboard_unless_the_file_says_otherwise() -> None:
     orchestrator, a, b = parse(TWO).agents
-    assert orchestrator.tools == ()
-    assert [tool.tool for tool in a.tools] == ["blackboard_list", "blackboard_read", "calculate"]
-    assert tuple(tool.tool for tool in b.tools) == BLACKBOARD
+    assert orchestrator.tools == []
+    assert [tool.name for tool in a.tools] == ["blackboard_list", "blackboard_read", "calculate"]
+    assert tuple(tool.name for tool in b.tools) == BLACKBOARD
     alone = '[[agents]]\nname = "a"\ndescription = "d"\nsystem_prompt = "p"\n'
-    assert parse(alone).agents[0].tools == ()
+    assert parse(alone).agents[0].tools == []
 
 
 def test_a_member_without_the_blackboard_is_exported_as_one(

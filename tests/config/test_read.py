@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.create_default_team import BLACKBOARD, PROMPT
+from agents.definitions.spec import ToolGrant
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.config.definition import ToolSetting
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.locate import find, read_text, server_url
 from heartbit_site.config.read import load, parse
@@ -65,22 +65,23 @@ def test_given_a_complete_file_then_every_value_arrives() -> None:
     lead, a, b = configuration.agents
     assert (configuration.entry, configuration.default_model) == ("lead", "anthropic:claude-x")
     assert configuration.server_url == "https://heartbit.example"
-    assert lead.team == ("a", "b")
-    assert (lead.columns["max_parallel"], lead.columns["max_retries"]) == (3, 5)
-    assert lead.columns["system_prompt"] == PROMPT
-    assert a.columns["max_retries"] == 2
-    assert repr(a.columns["temperature"]) == "1.0"
-    assert a.columns["response_schema"]["properties"]["x"]["enum"] == [None, 1]
-    assert a.columns["context_strategy"] == {"type": "sliding_window", "max_tokens": 1000}
-    assert tuple(tool for tool in a.tools if tool.tool not in BLACKBOARD) == (
-        ToolSetting(
-            tool="calculate",
+    assert lead.team == ["a", "b"]
+    assert (lead.max_parallel, lead.max_retries) == (3, 5)
+    assert lead.system_prompt == PROMPT
+    assert a.max_retries == 2
+    assert repr(a.temperature) == "1.0"
+    assert a.response_schema is not None
+    assert a.response_schema["properties"]["x"]["enum"] == [None, 1]
+    assert a.context_strategy == {"type": "sliding_window", "max_tokens": 1000}
+    assert tuple(tool for tool in a.tools if tool.name not in BLACKBOARD) == (
+        ToolGrant(
+            name="calculate",
             approval="when",
             approval_when={"required": ["x"]},
         ),
-        ToolSetting(tool="http_get", defaults={"x": 1}),
+        ToolGrant(name="http_get", defaults={"x": 1}),
     )
-    assert (b.columns["stop"], b.columns["max_turns"], b.columns["queue"]) == (
+    assert (b.stop, b.max_turns, b.queue) == (
         ["END"],
         10,
         "agents",
@@ -91,8 +92,8 @@ def test_given_several_agents_without_an_orchestrator_then_heartbits_own_leads_t
     configuration = parse(A + B + 'team = ["a"]\n' + A.replace('"a"', '"c"') + "enabled = false")
     lead = configuration.agents[0]
     assert (configuration.entry, lead.name) == ("orchestrator", "orchestrator")
-    assert lead.team == ("a",)  # b leads itself, c is stopped
-    assert lead.columns["system_prompt"] == PROMPT
+    assert lead.team == ["a"]  # b leads itself, c is stopped
+    assert lead.system_prompt == PROMPT
 
 
 def test_given_one_agent_then_it_is_asked() -> None:
@@ -322,7 +323,7 @@ def test_given_a_line_with_thousands_of_dots_then_it_is_refused_before_it_costs_
 
 def test_given_a_line_with_a_thousand_dots_then_it_is_read() -> None:
     prompt = "." * 1_000
-    assert parse(A.replace('"p"', f'"{prompt}"')).agents[0].columns["system_prompt"] == prompt
+    assert parse(A.replace('"p"', f'"{prompt}"')).agents[0].system_prompt == prompt
 
 
 def test_a_key_is_never_repeated_in_the_complaint() -> None:
@@ -330,7 +331,7 @@ def test_a_key_is_never_repeated_in_the_complaint() -> None:
 
 
 def test_max_tokens_is_no_token() -> None:
-    assert parse(A + "max_tokens = 7").agents[0].columns["max_tokens"] == 7
+    assert parse(A + "max_tokens = 7").agents[0].max_tokens == 7
 
 
 # ------------------------------------------------------------------------------------ prompt files
@@ -343,7 +344,7 @@ def test_given_a_prompt_file_then_its_text_is_the_prompt(tmp_path: Path) -> None
         A.replace('system_prompt = "p"', 'system_prompt_file = "prompts/a.md"')
     )
     [agent] = load(tmp_path / "heartbit.toml").agents
-    assert agent.columns["system_prompt"] == "Été\nline 2\n"
+    assert agent.system_prompt == "Été\nline 2\n"
 
 
 @pytest.mark.parametrize(

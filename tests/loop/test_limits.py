@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +15,7 @@ DEFINITION = AgentDefinition(
     version_id=1,
     agent_id=1,
     name="solo",
-    system_prompt="",
+    system_prompt="p",
     model="",
     temperature=None,
     tools=(),
@@ -51,13 +50,13 @@ DEFINITION = AgentDefinition(
 def test_a_limit_holds_from_its_figure_on(
     limit: dict[str, Any], state: dict[str, Any], reached: str | None
 ) -> None:
-    ended = Limits(replace(DEFINITION, **limit), run_state(**state)).reached()
+    ended = Limits(DEFINITION.model_copy(update=limit), run_state(**state)).reached()
     assert (ended and ended.limit) == reached
 
 
 @pytest.mark.parametrize(("answers", "ends"), [(MAX_ANSWERS - 1, False), (MAX_ANSWERS, True)])
 def test_answers_that_fit_no_schema_are_counted(answers: int, *, ends: bool) -> None:
-    strict = replace(DEFINITION, response_schema={"type": "object"})
+    strict = DEFINITION.model_copy(update={"response_schema": {"type": "object"}})
     assert (Limits(strict, run_state(answers=answers)).reached() is not None) == ends
     assert Limits(DEFINITION, run_state(answers=answers)).reached() is None
 

@@ -135,7 +135,9 @@ def test_a_worker_that_lost_a_service_is_live_and_not_ready(
 def test_a_worker_that_drains_is_live_and_not_ready(
     workspace: Workspace, wire_server: WireServer
 ) -> None:
-    agent = Agent.objects.create(workspace=workspace, name="poster", queue=QUEUE)
+    agent = Agent.objects.create(
+        workspace=workspace, name="poster", system_prompt="Post.", queue=QUEUE
+    )
     ToolBinding.objects.create(agent=agent, tool="http_request", approval="never")
     publish_agent(agent)
     with socket.create_server(("127.0.0.1", 0)) as slow:

@@ -182,8 +182,8 @@ async def test_given_two_approvals_of_a_group_when_one_leaves_it_then_both_are_a
     ann, bob, eve = people
 
     def grouped() -> Group:
-        till.cashier(approvals=2, approvers=name)
         group = Group.objects.create(name=name)
+        till.cashier(approvals=2, approvers=name)
         group.user_set.add(*people)
         return group
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -183,7 +182,7 @@ class TestSteering:
             version_id=1,
             agent_id=1,
             name="surveyor",
-            system_prompt="",
+            system_prompt="p",
             model="",
             temperature=None,
             tools=(),
@@ -227,7 +226,7 @@ class TestSteering:
     ) -> None:
         state = RunState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
-        loose = replace(definition, max_turns=50)
+        loose = definition.model_copy(update={"max_turns": 50})
         for tries in range(1, MAX_ANSWERS + 1):
             assert Limits(loose, state).reached() is None
             self.fold(state, RunSteered("Pong.", "agent:ben", "agent"))
@@ -255,7 +254,7 @@ class TestSteering:
     def test_without_it_failed_answers_count(self, definition: AgentDefinition) -> None:
         state = RunState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
-        loose = replace(definition, max_turns=50)
+        loose = definition.model_copy(update={"max_turns": 50})
         for tries in range(1, MAX_ANSWERS + 1):
             assert Limits(loose, state).reached() is None
             self.answered(state, seen=state.folded_seq)
@@ -271,7 +270,7 @@ class TestSteering:
         """Also when it was said during an answer, which could not know of it."""
         state = RunState()
         self.fold(state, RunCreated("Survey.", "surveyor"))
-        free = replace(definition, response_schema=None)
+        free = definition.model_copy(update={"response_schema": None})
         self.answered(state, seen=state.folded_seq)
         before = state.folded_seq
         self.fold(state, RunSteered("Also look up X.", "ben"))

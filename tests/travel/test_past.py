@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.context.strategy import SlidingWindow
 from agents.events import (
     CancelRequested,
     ContextSummarized,
@@ -45,9 +44,9 @@ DEFINITION = AgentDefinition(
     max_tool_output_bytes=1000,
     max_parallel=2,
     delegation_timeout_seconds=5,
-    context=SlidingWindow(max_tokens=40),
+    context_strategy={"type": "sliding_window", "max_tokens": 40},
 )
-SCHEMA = replace(DEFINITION, response_schema={"type": "object", "properties": {}})
+SCHEMA = DEFINITION.model_copy(update={"response_schema": {"type": "object", "properties": {}}})
 TOOL = ToolDefinition("tool", "A tool.", {"type": "object"})
 THREAD = (UserMessage("Before."),)
 

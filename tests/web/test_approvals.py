@@ -325,6 +325,7 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
     signed_in: Visitor, caller: Caller, worker: Worker, workspace: Workspace
 ) -> None:
     first, then = (f"{name}-{workspace.slug}" for name in ("clerks", "chiefs"))
+    Group.objects.bulk_create([Group(name=first), Group(name=then)])
     careful(workspace, approvers=first, escalate_minutes=5, escalate_group=then)
     asked = asked_of(caller, SUM)
     assert asked["escalated"] is None

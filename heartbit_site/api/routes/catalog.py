@@ -8,6 +8,7 @@ from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotati
 from ninja import Header, Router
 from ninja.responses import Status as Answer
 
+from agents.actions.save_agent import change_agent, create_agent
 from agents.errors import AgentNotFoundError
 from agents.metrics import agents_with_metrics
 from agents.models import Agent
@@ -20,7 +21,6 @@ from heartbit_site.api.outputs import AgentDetailOut, AgentsOut, ToolsOut
 from heartbit_site.api.paging import USUAL, Cursor, Limit, page, page_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
-from heartbit_site.config.editing import change_agent, create_agent
 from tools.registry import closest, registry
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ async def change(request: HttpRequest, name: Name, body: AgentChangeIn) -> Any:
 
     def save() -> dict[str, Any]:
         by = actor_of(access)
-        row = change_agent(access.workspace, name, body, by=by, version=body.version)
+        given = body.model_fields_set - {"version"}
+        row = change_agent(access.workspace, name, body, given, by=by, version=body.version)
         return _detail(access.workspace, row.name)
 
     return await orm.in_thread(save)

@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from agents.actions.publish_agent import Publication, make_current
+from agents.definitions.spec import GRANT_SETTINGS, SETTINGS
 from agents.models import Agent, ToolBinding
 from heartbit_site.base import audit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agents.definitions.spec import AgentSpec, ToolGrant
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
-    from heartbit_site.config.definition import AgentSetting, ToolSetting
-
-BINDING = (
-    *("enabled", "approval", "approval_when", "defaults"),
-    *("approval_seconds", "approvals", "approvers"),
-    *("escalate_minutes", "escalate_group"),
-)
 
 
 @dataclass(slots=True)
@@ -60,14 +55,14 @@ class Written:
             )
 
 
-def write(
-    workspace: Workspace, agents: Sequence[AgentSetting], *, origin: str
+def write_agents(
+    workspace: Workspace, agents: Sequence[AgentSpec], *, origin: str
 ) -> dict[str, Written]:
     """Make the rows what the settings say; the caller holds the workspace's row lock.
 
     Args:
         workspace: Where.
-        agents: Whose rows; their teams are among them, or there already.
+        agents: Their settings; their teams are among them, or there already.
         origin: As in ``Agent``.
 
     Returns:
@@ -76,30 +71,35 @@ def write(
     Raises:
         ConfigurationError: An agent cannot be published.
     """
-    names = {setting.name for setting in agents}.union(*(setting.team for setting in agents))
+    names = {spec.name for spec in agents}.union(*(spec.team for spec in agents))
     found = Agent.objects.filter(workspace=workspace, origin=origin, name__in=names)
     rows = {row.name: row for row in found.select_for_update()}
     written = {}
-    for setting in agents:
-        row = rows.get(setting.name)
+    for spec in agents:
+        row = rows.get(spec.name)
         if row is None:
-            rows[setting.name] = made = _create(workspace, setting, origin)
-            written[setting.name] = Written(made, is_new=True)
+            rows[spec.name] = made = _create(workspace, spec, origin)
+            written[spec.name] = Written(made, is_new=True)
         else:
-            written[setting.name] = Written(row, changes=update(row, setting.columns))
-    for setting in agents:
-        one = written[setting.name]
-        changes = bind(one.row, setting.tools)
-        changes |= assemble(one.row, [rows[member] for member in setting.team])
+            written[spec.name] = Written(row, changes=update(row, columns_of(spec)))
+    for spec in agents:
+        one = written[spec.name]
+        changes = bind(one.row, spec.tools)
+        changes |= assemble(one.row, [rows[member] for member in spec.team])
         one.changes |= {} if one.is_new else changes
     for one in written.values():
         one.made = make_current(one.row)
     return written
 
 
-def _create(workspace: Workspace, setting: AgentSetting, origin: str) -> Agent:
+def columns_of(spec: AgentSpec) -> dict[str, Any]:
+    """Return the values of an agent's columns, by name."""
+    return {name: getattr(spec, name) for name in SETTINGS}
+
+
+def _create(workspace: Workspace, spec: AgentSpec, origin: str) -> Agent:
     return Agent.objects.create(
-        workspace=workspace, origin=origin, name=setting.name, **setting.columns
+        workspace=workspace, origin=origin, name=spec.name, **columns_of(spec)
     )
 
 
@@ -116,21 +116,21 @@ def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
     return changes
 
 
-def bind(row: Agent, tools: tuple[ToolSetting, ...]) -> dict[str, Any]:
+def bind(row: Agent, tools: Sequence[ToolGrant]) -> dict[str, Any]:
     """Give the agent these tools and no others; what changed, as the audit says it."""
     bindings = {binding.tool: binding for binding in row.bindings.all()}
-    surplus = sorted(set(bindings) - {tool.tool for tool in tools})
+    surplus = sorted(set(bindings) - {tool.name for tool in tools})
     row.bindings.filter(tool__in=surplus).delete()
     added, changed = [], []
     for tool in tools:
-        columns = {name: getattr(tool, name) for name in BINDING}
-        binding = bindings.get(tool.tool)
+        columns = {name: getattr(tool, name) for name in GRANT_SETTINGS}
+        binding = bindings.get(tool.name)
         if binding is None:
-            ToolBinding.objects.create(agent=row, tool=tool.tool, **columns)
-            added.append(tool.tool)
+            ToolBinding.objects.create(agent=row, tool=tool.name, **columns)
+            added.append(tool.name)
         elif changes := _set(binding, columns):
             binding.save(update_fields=list(changes))
-            changed.append({"row": tool.tool, "fields": list(changes)})
+            changed.append({"row": tool.name, "fields": list(changes)})
     found = {"added": added, "changed": changed, "removed": surplus}
     said = {name: tools for name, tools in found.items() if tools}
     return {"tool bindings": said} if said else {}

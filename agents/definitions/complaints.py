@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from heartbit_site.config.rules import KEYS_BELONG
-from heartbit_site.config.sections import (
-    AgentSection,
-    OrchestratorSection,
-    ProviderSection,
-    RetrySection,
-    Section,
-    ServerSection,
-    ToolSection,
-)
+from agents.definitions.rules import KEYS_BELONG
+from heartbit_site.base.errors import ConfigurationError
 from tools.registry import closest
 
 if TYPE_CHECKING:
@@ -25,11 +17,11 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-    from heartbit_site.config.positions import Path
+#: Where a setting is: keys, and indices of arrays.
+Path: TypeAlias = tuple[str | int, ...]
+#: A setting, and the end of the sentence about it that begins with its name.
+Complaint: TypeAlias = tuple[Path, str]
 
-Complaint: TypeAlias = "tuple[Path, str]"
-
-SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")
 _LATER: Final = frozenset({"memory", "telemetry", "workflows", "skills", "sandbox", "mcp_servers"})
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:api_?keys?|(?:access|private|secret)_?keys?|secrets?|token|password|passwd"
@@ -63,29 +55,44 @@ _COMPLETE: Final = ("missing", "string_too_short", "union_tag_not_found", "union
 _SHOWN: Final = 60
 
 
-def check(section: type[Section], content: object, path: Path) -> Iterator[Complaint]:
-    """What is wrong with the table at a path."""
+class InvalidSettingError(ConfigurationError):
+    """A setting that cannot be used.
+
+    Attributes:
+        path: Where it is, within what is described.
+        reason: The sentence without what it is about: "must be at most 20, not 21."
+    """
+
+    def __init__(self, path: Path, message: str, *, subject: str = "") -> None:
+        sentence = sentence_of(path, message)
+        super().__init__(f"{subject}: {sentence}" if subject else sentence)
+        self.path = path
+        self.reason = sentence_of((), message).lstrip()
+
+
+def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:
+    """Yield what is wrong with the table at a path."""
     try:
-        section.model_validate(content)
+        model.model_validate(content)
     except ValidationError as error:
         for details in error.errors(include_url=False):
-            where = (*path, *details["loc"])
+            loc = details["loc"]
+            where = (*path, *loc)
             if details["type"] == "extra_forbidden":
-                yield where, unknown(where[-1], _keys(where[:-1]), path=where)
+                yield where, unknown(loc[-1], _inner(model, loc[:-1]).model_fields)
             else:
                 yield where, phrase(details)
 
 
-def unknown(key: str | int, known: Iterable[str], *, path: Path = ()) -> str:
-    """Why a key is not accepted."""
+def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> str:
+    """Return why a key is not accepted."""
     name = str(key)
     if name in _LATER:
-        kind = "mcp_servers" if name == "mcp_servers" else f"the section {name}"
-        return f"is not available yet: {kind} comes with a later version of Heartbit"
+        what = "mcp_servers" if name == "mcp_servers" else f"the section {name}"
+        return f"is not available yet: {what} comes with a later version of Heartbit"
     if is_secret(name):
         return f"is not a setting; {KEYS_BELONG}"
     near = closest(name, known)
-    kind = "section" if len(path) == 1 else "setting"
     there = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
     return f"is not a {kind}; {there}"
 
@@ -113,22 +120,19 @@ def sentence_of(path: Path, message: str) -> str:
     return sentence if sentence.endswith("?") else f"{sentence}."
 
 
-def _keys(path: Path) -> tuple[str, ...]:
-    section: type[Section]
-    match path:
-        case ("provider",):
-            section = ProviderSection
-        case ("provider", "retry"):
-            section = RetrySection
-        case ("server",):
-            section = ServerSection
-        case (*_, "tools", int()):
-            section = ToolSection
-        case ("orchestrator",):
-            section = OrchestratorSection
-        case _:
-            section = AgentSection
-    return tuple(section.model_fields)
+def _inner(model: type[BaseModel], loc: Path) -> type[BaseModel]:
+    """Return the model of the table at a place within that of another."""
+    for part in loc:
+        if isinstance(part, str) and part in model.model_fields:
+            model = next(_models_in(model.model_fields[part].annotation), model)
+    return model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 def phrase(details: ErrorDetails) -> str:

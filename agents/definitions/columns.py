@@ -1,0 +1,52 @@
+"""The options of a database column that stores a setting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from annotated_types import Ge, Le
+from django.core.validators import MaxValueValidator, MinValueValidator
+from pydantic.fields import FieldInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agents.definitions.spec import Spec
+
+_LARGEST = 2_147_483_647  # the bound of the column itself, which needs no validator
+
+
+def column(model: type[Spec], name: str) -> dict[str, Any]:
+    """Return default, bounds and help for a field of Django.
+
+    The default is the database's too: in a rolling deploy the former version still writes rows.
+    The field itself says that it is nullable, for the type checker, and the default of a list or
+    an object, which is a function.
+
+    Args:
+        model: The settings.
+        name: Of the setting.
+    """
+    field = model.model_fields[name]
+    default = model.default_of(name)
+    options: dict[str, Any] = {"help_text": field.description or ""}
+    if isinstance(default, str | int):
+        options |= {"default": default, "db_default": default}
+    if default in ("", [], {}):
+        options["blank"] = True
+    validators: list[Any] = []
+    for bound in _metadata(field.annotation, field.metadata):
+        if isinstance(bound, Ge) and (bound.ge or default is None):  # its type refuses less than 0
+            validators.append(MinValueValidator(bound.ge))
+        if isinstance(bound, Le) and float(str(bound.le)) < _LARGEST:
+            validators.append(MaxValueValidator(bound.le))
+    return options | ({"validators": validators} if validators else {})
+
+
+def _metadata(annotation: Any, metadata: Iterable[Any]) -> Iterator[Any]:
+    yield from metadata
+    for part in get_args(annotation):
+        if isinstance(part, FieldInfo):
+            yield from part.metadata
+        else:
+            yield from _metadata(part, ())

@@ -1,0 +1,49 @@
+"""An agent's rows (`Agent`, `ToolBinding`, its team) as settings."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec, ToolGrant
+
+if TYPE_CHECKING:
+    from agents.models import Agent, ToolBinding
+
+
+def table_of(agent: Agent, *, disabled_tools: bool = True) -> dict[str, Any]:
+    """Return the settings that an agent's rows hold, as a table of ``AgentSpec``.
+
+    Args:
+        agent: Whose.
+        disabled_tools: With the tools that it is not offered.
+    """
+    bindings = agent.bindings.all() if agent.pk else ()
+    return {
+        "name": agent.name,
+        **_columns(agent, SETTINGS),
+        "tools": [
+            grant_table_of(binding) for binding in bindings if disabled_tools or binding.enabled
+        ],
+        "team": sorted(member.name for member in agent.team.all()) if agent.pk else [],
+    }
+
+
+def grant_table_of(binding: ToolBinding) -> dict[str, Any]:
+    """Return the settings that a binding's row holds, as a table of ``ToolGrant``."""
+    return {"name": binding.tool, **_columns(binding, GRANT_SETTINGS)}
+
+
+def spec_of(agent: Agent) -> AgentSpec:
+    """Return an agent's settings as its rows hold them; they are not checked again."""
+    table = table_of(agent)
+    tools = [ToolGrant.model_construct(**grant) for grant in table["tools"]]
+    return AgentSpec.model_construct(**{**table, "tools": tools})
+
+
+def _columns(row: Agent | ToolBinding, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of these columns, choices as plain text."""
+    values = {name: getattr(row, name) for name in names}
+    return {
+        name: value.value if isinstance(value, Enum) else value for name, value in values.items()
+    }
