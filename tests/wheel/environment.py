@@ -78,9 +78,9 @@ class Environment:
     def install_local_model(self) -> None:
         """Run the command that the installed Heartbit names."""
         program, *arguments = shlex.split(self._origins["local_model"])
-        if program != "pip":
+        if Path(program).parent != self.bin:
             raise AssertionError(f"the hint names {program}")
-        self._pip(*arguments, "--constraint", "pins")
+        self._run(program, *arguments, "--constraint", "pins", seconds=INSTALL_SECONDS)
 
     def heartbit(self, *arguments: str, seconds: float) -> str:
         """Run a command and return its standard output."""
