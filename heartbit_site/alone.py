@@ -12,17 +12,13 @@ from uuid import UUID
 from django.conf import settings
 
 from heartbit_site.base import aio
+from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.bootstrap import enter
 
 
 def main(run_id: UUID) -> None:
     """Work one slice of the run, then leave; SIGTERM hands it back."""
-    logging.basicConfig(
-        level=logging.INFO,
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)-7s alone: %(message)s",
-        force=True,
-    )
+    log_to_stderr(logging.INFO, "%(asctime)s %(levelname)-7s alone: %(message)s", force=True)
     enter()  # the worker that starts this one has prepared the installation
     from agents.runtime import worker  # noqa: PLC0415  needs Django set up
 

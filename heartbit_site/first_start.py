@@ -71,12 +71,10 @@ def default_workspace() -> Workspace:
 
 
 def unused_admin() -> str | None:
-    """Return the first superuser's name while nobody has ever logged in; None from then on."""
-    users = get_user_model().objects.filter(is_active=True)
-    if users.filter(last_login__isnull=False).exists():
-        return None
-    admins = users.filter(is_superuser=True).order_by("pk")
-    return admins.values_list("username", flat=True).first()
+    """Return the first superuser's name while that account has never logged in, else None."""
+    admins = get_user_model().objects.filter(is_active=True, is_superuser=True)
+    first = admins.order_by("pk").first()
+    return first.get_username() if first is not None and first.last_login is None else None
 
 
 def _is_current() -> bool:

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.terminal_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,5 +25,5 @@ def refusal() -> Iterator[None]:
     try:
         yield
     except HeartbitError as error:
-        sys.stderr.write(f"heartbit: {error}\n")
+        sys.stderr.write(f"heartbit: {clean(str(error))}\n")
         sys.exit(CANNOT_START)

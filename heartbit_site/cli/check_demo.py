@@ -39,9 +39,21 @@ class Work:
 
 
 def tokens_counted() -> int:
-    """Completion tokens that the local model's server has counted since it started."""
+    """Completion tokens that the local model's server has counted since it started.
+
+    Raises:
+        CommandError: The server does not say.
+    """
     url = settings.ENVIRONMENT.state.model_url()
-    text = httpx.get(f"{url}/metrics", timeout=5, trust_env=False).raise_for_status().text
+    try:
+        answer = httpx.get(f"{url}/metrics", timeout=SETTLE_SECONDS, trust_env=False)
+        text = answer.raise_for_status().text
+    except httpx.HTTPError as error:
+        reason = str(error) or type(error).__name__
+        raise errors.CommandError(
+            f"The model's server does not tell its counters at {url}/metrics ({reason}): run the "
+            "demo again when the machine has less to do."
+        ) from error
     for line in text.splitlines():
         if line.startswith(f"{COUNTER} "):
             return round(float(line.split()[1]))
@@ -52,7 +64,8 @@ def verdict(idempotency_key: str, counted_before: int) -> int:
     """Print what the journal shows; 0 when it is what it should be."""
     run = Run.objects.get(workspace=default_workspace(), idempotency_key=idempotency_key)
     rows = tree(run.root_id)
-    work = [_work(child) for child in rows if child.parent_id == run.pk and child.finished_at]
+    children = [row for row in rows if row.parent_id == run.pk and row.finished_at]
+    work = [found for found in map(_work, children) if found is not None]
     findings = [overlap(work), tasks(work), tokens(_settled(answers(rows), counted_before))]
     note(f"Journal of run {run.pk}:")
     for good, text in findings:
@@ -61,9 +74,12 @@ def verdict(idempotency_key: str, counted_before: int) -> int:
     return errors.OK if everything else errors.FAILED
 
 
-def _work(run: Run) -> Work:
+def _work(run: Run) -> Work | None:
+    """Read from a run's journal when it worked; None: it was cancelled before it began."""
     events = events_after(run.pk, 0)
     started = [event for event in events if event.type == RunStarted.type]
+    if not started:
+        return None
     tasks = frozenset(str(event.payload["task_id"]) for event in started)
     return Work(started[0].at, events[-1].at, tasks)
 

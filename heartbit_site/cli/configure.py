@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
 from heartbit_site.cli.deciding import actor
-from heartbit_site.cli.output import clean, note, write, write_exactly, write_json
+from heartbit_site.cli.output import note, write, write_exactly, write_json
 from heartbit_site.config import export as exporting
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.errors import ConfigFileError

@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
 from heartbit_site.cli.begin import Starting, set_up_django
 from heartbit_site.cli.load import load
-from heartbit_site.cli.output import clean, write_json
+from heartbit_site.cli.output import write_json
 from heartbit_site.cli.services import wanted
 from heartbit_site.embedded import layout
 from heartbit_site.embedded.errors import EmbeddedError

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
+from heartbit_site.base.log_output import log_to_stderr
+from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.output import one_line
 from heartbit_site.embedded.errors import EmbeddedError
 
@@ -85,7 +87,7 @@ def database_is_away(error: BaseException) -> bool:
 def report(error: BaseException, *, debug: bool) -> int:
     """Say on stderr what went wrong and return the exit code."""
     if debug:
-        traceback.print_exception(error)
+        sys.stderr.write(clean("".join(traceback.format_exception(error))))
     found = explain(error)
     if found is None:
         name = type(error).__name__
@@ -114,4 +116,4 @@ def set_up_logging(*, debug: bool) -> None:
     if not level:
         logging.getLogger().addHandler(logging.NullHandler())
         return
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    log_to_stderr(level, "%(asctime)s %(levelname)-7s %(name)s: %(message)s")

@@ -1,7 +1,7 @@
 """Text that a model wrote, on one line of a terminal, shown so that nothing hides in it. Pure.
 
-`output.clean` removes what steers a terminal; that is right for progress and wrong for what a
-person approves. Here every such character stays visible, as its escape.
+`terminal_text.clean` removes what steers a terminal; that is right for progress and wrong for what
+a person approves. Here every such character stays visible, as its escape.
 """
 
 from __future__ import annotations

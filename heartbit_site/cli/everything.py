@@ -57,7 +57,7 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
 
 
 def login_hint(admin: Admin | None) -> str:
-    """Return how to log in while nobody has ever done so; empty after that.
+    """Return how to log in while the first admin has never done so; empty after that.
 
     The first password is part of it on a terminal alone, never in a log.
     """
@@ -66,7 +66,7 @@ def login_hint(admin: Admin | None) -> str:
     name = unused_admin()
     if name is None:
         return ""
-    return f"Nobody has logged in yet: `heartbit users password {name}` sets a password."
+    return f"{name} has never logged in: `heartbit users password {name}` sets a password."
 
 
 async def _run(wanted: list[Part], console: Console, bind: str, port: int, hint: str) -> None:

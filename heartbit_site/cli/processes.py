@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from heartbit_site.cli.output import clean
+from heartbit_site.base.terminal_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

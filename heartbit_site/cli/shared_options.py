@@ -46,7 +46,7 @@ CHANGES_HERE: Final = frozenset(
 _named_workspaces: list[str] = []  # what --workspace says in this process
 
 
-def _use_config(value: str | None) -> None:
+def use_config(value: str | None) -> None:
     """Let a file be the configuration, as if HEARTBIT_CONFIG named it.
 
     Raises:
@@ -76,7 +76,7 @@ CONFIG: Final = typer.Option(
     metavar="FILE",
     help="Use [server] url of this file; else HEARTBIT_CONFIG.",
     show_default=False,
-    callback=_use_config,
+    callback=use_config,
     expose_value=False,
 )
 WORKSPACE: Final = typer.Option(

@@ -8,6 +8,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.base.terminal_text import clean
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -19,9 +21,10 @@ def print_table(
 
     Args:
         head: The columns' titles.
-        rows: One text a column.
+        rows: One text a column; what steers a terminal is removed.
         styles: How a cell with exactly this text is drawn.
     """
+    rows = [[clean(cell).replace("\n", " ") for cell in row] for row in rows]
     console = Console(highlight=False)
     widths = [max(cell_len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     for row in (head, *rows):

@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import socket
-import sys
 import warnings
 from typing import Final
 
@@ -15,6 +14,7 @@ from celery.exceptions import SecurityWarning
 from django.conf import settings
 
 from agents.llm import factory
+from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.celery import app
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.services import kept
@@ -35,12 +35,7 @@ def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, in
             USAGE,
         )
     model = factory.default_model(os.environ)  # a wrong setting is said now, not in each run
-    logging.basicConfig(
-        level=loglevel.upper(),
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)-7s %(message)s",
-        force=True,
-    )
+    log_to_stderr(loglevel.upper(), force=True)
     logging.getLogger(__name__).info(
         "Worker %s serves %s with %d slots; the default model is %s.",
         os.getpid(),

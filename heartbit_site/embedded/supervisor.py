@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base import variables
+from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.embedded import locks, logs
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.embedded.model import Model
@@ -162,7 +163,7 @@ class Supervisor:
 def main() -> None:
     """Detach, become the state directory's only supervisor and run."""
     state = StateDirectory(Path(sys.argv[1]))
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s [%(process)d] %(message)s")
+    log_to_stderr(logging.INFO, "%(asctime)s [%(process)d] %(message)s")
     os.umask(0o077)
     os.chdir("/")
     on_listening = _detach()

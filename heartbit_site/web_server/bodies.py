@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ from heartbit_site.api.errors import (
     problem,
     status_of,
 )
+from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
 if TYPE_CHECKING:
     from heartbit_site.base.errors import HeartbitError
@@ -38,15 +40,16 @@ FORM_BYTES: Final = 2_621_440
 #: For every other address: a login form needs no more, and a page or a file reads no body.
 OTHER_BYTES: Final = 65_536
 LIMITS: Final = (("/api/", MAX_BODY_BYTES), ("/admin/", FORM_BYTES))
-#: For the bodies of all requests together, whoever sends them.
+#: For the bodies of all requests together; one client may have a quarter of it.
 HELD_BYTES: Final = 67_108_864
 
 
 class BodyLimits:
     """Refuse a request whose body is too large or too slow: 413 and 408; 503 beyond ``HELD_BYTES``.
 
-    A declared length is enough to refuse; a body of unknown length is read up to the limit. Below
-    ``/api/`` the answer is problem details, elsewhere one line of text.
+    The same 503 beyond a client's share of these; proxies in ``HEARTBIT_TRUSTED_PROXIES`` have
+    none. A declared length is enough to refuse; a body of unknown length is read up to the limit.
+    Below ``/api/`` the answer is problem details, elsewhere one line of text.
 
     Args:
         application: Serves the requests that are let through.
@@ -57,17 +60,19 @@ class BodyLimits:
         self._application = application
         self._seconds = seconds
         self._held = 0  # bytes of the bodies of all requests at this moment
+        self._held_of: Counter[str] = Counter()  # of those, by client
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one request."""
         limit = limit_for(scope["path"])
+        client = _client_of(scope)
         body = bytearray()
         try:
             try:
                 if _declared_length(scope) > limit:
                     raise _too_large(limit)
                 async with asyncio.timeout(self._seconds):
-                    is_whole = await self._read(body, receive, limit)
+                    is_whole = await self._read(body, receive, limit, client)
             except TimeoutError:
                 await _refuse(scope, send, self._too_slow())
             except (TooLargeError, TooBusyError) as error:
@@ -76,14 +81,15 @@ class BodyLimits:
                 if is_whole:
                     await self._application(scope, _replay(bytes(body), receive), send)
         finally:
-            self._held -= len(body)
+            self._hold(client, -len(body))
 
-    async def _read(self, body: bytearray, receive: Receive, limit: int) -> bool:
+    async def _read(self, body: bytearray, receive: Receive, limit: int, client: str) -> bool:
         """Read the whole body into ``body``; False: the client has left.
 
         Raises:
             TooLargeError: It goes beyond the limit; the rest is not read.
-            TooBusyError: With it, all bodies together would go beyond ``HELD_BYTES``.
+            TooBusyError: With it, all bodies together would go beyond ``HELD_BYTES``, or those of
+                the client beyond its share.
         """
         while True:
             message = await receive()
@@ -92,12 +98,25 @@ class BodyLimits:
             piece = message.get("body", b"")
             if len(body) + len(piece) > limit:
                 raise _too_large(limit)
-            if self._held + len(piece) > HELD_BYTES:
+            if self._is_full(client, len(piece)):
                 raise TooBusyError("Too many requests are being read: send it again in a moment.")
             body += piece
-            self._held += len(piece)
+            self._hold(client, len(piece))
             if not message.get("more_body", False):
                 return True
+
+    def _is_full(self, client: str, more: int) -> bool:
+        """Return True if so many bytes more would be too many; a client may be empty: nobody's."""
+        if self._held + more > HELD_BYTES:
+            return True
+        return client != "" and self._held_of[client] + more > HELD_BYTES // CLIENT_SHARE
+
+    def _hold(self, client: str, more: int) -> None:
+        self._held += more
+        if client:
+            self._held_of[client] += more
+            if not self._held_of[client]:
+                del self._held_of[client]
 
     def _too_slow(self) -> TooSlowError:
         return TooSlowError(
@@ -108,6 +127,12 @@ class BodyLimits:
 def limit_for(path: str) -> int:
     """Return the number of bytes that a body sent to the path may have."""
     return next((limit for prefix, limit in LIMITS if path.startswith(prefix)), OTHER_BYTES)
+
+
+def _client_of(scope: Any) -> str:
+    """Return whose share a request counts towards; empty: nobody's."""
+    address = (scope.get("client") or ("",))[0]
+    return "" if not address or is_proxy(address) else client_at(address)
 
 
 def _declared_length(scope: Any) -> int:

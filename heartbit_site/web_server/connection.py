@@ -6,16 +6,14 @@ a request line, or nothing at all on a fresh connection, keeps it open until the
 
 from __future__ import annotations
 
-import functools
 import time
-from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import h11
 from django.conf import settings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from heartbit_site.api.rate import whose
+from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
 if TYPE_CHECKING:
     import asyncio
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
 #: Read and dropped after an early answer (413), so that the client gets to see it.
 LINGER_BYTES: Final = 16_777_216
 COMPLAINT_SECONDS: Final = 60.0
-#: One client may have a connection in so many.
-CLIENT_SHARE: Final = 4
-_REMEMBERED: Final = 16_384
 
 
 class BoundedProtocol(H11Protocol):
@@ -127,11 +122,14 @@ class BoundedProtocol(H11Protocol):
             )
         share = max(1, self.limit_concurrency // CLIENT_SHARE)
         # Nobody has more than all have together: mostly, nothing is counted.
-        if self.client is None or len(self.connections) <= share or _is_proxy(self.client[0]):
+        if self.client is None or len(self.connections) <= share or is_proxy(self.client[0]):
             return ""
-        mine = _client(self.client[0])
+        mine = client_at(self.client[0])
         others: Any = self.connections  # of WebSockets, too
-        if sum(one.client is not None and _client(one.client[0]) == mine for one in others) > share:
+        if (
+            sum(one.client is not None and client_at(one.client[0]) == mine for one in others)
+            > share
+        ):
             return (
                 f"{self.client[0]} has {share} connections open: further ones of that client are "
                 "closed at once. If it is a proxy, name it in HEARTBIT_TRUSTED_PROXIES."
@@ -144,14 +142,3 @@ class BoundedProtocol(H11Protocol):
             return
         BoundedProtocol._complained_at = now
         self.logger.warning("%s", reason)
-
-
-_client: Final = functools.lru_cache(_REMEMBERED)(whose)
-
-
-@functools.lru_cache(_REMEMBERED)
-def _is_proxy(address: str) -> bool:
-    """Return True for a proxy that brings connections of many."""
-    found = ip_address(address)
-    networks = map(ip_network, settings.HEARTBIT_TRUSTED_PROXIES)
-    return any(found.version == one.version and found in one for one in networks)

@@ -16,12 +16,22 @@ from typing import Any, Final
 import uvicorn
 from django.conf import settings
 
+from heartbit_site.base.log_output import LINE, CleanFormatter
+
 APPLICATION: Final = "heartbit_site.asgi:application"
 PROTOCOL: Final = "heartbit_site.web_server.connection:BoundedProtocol"
 #: A page sends requests for events, never more.
 SOCKET_BYTES: Final = 65_536
 #: Seconds that open requests and streams have to end once the process was asked to leave.
 GRACEFUL_SECONDS: Final = 8
+#: As uvicorn's own, but clean: what an application raises holds what its users and models wrote.
+LOGGING: Final[dict[str, Any]] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": CleanFormatter, "fmt": LINE}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {"uvicorn": {"handlers": ["stderr"], "level": "INFO", "propagate": False}},
+}
 MOST_CONNECTIONS: Final = 10_000
 
 
@@ -49,6 +59,7 @@ def options(
         "http": PROTOCOL,
         "lifespan": "off",
         "log_level": log_level,
+        "log_config": LOGGING,
         "access_log": False,
         "timeout_graceful_shutdown": graceful_seconds,
         "ws_max_size": SOCKET_BYTES,

@@ -122,18 +122,19 @@ def test_given_a_body_that_stops_or_drips_then_the_client_is_cut_off(
             assert is_problem(answer, 408, "too_slow")
 
 
-async def test_given_bodies_that_fill_the_memory_for_them_then_others_are_told_to_come_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bodies, "HELD_BYTES", 100)
-    served: list[int] = []
+class Posting:
+    """Requests to an application behind ``BodyLimits`` that may hold 100 bytes in all."""
 
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        served.append(len((await receive())["body"]))
+    def __init__(self) -> None:
+        self.served: list[int] = []
+        self.limits = bodies.BodyLimits(self.application, seconds=30)
 
-    limits = bodies.BodyLimits(application, seconds=30)
+    async def application(self, scope: Any, receive: Any, send: Any) -> None:
+        self.served.append(len((await receive())["body"]))
 
-    async def post(*pieces: bytes, rest: asyncio.Event | None = None) -> int:
+    async def post(
+        self, *pieces: bytes, address: str = "", rest: asyncio.Event | None = None
+    ) -> int:
         """Send a body, the last piece of it once ``rest`` is set; the status, or 200 if served."""
         left = list(pieces)
         answers: list[Any] = []
@@ -146,14 +147,52 @@ async def test_given_bodies_that_fill_the_memory_for_them_then_others_are_told_t
         async def send(message: Any) -> None:
             answers.append(message)
 
-        await limits({"path": "/api/v1/runs", "headers": []}, receive, send)
+        client = (address, 1) if address else None
+        scope: dict[str, Any] = {"path": "/api/v1/runs", "headers": [], "client": client}
+        await self.limits(scope, receive, send)
         return answers[0]["status"] if answers else 200
 
+
+@pytest.fixture
+def posting(monkeypatch: pytest.MonkeyPatch) -> Posting:
+    monkeypatch.setattr(bodies, "HELD_BYTES", 100)
+    return Posting()
+
+
+async def test_given_bodies_that_fill_the_memory_for_them_then_others_are_told_to_come_back(
+    posting: Posting,
+) -> None:
     rest = asyncio.Event()
-    first = asyncio.create_task(post(b"x" * 80, b"y" * 10, rest=rest))
+    first = asyncio.create_task(posting.post(b"x" * 80, b"y" * 10, rest=rest))
     await asyncio.sleep(0)
-    assert await post(b"z" * 50) == 503
+    assert await posting.post(b"z" * 50) == 503
     rest.set()
     assert await first == 200
-    assert await post(b"z" * 50) == 200
-    assert served == [90, 50]
+    assert await posting.post(b"z" * 50) == 200
+    assert posting.served == [90, 50]
+
+
+@pytest.mark.parametrize(
+    ("address", "same", "other"),
+    [("192.0.2.1", "192.0.2.1", "192.0.2.2"), ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")],
+)
+async def test_given_a_client_that_holds_a_quarter_then_it_has_to_wait_and_others_do_not(
+    posting: Posting, address: str, same: str, other: str
+) -> None:
+    rest = asyncio.Event()
+    first = asyncio.create_task(posting.post(b"x" * 20, b"y", address=address, rest=rest))
+    await asyncio.sleep(0)
+    assert await posting.post(b"z" * 10, address=same) == 503
+    assert await posting.post(b"z" * 20, address=other) == 200
+    rest.set()
+    assert await first == 200
+    assert await posting.post(b"z" * 25, address=same) == 200
+    assert await posting.post(b"z" * 26, address=other) == 503
+
+
+async def test_given_a_trusted_proxy_then_it_has_no_share(
+    posting: Posting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "HEARTBIT_TRUSTED_PROXIES", ("198.51.100.0/24",))
+    assert await posting.post(b"z" * 90, address="198.51.100.7") == 200
+    assert await posting.post(b"z" * 90, address="a name that was forwarded") == 503

@@ -6,15 +6,23 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
+from agents.actions.cancel_run import cancel_run
+from agents.actions.start_run import start_run
+from agents.llm.messages import ToolCall
 from heartbit_site import demo
+from heartbit_site.cli import check_demo
 from heartbit_site.cli.check_demo import LONGEST_ANSWER, Answers, Work, overlap, tasks, tokens
-from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.errors import FAILED, CommandError
+from tests.admin.rows import MODEL, Held, answer
 from tests.cli.trees import START
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from heartbit_site.base.models import Workspace
 
 
 def work(began: float, ended: float, *names: str) -> Work:
@@ -52,6 +60,30 @@ def test_cancelled_answers_are_counted_by_the_server_alone() -> None:
     assert tokens(Answers(300, 2, 301 + LONGEST_ANSWER))[0] is True
     assert tokens(Answers(300, 2, 299))[0] is False
     assert tokens(Answers(300, 2, 301 + 2 * LONGEST_ANSWER))[0] is False
+
+
+@pytest.mark.django_db
+def test_a_sub_agent_cancelled_before_it_began_ends_the_demo_with_a_verdict(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = start_run(workspace, "Why?", model=MODEL, idempotency_key="demo")
+    held = Held(root)
+    held.record(answer(1, "", ToolCall("x", "delegate_task", '{"tasks": []}')))
+    held.delegate("1.0", "researcher", "Look it up.")
+    cancel_run(workspace, root, reason="Enough.")
+    monkeypatch.setattr(check_demo, "default_workspace", lambda: workspace)
+    monkeypatch.setattr(check_demo, "tokens_counted", lambda: 20)
+    assert check_demo.verdict("demo", 0) == FAILED
+    assert "BAD of 0 sub-agents" in capsys.readouterr().err
+
+
+def test_a_model_server_that_is_too_slow_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def get(url: str, **_: object) -> httpx.Response:
+        raise httpx.ReadTimeout("timed out", request=httpx.Request("GET", url))
+
+    monkeypatch.setattr(httpx, "get", get)
+    with pytest.raises(CommandError, match=r"does not tell its counters .* \(timed out\)"):
+        check_demo.tokens_counted()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from heartbit_site.cli.output import clean, one_line, seconds
+from heartbit_site.base.terminal_text import clean
+from heartbit_site.cli.output import one_line, seconds
 
 
 @pytest.mark.parametrize(

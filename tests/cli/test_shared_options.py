@@ -33,7 +33,7 @@ HARMLESS = {
     *("serve", "web", "beat", "up", "down"),
 }
 #: Commands that read a configuration file although they never talk to a server.
-READERS = {"run", "config check", "config import"}
+READERS = {"run", "config check", "config import", "doctor"}
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
@@ -109,10 +109,18 @@ def test_the_server_of_the_named_file_is_asked(
 
 
 def test_a_file_that_is_not_there_is_refused(heartbit: Command, tmp_path: Path) -> None:
-    for command in (("status",), ("schedules", "list"), ("config", "check")):
+    for command in (("status",), ("schedules", "list"), ("config", "check"), ("doctor",)):
         ended = heartbit(*command, "--config", str(tmp_path / "none.toml"))
         assert (ended.code, ended.err.count("\n")) == (CANNOT_START, 1), command
         assert "none.toml does not exist" in ended.err
+
+
+def test_doctor_checks_the_named_file(heartbit: Command, database: None, tmp_path: Path) -> None:
+    file = tmp_path / "team.toml"
+    file.write_text("[orchestratr]\n")
+    checks = heartbit("doctor", "--config", str(file), "--json").json["checks"]
+    [found] = [check for check in checks if check["name"] == "configuration"]
+    assert (found["status"], f"{file}:1:" in found["detail"]) == ("fail", True)
 
 
 def test_a_file_is_named_once(heartbit: Command, tmp_path: Path) -> None:

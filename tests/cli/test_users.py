@@ -161,8 +161,10 @@ def test_the_list_names_rights_and_last_logins(heartbit: Command, person: User) 
 
 
 @pytest.mark.django_db
-def test_the_way_in_is_said_until_somebody_has_logged_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    User.objects.update(last_login=None, is_superuser=False)
+def test_the_way_in_is_said_until_the_first_admin_has_logged_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    User.objects.update(last_login=timezone.now(), is_superuser=False)
     assert unused_admin() is None
     admin = User.objects.create_superuser("first-of-all", "", STRONG)
     assert unused_admin() == "first-of-all"
@@ -173,4 +175,5 @@ def test_the_way_in_is_said_until_somebody_has_logged_in(monkeypatch: pytest.Mon
     assert "word-1" in login_hint(first)
     admin.last_login = timezone.now()
     admin.save()
+    User.objects.create_superuser("second", "", STRONG)
     assert login_hint(None) == ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -43,11 +45,30 @@ def test_the_pattern_knows_the_index_from_a_file() -> None:
         assert not FROM_INDEX.search(good), good
 
 
-@pytest.mark.parametrize("checkout", [ROOT, None], ids=["checkout", "wheel"])
-def test_every_command_names_the_checkout_or_the_wheels_file(
-    checkout: Path | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("files", "environment", "by_make", "source"),
+    [
+        (["pyproject.toml", "Makefile"], "{place}/.venv", 2, "-e '{place}[providers]'"),
+        (["pyproject.toml", "Makefile"], "/opt/venv", 0, "-e '{place}[providers]'"),
+        (["pyproject.toml"], "/opt/venv", 0, "-e '{place}[providers]'"),
+        ([], "/opt/venv", 0, "'heartbit-{version}-py3-none-any.whl[providers]'"),
+    ],
+    ids=["checkout", "checkout in another environment", "container", "wheel"],
+)
+def test_every_command_can_be_executed_where_it_is_named(
+    files: list[str],
+    environment: str,
+    by_make: int,
+    source: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(installation, "CHECKOUT", checkout)
+    for file in files:
+        (tmp_path / file).touch()
+    prefix = environment.format(place=tmp_path)
+    monkeypatch.setattr(installation, "CHECKOUT", tmp_path if files else None)
+    monkeypatch.setattr(sys, "prefix", prefix)
+    monkeypatch.setattr(sys, "executable", f"{prefix}/bin/python")
     commands = [
         installation.base_command(),
         installation.local_model_command(),
@@ -55,9 +76,9 @@ def test_every_command_names_the_checkout_or_the_wheels_file(
     ]
     for command in commands:
         assert not FROM_INDEX.search(command), command
-    by_make = [command for command in commands if command.startswith("make ")]
-    assert len(by_make) == (2 if checkout else 0)
-    assert any(".whl" in command for command in commands) is (checkout is None)
+        assert command == "make setup" or command.startswith(f"{prefix}/bin/python -m pip install ")
+    assert commands.count("make setup") == by_make
+    assert commands[2].endswith(source.format(place=tmp_path, version=version("heartbit")))
 
 
 def test_here_everything_is_read_from_the_checkout() -> None:

@@ -83,6 +83,7 @@ async def test_no_credit_is_not_a_rate_limit() -> None:
         ("-5", 0.0),
         ("Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
         ("Sat, 21 Nov 2026 11:00:00 GMT", 0.0),
+        ("Fri, 31 Dec 99999999999 23:59:59 GMT", None),
         ("soon", None),
         ("nan", None),
         ("inf", None),

@@ -175,6 +175,7 @@ async def test_an_emoji_escaped_in_two_halves_is_joined_across_deltas() -> None:
         ({"code": 429, "message": "slow down"}, RateLimitedError),
         ({"code": "rate_limit_exceeded", "type": "requests"}, RateLimitedError),
         ({"code": 502, "message": "upstream"}, OverloadedError),
+        ({"code": "\u00b2", "message": "no number"}, OverloadedError),
         ({"type": "invalid_request_error", "message": "bad"}, RequestRejectedError),
         ({"code": "insufficient_quota", "message": "pay"}, AuthenticationError),
         ("just words", OverloadedError),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from agents.llm.errors import ModelConnectionError
 from agents.llm.testing.wire_server import Options, WireServer, running_server
 from heartbit_site.base.http import BlockedAddressError, guarded_model_client, parse_allow
 from tests.llm.raw_server import raw_server
@@ -21,6 +22,12 @@ async def test_the_guarded_client_guards_what_the_adapters_send() -> None:
         with pytest.raises(BlockedAddressError):
             await collect(model(guarded, url=server.url))
         assert server.stats.requests == 0
+
+
+async def test_a_url_that_cannot_be_read_is_an_error_of_the_base_url() -> None:
+    async with guarded_model_client() as guarded:
+        with pytest.raises(ModelConnectionError, match=r"cannot be called: .*; check the base URL"):
+            await collect(model(guarded, url="http://a\x00b"))
 
 
 async def test_the_guarded_client_posts_where_an_operator_allows_it() -> None:

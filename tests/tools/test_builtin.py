@@ -142,3 +142,16 @@ async def test_internal_addresses_are_out_of_reach(server: Server, name: str) ->
     assert result.status == "error"
     assert result.content.startswith("BlockedAddressError: ")
     assert server.connections == 0
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://a\x00b/"])
+async def test_a_url_that_cannot_be_read_is_refused_without_a_traceback(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="tools"):
+        result = await done("http_get", url=url)
+    assert result.status == "error"
+    assert result.content.startswith("InvalidURLError: The URL cannot be read: ")
+    assert [record.exc_info for record in caplog.records if record.name == "tools.pipeline"] == [
+        None
+    ]

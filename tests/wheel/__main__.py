@@ -66,6 +66,8 @@ def _play(environment: Environment) -> None:
             _check(bool(environment.heartbit(*task, seconds=ANSWER_SECONDS).strip()), "no answer")
         with _step("ended it with one Ctrl-C"):
             up.end()
+    with _step("installed the extra `providers` as the hint says"):
+        environment.install_providers()
     _check(not leftovers(environment.place), "processes are left")
 
 

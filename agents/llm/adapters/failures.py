@@ -30,6 +30,7 @@ _DETAIL_LENGTH = 300
 # Bounded, and looked for near the beginning only: a page of many "<title>" would take seconds.
 _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,200}?)</title>", re.IGNORECASE | re.DOTALL)
 _HEAD_CHARACTERS = 8_000
+_STATUS = re.compile("[45][0-9][0-9]")
 
 # The status an error inside a 200 stream would have had.
 _STATUS_OF_KIND = {
@@ -84,7 +85,7 @@ def event_error(endpoint: Endpoint, error: object) -> ModelError:
     kinds, detail = _describe(error)
     known = (_STATUS_OF_KIND.get(kind) for kind in kinds)
     status = next((status for status in known if status), 0)
-    if not status and kinds[0].isdigit() and 400 <= int(kinds[0]) <= 599:
+    if not status and _STATUS.fullmatch(kinds[0]):
         status = int(kinds[0])
     return _error(endpoint, status or 500, detail=detail, wait=None)
 
@@ -103,7 +104,7 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
         return seconds
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

@@ -14,6 +14,7 @@ import aiohttp
 import httpx
 
 from agents.llm.client import ProviderClient
+from heartbit_site.base.http import InvalidURLError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 #: What the two layers raise when an address, a connection or a transfer is no good.
 BROKEN = (httpx.HTTPError, aiohttp.ClientError, OSError)
 
-_NO_ADDRESS = (httpx.InvalidURL, httpx.UnsupportedProtocol, aiohttp.InvalidURL)
+_NO_ADDRESS = (
+    InvalidURLError,
+    httpx.InvalidURL,
+    httpx.UnsupportedProtocol,
+    aiohttp.InvalidURL,
+)
 
 
 class NoAddressError(Exception):
@@ -70,7 +76,7 @@ async def post(
         request = client.build_request("POST", url, content=content, headers=dict(headers))
         return _Through(await client.send(request, stream=True, follow_redirects=False))
     except _NO_ADDRESS as error:
-        raise NoAddressError(str(error)) from error
+        raise NoAddressError(str(error).rstrip(".")) from error
 
 
 class _Direct:

@@ -20,7 +20,7 @@ from heartbit_site.base.http.client import (
     guarded_client,
     guarded_model_client,
 )
-from heartbit_site.base.http.errors import BlockedAddressError, OutboundLimitError
+from heartbit_site.base.http.errors import BlockedAddressError, InvalidURLError, OutboundLimitError
 from heartbit_site.base.http.policy import DEFAULT_PORTS, AddressPolicy
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "AllowRule",
     "BlockedAddressError",
     "GuardedBackend",
+    "InvalidURLError",
     "OutboundLimitError",
     "Resolver",
     "guarded_client",

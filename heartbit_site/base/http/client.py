@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import functools
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpcore
 import httpx
 
 from heartbit_site.base.http.allow import AllowRule, parse_allow
 from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
-from heartbit_site.base.http.errors import OutboundLimitError, too_late
+from heartbit_site.base.http.errors import InvalidURLError, OutboundLimitError, too_late
 from heartbit_site.base.http.policy import DEFAULT_PORTS, AddressPolicy
 from heartbit_site.base.http.transport import DEADLINE, GuardedTransport
 
@@ -64,6 +64,17 @@ class GuardedClient(httpx.AsyncClient):
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         )
         self._deadline_seconds = deadline_seconds
+
+    def build_request(self, method: str, url: httpx.URL | str, **parts: Any) -> httpx.Request:
+        """Build a request, as every other method does first.
+
+        Raises:
+            InvalidURLError: The URL cannot be read.
+        """
+        try:
+            return super().build_request(method, url, **parts)
+        except httpx.InvalidURL as error:
+            raise InvalidURLError(f"The URL cannot be read: {error}.") from None
 
     async def send(
         self,

@@ -18,6 +18,10 @@ class BlockedAddressError(HeartbitError):
     """The request would leave the public internet, or use a port or scheme closed to tools."""
 
 
+class InvalidURLError(BlockedAddressError):
+    """The URL cannot be read."""
+
+
 class OutboundLimitError(HeartbitError):
     """The request took too long, was redirected too often, or its answer is too large."""
 

@@ -6,8 +6,18 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.load import load
+from heartbit_site.cli.shared_options import use_config
+
+CONFIG = typer.Option(
+    None,
+    "--config",
+    "-C",
+    metavar="FILE",
+    help="Check this configuration; else HEARTBIT_CONFIG, or heartbit.toml here.",
+)
 
 
-def doctor(*, as_json: bool = options.JSON) -> None:
+def doctor(*, config: str | None = CONFIG, as_json: bool = options.JSON) -> None:
     """Check the installation and say how to mend what is wrong."""
+    use_config(config)
     raise typer.Exit(load("doctor").doctor(as_json=as_json))

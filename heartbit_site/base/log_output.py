@@ -1,0 +1,32 @@
+"""Logs of Heartbit's processes on standard error, where they may end on somebody's terminal."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from heartbit_site.base.terminal_text import clean
+
+#: Of a process that does one thing, such as a worker.
+LINE: Final = "%(asctime)s %(levelname)-7s %(message)s"
+
+
+class CleanFormatter(logging.Formatter):
+    """Format records, tracebacks included, without what steers a terminal: models write there."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the clean text of a record."""
+        return clean(super().format(record))
+
+
+def log_to_stderr(level: str | int, line: str = LINE, *, force: bool = False) -> None:
+    """Send the root logger's records to standard error.
+
+    Args:
+        level: Lowest level that is logged.
+        line: Format of a record.
+        force: Replace the handlers that are there; without it they stay and nothing is changed.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(CleanFormatter(line))
+    logging.basicConfig(level=level, handlers=[handler], force=force)
