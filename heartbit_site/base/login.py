@@ -1,18 +1,24 @@
-"""Who runs this process, by the name of their account on its machine."""
+"""The person who runs this process, by the name of their account on its machine."""
 
 from __future__ import annotations
 
-import getpass
+import os
+import pwd
 
 from heartbit_site.base.audit import Actor
 
 
 def login() -> str:
-    """The account's name."""
+    """Return the name of the account that the operating system runs this process as.
+
+    Not what LOGNAME or USER say, which anybody can set: a call that needs several people counts
+    whoever approves it at a terminal by this name.
+    """
+    number = os.getuid()
     try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # an id without a name, as in some containers
-        return "somebody"
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # as in some containers
+        return f"user {number}"
 
 
 def at_terminal() -> Actor:

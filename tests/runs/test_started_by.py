@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from agents.models import Agent, Run
 from agents.runs import archive
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.login import login
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
 from tests.web.people import person
@@ -172,7 +172,7 @@ def test_given_many_runs_then_an_index_gives_somebodys_own_in_their_order(
 
 def test_given_the_command_line_then_the_systems_user_is_named(heartbit: Command) -> None:
     workspace = default_workspace()
-    me = (f"{getpass.getuser()} at a terminal", None)
+    me = (f"{login()} at a terminal", None)
     ran = heartbit("run", "[[text: Hi.]]", "--agent", "writer", "--json").json["run"]
     made = [
         heartbit(*arguments).out.strip()

@@ -269,6 +269,15 @@ class TestTheStore:
                return [first, store.run("a").turns.get(1).text];"""
         ) == ["Sun 🌞 up", "Moon"]
 
+    def test_given_a_summary_then_the_page_counts_the_messages_that_it_replaces(
+        self, store: Callable[[str], Any]
+    ) -> None:
+        assert store(
+            """event(1, "context.summarized", {upto: 2, text: "S", duration_ms: 1});
+               event(2, "context.summarized", {upto: 9, text: "S", duration_ms: 1});
+               return store.run("a").entries.map((entry) => entry.note.text);"""
+        ) == ["A summary replaces 1 earlier message.", "A summary replaces 8 earlier messages."]
+
     def test_given_thinking_and_a_gap_then_the_journaled_answer_replaces_all(
         self, store: Callable[[str], Any]
     ) -> None:

@@ -37,7 +37,8 @@ const FOLDS = {
   "context.summarized": (run, payload, at) => {
     spend(run, payload);
     Spans.took(run, "model", at, payload.duration_ms, { name: "summary" });
-    tell(run, at, "compress", `The conversation's first ${payload.upto} messages were summed up.`);
+    const replaced = payload.upto - 1; // from the second message on: the first one stays
+    tell(run, at, "compress", `A summary replaces ${replaced} earlier message${replaced === 1 ? "" : "s"}.`);
   },
   "approval.requested": (run, payload, at) => {
     const call = callOf(run, payload.call_id);
