@@ -12,6 +12,7 @@ import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from agents.context import strategy
 from agents.definitions.spec import AgentSettings, Pinned, ToolGrant
 from agents.loop.definition import AgentDefinition, BoundTool
 from heartbit_site.base.errors import ConfigurationError
@@ -51,25 +52,39 @@ def write(
     """Return the snapshot of an agent.
 
     Args:
-        spec: Its settings.
+        spec: Its settings, with its tools in the database's order.
         hashes: The hash of the definition of each enabled tool, by its name.
-        team: Name and description of each member.
+        team: Name and description of each member, in the database's order.
     """
     return {
         "format": FORMAT,
         **_kept(spec, AGENT_PINS),
         "tools": [
             {"name": grant.name, "hash": hashes[grant.name], **_kept(grant, GRANT_PINS)}
-            for grant in sorted(spec.tools, key=lambda grant: grant.name)
+            for grant in spec.tools
             if grant.enabled
         ],
-        "team": [{"name": name, "description": text} for name, text in sorted(team)],
+        "team": [{"name": name, "description": text} for name, text in team],
     }
 
 
 def settings_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of an agent that a snapshot keeps, by name; what it lacks is missing."""
     return _found(snapshot, AGENT_PINS)
+
+
+def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
+    """Return the names of what a newer Heartbit keeps in snapshots and this one does not know."""
+    groups: dict[str, set[str]] = {"": {"format", "tools", "team"}}
+    for name, pin in AGENT_PINS.items():
+        groups.setdefault(pin.group, set()).add(pin.name or name)
+        groups[""].add(pin.group or pin.name or name)
+    return [
+        name
+        for group, known in groups.items()
+        for name in (snapshot.get(group, {}) if group else snapshot)
+        if name not in known
+    ]
 
 
 def grant_of(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,11 +110,11 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
     """Return the definition that a stored snapshot holds.
 
     Raises:
-        ConfigurationError: A newer Heartbit wrote it.
+        ConfigurationError: A newer Heartbit wrote it, or its context strategy is not known.
     """
     check_format(version_id, name, snapshot)
     # Not validated again: what was valid when it was published stays what its runs are pinned to.
-    return AgentDefinition.model_construct(
+    definition = AgentDefinition.model_construct(
         **settings_of(snapshot),
         version_id=version_id,
         agent_id=agent_id,
@@ -110,6 +125,8 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
         ),
         team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
     )
+    strategy.parse(definition.context_strategy)  # one that is not known is refused before a slice
+    return definition
 
 
 def _kept(settings: Spec, pins: Mapping[str, Pinned]) -> dict[str, Any]:

@@ -14,11 +14,13 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from agents.definitions.spec import AgentSettings
-from agents.snapshot import AGENT_PINS
+from agents.definitions.spec import AgentSettings, ToolGrant
+from agents.snapshot import AGENT_PINS, GRANT_PINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from agents.definitions.spec import Pinned, Spec
 
 _APART = ("format", "system_prompt", "tools", "team")  # compared in their own way
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
@@ -88,7 +90,7 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDiff
     """What changed; the snapshots' format alone is no change."""
     return SnapshotDiff(
         prompt=_text_diff(before["system_prompt"], after["system_prompt"]),
-        fields=_fields(_settings(before), _settings(after), _implied()),
+        fields=_fields(_settings(before), _settings(after), _implied(AgentSettings, AGENT_PINS)),
         tools=_parts(before["tools"], after["tools"], definition="hash"),
         team=_parts(before["team"], after["team"], definition="description"),
     )
@@ -98,14 +100,14 @@ def _settings(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_flat({k: v for k, v in snapshot.items() if k not in _APART}))
 
 
-def _implied() -> dict[str, Any]:
+def _implied(model: type[Spec], pins: Mapping[str, Pinned]) -> dict[str, Any]:
     """Return what a reader takes for the settings that a snapshot lacks, by dotted name.
 
     What is empty needs no word here.
     """
     kept = {
-        ".".join(filter(None, (pin.group, pin.name or name))): AgentSettings.default_of(name)
-        for name, pin in AGENT_PINS.items()
+        ".".join(filter(None, (pin.group, pin.name or name))): model.default_of(name)
+        for name, pin in pins.items()
         if name not in _APART
     }
     return {name: value for name, value in _flat(kept) if value not in _EMPTY}
@@ -144,7 +146,8 @@ def _parts(
             found.append(PartChange(name, "added"))
         elif old[name] != new[name]:
             defined = old[name].get(definition) != new[name].get(definition)
-            settings = _fields(_rest(old[name], definition), _rest(new[name], definition), {})
+            implied = _implied(ToolGrant, GRANT_PINS) if definition == "hash" else {}
+            settings = _fields(_rest(old[name], definition), _rest(new[name], definition), implied)
             if defined or settings:
                 found.append(PartChange(name, "changed", defined, settings))
     return tuple(found)

@@ -1,4 +1,9 @@
-"""Check an agent's settings before they are saved or published, whichever way they came in."""
+"""Check an agent's settings, whichever way they come in.
+
+Stored settings are checked again whenever they are published, but not by rules about the world
+outside: a group may have been removed since, or a rule be newer than the row, and the agent must
+still be editable. Those concern what is newly given (``check_grant``).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,12 @@ from django.contrib.auth.models import Group
 from agents.definitions import agreement, complaints
 from agents.definitions.complaints import InvalidSettingError
 from agents.definitions.rows import table_of
-from agents.definitions.spec import AgentSpec
+from agents.definitions.spec import GROUPS, AgentSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agents.definitions.complaints import Complaint, Path
+    from agents.definitions.complaints import Complaint
     from agents.models import Agent
 
 
@@ -26,38 +31,46 @@ def check_agent(agent: Agent) -> None:
         InvalidSettingError: One sentence that names the agent and the setting.
     """
     table = table_of(agent, disabled_tools=False)
-    check_table(table, dict.fromkeys(table["team"]), subject=f"Agent {agent.name!r}")
+    names = dict.fromkeys(table["team"])
+    found = chain(complaints.check(AgentSpec, table, ()), agreement.check((), table, names))
+    for path, message in found:
+        raise InvalidSettingError(path, message, subject=f"Agent {agent.name!r}")
 
 
-def check_table(table: Mapping[str, Any], names: Mapping[str, Any], *, subject: str = "") -> None:
-    """Check an agent's settings.
+def check_agreement(table: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+    """Check that settings, each of which is valid, fit together.
 
     Args:
         table: Of ``AgentSpec``.
         names: The agents that its team is chosen from.
-        subject: What the sentence begins with.
 
     Raises:
-        InvalidSettingError: One sentence that names the agent and the setting.
+        InvalidSettingError: One sentence that names the setting.
     """
-    found = chain(
-        complaints.check(AgentSpec, table, ()),
-        agreement.check((), table, names),
-        *(
-            group_complaints(("tools", index), grant)
-            for index, grant in enumerate(table.get("tools", ()))
-        ),
-    )
-    for path, message in found:
-        raise InvalidSettingError(path, message, subject=subject)
+    for path, message in agreement.check((), table, names):
+        raise InvalidSettingError(path, message)
 
 
-def group_complaints(path: Path, grant: Mapping[str, Any]) -> Iterator[Complaint]:
-    """Yield the groups of a bound tool that do not exist: no one could decide its calls."""
-    for setting in ("approvers", "escalate_group"):
+def check_grant(grant: Mapping[str, Any]) -> None:
+    """Check the settings of a tool that are newly given to an agent.
+
+    Args:
+        grant: Of ``ToolGrant``, with the tool's name.
+
+    Raises:
+        InvalidSettingError: One sentence that names the tool and the setting.
+    """
+    for path, message in grant_complaints(grant):
+        raise InvalidSettingError(path, message, subject=f"Tool {grant['name']}")
+
+
+def grant_complaints(grant: Mapping[str, Any]) -> Iterator[Complaint]:
+    """Yield secrets, and groups of approvers that do not exist: no one could decide the calls."""
+    yield from complaints.secrets(grant.get("defaults"), ("defaults",))
+    for setting in GROUPS:
         name = grant.get(setting)
         if name and not Group.objects.filter(name=name).exists():
             yield (
-                (*path, setting),
+                (setting,),
                 f'names the group "{name}", which does not exist: a superuser adds it under Groups',
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -13,11 +13,7 @@ from agents.actions.check_agent import check_agent
 from agents.definitions.rows import spec_of
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.audit import SYSTEM, Actor, record
-from heartbit_site.base.errors import ConfigurationError
-from tools.registry import closest, definition_hash, registry
-
-if TYPE_CHECKING:
-    from heartbit_site.base.toolspec import ToolSpec
+from tools.registry import definition_hash, registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +80,8 @@ def make_current(agent: Agent) -> Publication:
         ConfigurationError: It is bound to a tool that is not installed, or its context strategy,
             response schema, stop texts, fallback models or a tool's rule cannot be used.
     """
-    check_agent(agent)
     locked = Agent.objects.select_for_update().get(pk=agent.pk)
+    check_agent(locked)
     numbers = Agent.objects.values_list("current_version__number", flat=True)
     before = numbers.get(pk=locked.pk)
     content = _content(locked)
@@ -105,17 +101,7 @@ def make_current(agent: Agent) -> Publication:
 def _content(agent: Agent) -> dict[str, Any]:
     spec = spec_of(agent)
     hashes = {
-        grant.name: definition_hash(_tool(agent, grant.name))
-        for grant in spec.tools
-        if grant.enabled
+        grant.name: definition_hash(registry[grant.name]) for grant in spec.tools if grant.enabled
     }
-    return snapshot.write(spec, hashes, agent.team.values_list("name", "description"))
-
-
-def _tool(agent: Agent, name: str) -> ToolSpec:
-    spec = registry.get(name)
-    if spec is None:
-        near = closest(name, registry)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(registry))}."
-        raise ConfigurationError(f"Agent {agent.name!r} is given a tool {name!r}; {hint}")
-    return spec
+    team = agent.team.order_by("name").values_list("name", "description")
+    return snapshot.write(spec, hashes, team)

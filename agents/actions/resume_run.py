@@ -63,9 +63,9 @@ def executor_of(root_id: UUID) -> str | None:
     )
     if last is None:
         return None
-    alive = WorkerHeartbeat.objects.filter(name=last, home=Home.LOCAL, gone_at__isnull=True).extra(
+    there = WorkerHeartbeat.objects.alive().filter(name=last, home=Home.LOCAL)
+    holding = there.extra(
         where=[
-            "beat_at > clock_timestamp() - make_interval(secs => lease_seconds)",
             # Killed a moment ago it still beats by its row, but the kernel let go of its lock.
             "EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
             " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
@@ -73,4 +73,4 @@ def executor_of(root_id: UUID) -> str | None:
         ],
         params=[LOCK_CLASS],
     )
-    return last if alive.exists() else None
+    return last if holding.exists() else None

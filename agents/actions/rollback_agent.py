@@ -73,6 +73,11 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
     wanted = find_version(locked, number)
     snapshot.check_format(wanted.pk, locked.name, wanted.snapshot)
+    if unknown := snapshot.unknown_settings(wanted.snapshot):
+        raise RollbackRefusedError(
+            f"A newer Heartbit wrote version {number} of {locked.name} ({', '.join(unknown)}): "
+            "upgrade this one."
+        )
     gone = [
         *_restore_tools(locked, wanted.snapshot["tools"]),
         *_restore_team(locked, wanted.snapshot["team"]),

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 
-from agents.actions.check_agent import check_table
+from agents.actions.check_agent import check_agreement
 from agents.actions.publish_agent import make_current
 from agents.actions.publish_leaders import publish_leaders
 from agents.actions.switch_agent import switch_agent
 from agents.actions.write_agents import Written, assemble, bind, update, write_agents
-from agents.definitions.rows import table_of
+from agents.definitions.complaints import InvalidSettingError
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
 from agents.versions import find_editable
 from heartbit_site.base import audit
-from heartbit_site.base.errors import ConfigurationError, ConflictError
+from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.models import AuditEntry, Workspace
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def create_agent(
         return there, False
     if there is not None:
         raise _exists(spec.name)
-    check_table(_table(spec, AgentSpec.model_fields), _names(locked))
+    check_agreement(_table(spec, AgentSpec.model_fields), _names(locked))
     try:
         with transaction.atomic():
             written = write_agents(locked, [spec], origin="")[spec.name]
@@ -110,11 +110,12 @@ def change_agent(
     row = Agent.objects.select_for_update(no_key=True).get(pk=found.pk)
     _check_version(row, version)
     if "name" in settings and changed.name != row.name:
-        raise ConfigurationError(
-            f"name is {changed.name}, but an agent keeps its name, {row.name}: make another one."
+        raise InvalidSettingError(
+            ("name",),
+            f"is {changed.name}, but an agent keeps its name, {row.name}: make another one",
         )
-    given = _table(changed, settings)
-    check_table({**table_of(row), **given, "name": row.name}, _names(locked))
+    beside = {"name": row.name, "approval_seconds": row.approval_seconds}
+    check_agreement({**beside, **_table(changed, settings)}, _names(locked))
     columns = {setting: getattr(changed, setting) for setting in SETTINGS if setting in settings}
     enabled = columns.pop("enabled", row.enabled)
     changes = update(row, columns)

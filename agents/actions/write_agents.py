@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
+from agents.actions.check_agent import check_grant
 from agents.actions.publish_agent import Publication, make_current
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS
 from agents.models import Agent, ToolBinding
@@ -69,6 +70,7 @@ def write_agents(
         What became of each, by its name.
 
     Raises:
+        InvalidSettingError: A tool cannot be given like this.
         ConfigurationError: An agent cannot be published.
     """
     names = {spec.name for spec in agents}.union(*(spec.team for spec in agents))
@@ -117,7 +119,11 @@ def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bind(row: Agent, tools: Sequence[ToolGrant]) -> dict[str, Any]:
-    """Give the agent these tools and no others; what changed, as the audit says it."""
+    """Give the agent these tools and no others; what changed, as the audit says it.
+
+    Raises:
+        InvalidSettingError: A tool that is new, or set up differently, cannot be given like this.
+    """
     bindings = {binding.tool: binding for binding in row.bindings.all()}
     surplus = sorted(set(bindings) - {tool.name for tool in tools})
     row.bindings.filter(tool__in=surplus).delete()
@@ -125,6 +131,8 @@ def bind(row: Agent, tools: Sequence[ToolGrant]) -> dict[str, Any]:
     for tool in tools:
         columns = {name: getattr(tool, name) for name in GRANT_SETTINGS}
         binding = bindings.get(tool.name)
+        if binding is None or _differing(binding, columns):
+            check_grant({"name": tool.name, **columns})
         if binding is None:
             ToolBinding.objects.create(agent=row, tool=tool.name, **columns)
             added.append(tool.name)

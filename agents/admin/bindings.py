@@ -9,7 +9,7 @@ from django import forms
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from agents.actions.check_agent import group_complaints
+from agents.actions.check_agent import grant_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
 from agents.definitions import agreement, complaints
@@ -107,10 +107,13 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         table = grant_table_of(self.instance)
         found = chain(
             complaints.check(ToolGrant, table, ()),
-            group_complaints((), table),
             agreement.check_grant((), table),
+            # What stands there may be older than a rule, or its group be gone.
+            (one for one in grant_complaints(table) if one[0][0] in self.changed_data),
         )
         for path, message in found:
+            if path[:1] == ("name",) and not self.instance.enabled:
+                continue  # a disabled tool need not be installed
             self.add_error(_field_of(path), sentence_of(path, message))
 
 

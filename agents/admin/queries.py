@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
-from django.utils import timezone
 
 from agents.choices import LIVE, RunStatus, WaitKind
 from agents.doubts import written_arguments
@@ -153,10 +152,3 @@ def _spent(entries: QuerySet[UsageEntry]) -> Spent:
 def with_held(workers: QuerySet[WorkerHeartbeat]) -> QuerySet[WorkerHeartbeat]:
     """Workers with ``held``: how many runs each works on now."""
     return workers.annotate(held=Count("runs", filter=Q(runs__status=RunStatus.RUNNING)))
-
-
-def is_alive(worker: WorkerHeartbeat) -> bool:
-    """Whether the process proved within its lease that it lives, and has not left."""
-    if worker.gone_at is not None:
-        return False
-    return (timezone.now() - worker.beat_at).total_seconds() <= worker.lease_seconds

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 
 from agents.actions.ask_worker import WorkerNotFoundError, WorkerRequest, ask_worker
 from agents.admin import queries, words
@@ -39,7 +39,8 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
         """With the number of runs each holds."""
-        return queries.with_held(super().get_queryset(request))
+        rows: Any = super().get_queryset(request)
+        return queries.with_held(rows.with_state())
 
     def has_ask_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Workers are the installation's: superusers alone send them away."""
@@ -95,7 +96,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     @admin.display(description="state")
     def state(self, worker: WorkerHeartbeat) -> SafeString:
         """Alive, leaving, silent (the next sweep decides) or gone."""
-        if queries.is_alive(worker):
+        if getattr(worker, "is_alive", False):
             if worker.wanted:
                 return pill("Leaving", tone="warning")
             return pill("Alive", tone="success")
@@ -115,4 +116,5 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     @admin.display(description="last heartbeat", ordering="beat_at")
     def beat(self, worker: WorkerHeartbeat) -> str:
         """How long ago."""
-        return f"{words.duration(timezone.now() - worker.beat_at)} ago"
+        silence: timedelta = getattr(worker, "silence", timedelta(0))
+        return f"{words.duration(silence)} ago"

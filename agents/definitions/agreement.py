@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agents.definitions import complaints
 from agents.definitions.rules import hint
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Itera
         grant: Its settings.
         agent_seconds: When its agent refuses calls that nobody decides.
     """
-    yield from complaints.secrets(grant.get("defaults"), (*path, "defaults"))
     if (grant.get("approval") == "when") != (grant.get("approval_when") is not None):
         yield path, 'needs both approval = "when" and approval_when, or neither'
     minutes = grant.get("escalate_minutes")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LARGEST = 2_147_483_647  # the bound of the column itself, which needs no validator
 
 
-def column(model: type[Spec], name: str) -> dict[str, Any]:
+def column(model: type[Spec], name: str, *more: Any) -> dict[str, Any]:
     """Return default, bounds and help for a field of Django.
 
     The default is the database's too: in a rolling deploy the former version still writes rows.
@@ -26,6 +26,7 @@ def column(model: type[Spec], name: str) -> dict[str, Any]:
     Args:
         model: The settings.
         name: Of the setting.
+        more: Validators beside the bounds.
     """
     field = model.model_fields[name]
     default = model.default_of(name)
@@ -34,7 +35,7 @@ def column(model: type[Spec], name: str) -> dict[str, Any]:
         options |= {"default": default, "db_default": default}
     if default in ("", [], {}):
         options["blank"] = True
-    validators: list[Any] = []
+    validators = list(more)
     for bound in _metadata(field.annotation, field.metadata):
         if isinstance(bound, Ge) and (bound.ge or default is None):  # its type refuses less than 0
             validators.append(MinValueValidator(bound.ge))

@@ -60,14 +60,12 @@ class InvalidSettingError(ConfigurationError):
 
     Attributes:
         path: Where it is, within what is described.
-        reason: The sentence without what it is about: "must be at most 20, not 21."
     """
 
     def __init__(self, path: Path, message: str, *, subject: str = "") -> None:
         sentence = sentence_of(path, message)
         super().__init__(f"{subject}: {sentence}" if subject else sentence)
         self.path = path
-        self.reason = sentence_of((), message).lstrip()
 
 
 def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:

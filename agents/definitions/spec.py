@@ -52,7 +52,8 @@ class Pinned:
         group: The object that holds it; empty: the snapshot itself.
         name: Its key there; empty: the setting's own name.
         late: It was added when there were snapshots already, so it is left out at its default and
-            old digests stay. Every new setting is late.
+            old digests stay. Every new setting is late, and the default of a late one never
+            changes: snapshots that left it out would come to mean something else.
         beside: The setting that it is kept beside, even at its default.
     """
 
@@ -238,3 +239,5 @@ class AgentSpec(AgentSettings):
 SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")
 #: The settings of a bound tool that are columns of its row.
 GRANT_SETTINGS = tuple(name for name in ToolGrant.model_fields if name != "name")
+#: Those of them that name a group of people.
+GROUPS = ("approvers", "escalate_group")

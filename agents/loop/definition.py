@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agents.context import strategy
 from agents.definitions.spec import AgentSettings, ToolGrant
@@ -10,8 +10,6 @@ from agents.llm.wrappers.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from agents.context.strategy import Strategy
-
-Approval = Literal["", "never", "effects", "always", "when"]
 
 
 class BoundTool(ToolGrant):
@@ -28,6 +26,9 @@ class BoundTool(ToolGrant):
 
 class AgentDefinition(AgentSettings):
     """An agent version, as the engine reads it.
+
+    Settings that belong to no version (``queue``, ``enabled`` ...) have their defaults here: read
+    them from the agent's row.
 
     Attributes:
         version_id: The row it was made from; versions never change, so it is a cache key.

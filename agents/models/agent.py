@@ -85,10 +85,9 @@ class Agent(models.Model):
     max_run_cost_usd = models.DecimalField(
         max_digits=12,
         decimal_places=4,
-        validators=[MinValueValidator(0)],
         null=True,
         blank=True,
-        **_agent("max_run_cost_usd"),
+        **_agent("max_run_cost_usd", MinValueValidator(0)),
     )
     max_runs_per_minute = models.PositiveIntegerField(
         null=True, blank=True, **_agent("max_runs_per_minute")
@@ -104,10 +103,10 @@ class Agent(models.Model):
     delegation_timeout_seconds = models.PositiveIntegerField(**_agent("delegation_timeout_seconds"))
     queue = models.CharField(
         max_length=64,
-        validators=[
-            RegexValidator(r"^[a-z][a-z0-9_.-]*$", "Use lower-case letters, digits, . - and _.")
-        ],
-        **_agent("queue"),
+        **_agent(
+            "queue",
+            RegexValidator(r"^[a-z][a-z0-9_.-]*$", "Use lower-case letters, digits, . - and _."),
+        ),
     )
     enabled = models.BooleanField(**_agent("enabled"))
     enabled_at = models.DateTimeField(db_default=Now(), editable=False)

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.db import models
+from django.db.models import BooleanField, DateTimeField, ExpressionWrapper, F, Q, Value
 from django.db.models.functions import Now
 
 from agents.choices import Home
+
+_LEASE = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), models.DurationField())
+#: By the database's clock, since those of hosts differ.
+ALIVE = Q(gone_at__isnull=True, beat_at__gt=ExpressionWrapper(Now() - _LEASE, DateTimeField()))
+
+
+class WorkerQuerySet(models.QuerySet["WorkerHeartbeat"]):
+    """Workers by what their heartbeats say."""
+
+    def alive(self) -> WorkerQuerySet:
+        """Return those that have not left and whose last heartbeat is within their lease."""
+        return self.filter(ALIVE)
+
+    def serving(self, queue: str = "") -> WorkerQuerySet:
+        """Return the fleet's workers that are alive; of one queue, if it is named."""
+        found = self.alive().filter(home=Home.FLEET)
+        return found.filter(queues__contains=[queue]) if queue else found
+
+    def with_state(self) -> WorkerQuerySet:
+        """Annotate ``is_alive`` and ``silence``, the time since the last heartbeat."""
+        return self.annotate(
+            is_alive=ExpressionWrapper(ALIVE, BooleanField()),
+            silence=ExpressionWrapper(Now() - F("beat_at"), models.DurationField()),
+        )
 
 
 class WorkerHeartbeat(models.Model):
@@ -29,6 +56,8 @@ class WorkerHeartbeat(models.Model):
     gone_at = models.DateTimeField(
         null=True, blank=True, help_text="When it left or was found dead."
     )
+
+    objects = WorkerQuerySet.as_manager()
 
     class Meta:
         ordering = ["-started_at"]

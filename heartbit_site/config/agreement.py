@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from agents.definitions import agreement
+from agents.definitions import agreement, complaints
 from agents.definitions.rules import PROVIDER_NAMES
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
@@ -39,6 +39,7 @@ def check(content: Table) -> Iterator[Complaint]:
     for path, table in tables:
         yield from _prompt(path, table, alone=len(tables) == 1)
         yield from agreement.check(path, table, names, place="this file")
+        yield from _secrets(path, table)
 
 
 def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
@@ -88,3 +89,11 @@ def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:
     has_default = path == ("orchestrator",) and not alone and table.get("team") != []
     if not has_default and "system_prompt" not in table and "system_prompt_file" not in table:
         yield (*path, "system_prompt"), "is missing (or system_prompt_file)"
+
+
+def _secrets(path: Path, table: Table) -> Iterator[Complaint]:
+    tools = table.get("tools")
+    for index, tool in enumerate(tools if isinstance(tools, list) else ()):
+        if isinstance(tool, dict):
+            where = (*path, "tools", index, "defaults")
+            yield from complaints.secrets(tool.get("defaults"), where)

@@ -59,6 +59,6 @@ class Configuration:
 
     def digest(self) -> str:
         """16 hexadecimal digits of a SHA-256 over the agents: what their rows are told by."""
-        agents = [agent.model_dump(mode="json", exclude_defaults=True) for agent in self.agents]
+        agents = [agent.model_dump(mode="json") for agent in self.agents]
         text = json.dumps([self.entry, agents], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -191,11 +191,11 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     (calls({"name": "calculate", "approval": "when"}), "tools[0] needs both approval"),
     (
         calls({"name": "calculate", "approvers": "no such"}),
-        'tools[0].approvers names the group "no such"',
+        'Tool calculate: approvers names the group "no such"',
     ),
     (
         calls({"name": "calculate", "defaults": {"api_key": "x"}}),
-        "tools[0].defaults.api_key looks like a secret",
+        "Tool calculate: defaults.api_key looks like a secret",
     ),
     (
         calls({"name": "calculate", "approval_seconds": 60, "escalate_minutes": 5}),

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.contrib.auth.models import Group
 
 from agents import snapshot
 from agents.actions.publish_agent import publish_agent
+from agents.definitions.spec import AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
+from agents.snapshot import AGENT_PINS, GRANT_PINS
 from heartbit_site.base.toolspec import spec_of
 from tools.registry import registry
 
@@ -45,9 +46,6 @@ def published(workspace: Workspace, case: dict[str, Any]) -> Agent:
         columns["max_run_cost_usd"] = Decimal(columns["max_run_cost_usd"])
     row = Agent.objects.create(workspace=workspace, name="golden", **columns)
     for binding in case.get("bindings", ()):
-        for group in (binding.get("approvers"), binding.get("escalate_group")):
-            if group:
-                Group.objects.get_or_create(name=group)
         ToolBinding.objects.create(agent=row, tool="golden_echo", **binding)
     for name in case.get("team", ()):
         row.team.add(
@@ -68,3 +66,39 @@ def test_a_recorded_setting_gives_the_recorded_snapshot(
     assert version is not None
     assert version.snapshot == case["snapshot"]
     assert version.hash == snapshot.digest(version.snapshot) == case["digest"]
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["name"])
+def test_a_recorded_snapshot_is_read_as_the_settings_that_it_was_made_from(
+    case: dict[str, Any],
+) -> None:
+    definition = snapshot.read(1, 1, "golden", case["snapshot"])
+    for name, value in case["columns"].items():
+        if name in snapshot.AGENT_PINS:
+            expected = Decimal(value) if name == "max_run_cost_usd" else value
+            assert getattr(definition, name) == expected
+    for tool, binding in zip(definition.tools, case.get("bindings", ()), strict=False):
+        assert all(getattr(tool, name) == value for name, value in binding.items())
+    assert snapshot.unknown_settings(case["snapshot"]) == []
+
+
+def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
+    """Snapshots that left it out would come to mean something else."""
+    late = {
+        (model, name): model.default_of(name)
+        for model, pins in ((AgentSettings, AGENT_PINS), (ToolGrant, GRANT_PINS))
+        for name, pin in pins.items()
+        if pin.late
+    }
+    assert late == {
+        (AgentSettings, "strong_model"): "",
+        (AgentSettings, "max_run_tokens"): None,
+        (AgentSettings, "max_run_cost_usd"): None,
+        (AgentSettings, "approval_seconds"): None,
+        (AgentSettings, "uncertain_calls"): "ask",
+        (ToolGrant, "approval_seconds"): None,
+        (ToolGrant, "approvals"): 1,
+        (ToolGrant, "approvers"): "",
+        (ToolGrant, "escalate_minutes"): None,
+        (ToolGrant, "escalate_group"): "",
+    }

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
+from agents.actions.save_agent import change_agent
 from agents.actions.start_run import start_run
+from agents.admin.bindings import ToolBindingForm
+from agents.definitions.rows import spec_of
 from agents.errors import AgentNotFoundError
-from agents.models import Agent, AgentVersion, Run
+from agents.models import Agent, AgentVersion, Run, ToolBinding
 from agents.snapshot_diff import compare
 from agents.versions import (
     VersionNotFoundError,
@@ -168,3 +171,48 @@ def test_versions_are_listed_with_their_runs_and_found_by_number(
     assert find_editable(workspace, "keeper") == keeper, "a stopped agent too"
     with pytest.raises(AgentNotFoundError, match="did you mean keeper"):
         find_editable(workspace, "keper")
+
+
+def test_what_a_newer_heartbit_wrote_is_named_and_not_lost(keeper: Agent) -> None:
+    row = version(keeper, 1)
+    limits = {**row.snapshot["limits"], "max_songs": 3}
+    newer = {**row.snapshot, "limits": limits, "mood": "calm"}
+    number = AgentVersion.objects.create(agent=keeper, number=4, hash="n", snapshot=newer).number
+    for anyway in (False, True):
+        with pytest.raises(RollbackRefusedError, match="newer Heartbit") as refused:
+            rollback_agent(keeper, number, by=ANNA, anyway=anyway)
+        assert "max_songs" in str(refused.value)
+        assert "mood" in str(refused.value)
+
+
+class TestAnAgentOlderThanARule:
+    """What was stored before stays editable: a rule is about what is newly given."""
+
+    def test_its_group_was_removed(self, keeper: Agent) -> None:
+        group = Group.objects.create(name=f"chiefs-{keeper.pk}")
+        keeper.bindings.update(approvers=group.name)
+        publish_agent(keeper)
+        group.delete()
+        workspace = keeper.workspace
+        changed = change_agent(workspace, "keeper", spec_of(keeper), {"description"}, by=ANNA)
+        assert rollback_agent(changed, 3, by=ANNA).version.number == 3
+        binding = keeper.bindings.get(enabled=True)
+        form = ToolBindingForm({"tool": binding.tool, "enabled": "on"}, instance=binding)
+        assert form.is_valid(), form.errors
+
+    def test_its_defaults_look_like_a_secret(self, keeper: Agent) -> None:
+        keeper.bindings.update(defaults={"token": "x"})
+        changed = change_agent(
+            keeper.workspace, "keeper", spec_of(keeper), {"description"}, by=ANNA
+        )
+        assert publish_agent(changed).number == 4
+
+    def test_a_disabled_tool_is_not_installed_any_more(
+        self, keeper: Agent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delitem(registry._specs, "calculate")
+        rollback_agent(keeper, 1, by=ANNA, anyway=True)
+        gone = ToolBinding.objects.create(agent=keeper, tool="calculate", enabled=False)
+        change_agent(keeper.workspace, "keeper", spec_of(keeper), {"max_turns"}, by=ANNA)
+        form = ToolBindingForm({"tool": "calculate", "enabled": ""}, instance=gone)
+        assert form.is_valid(), form.errors

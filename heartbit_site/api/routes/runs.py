@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
-from django.utils import timezone
 from ninja import Query, Router
 from ninja.responses import Status as Answer
 
@@ -20,7 +19,7 @@ from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
-from agents.choices import TERMINAL, Home
+from agents.choices import TERMINAL
 from agents.delivery.targets import check_targets
 from agents.errors import ConversationBusyError
 from agents.forks import forks_of
@@ -292,12 +291,5 @@ def detail(run: Run) -> dict[str, Any]:
     return {
         **forms.run_tree(row, rows, costs),
         "result": result_of(row),
-        "has_worker": _has_worker(row.queue),
+        "has_worker": WorkerHeartbeat.objects.serving(row.queue).exists(),
     }
-
-
-def _has_worker(queue: str) -> bool:
-    present = WorkerHeartbeat.objects.filter(home=Home.FLEET, gone_at__isnull=True)
-    serving = present.filter(queues__contains=[queue]).values_list("beat_at", "lease_seconds")
-    now = timezone.now()
-    return any((now - beat_at).total_seconds() < lease for beat_at, lease in serving)
