@@ -107,9 +107,9 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         table = grant_table_of(self.instance)
         found = chain(
             complaints.check(ToolGrant, table, ()),
-            agreement.check_grant((), table),
             # What stands there may be older than a rule, or its group be gone.
             (one for one in grant_complaints(table) if one[0][0] in self.changed_data),
+            agreement.check_grant((), table),
         )
         for path, message in found:
             if path[:1] == ("name",) and not self.instance.enabled:

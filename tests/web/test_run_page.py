@@ -273,8 +273,10 @@ class TestTheStore:
         self, store: Callable[[str], Any]
     ) -> None:
         assert store(
-            """event(1, "context.summarized", {upto: 2, text: "S", duration_ms: 1});
-               event(2, "context.summarized", {upto: 9, text: "S", duration_ms: 1});
+            """const usage = {input_tokens: 1, output_tokens: 1, cached_input_tokens: 0};
+               const made = {text: "S", duration_ms: 1, usage, cost_usd: null};
+               event(1, "context.summarized", {...made, upto: 2});
+               event(2, "context.summarized", {...made, upto: 9});
                return store.run("a").entries.map((entry) => entry.note.text);"""
         ) == ["A summary replaces 1 earlier message.", "A summary replaces 8 earlier messages."]
 
