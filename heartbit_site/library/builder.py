@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
+import socket
+import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -290,7 +293,31 @@ def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Re
         raise ConfigurationError(
             f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
         )
-    return asyncio.run(start())
+    return asyncio.run(_woken_by_signals(start()))
+
+
+async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
+    """Await the work on a loop that a signal always wakes.
+
+    Python's own handler of a signal sets a flag, which the main thread sees when it next executes
+    something. A Ctrl-C that comes just before the loop waits for its sockets, or that the system
+    gives to another thread, would be seen only when something else happens: a run that waits for
+    its model went on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return await work  # only the main thread handles signals
+    loop = asyncio.get_running_loop()
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        reader.setblocking(False)  # noqa: FBT003  its only parameter
+        writer.setblocking(False)  # noqa: FBT003
+        former = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        loop.add_reader(reader, reader.recv, 4096)
+        try:
+            return await work
+        finally:
+            loop.remove_reader(reader)
+            signal.set_wakeup_fd(former)
 
 
 def _loop_is_running() -> bool:

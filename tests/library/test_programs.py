@@ -147,6 +147,30 @@ Heartbit().agent("hanging", "Be brief.").on_event(say).run("[[hang: headers]]")
 """
 
 
+ELSEWHERE = """
+import signal, threading, time
+from heartbit_site.library import Heartbit
+def hit():
+    time.sleep(0.5)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+def say(event):
+    if event.type == "run.started":
+        print(event.run_id, flush=True)
+        threading.Thread(target=hit).start()
+Heartbit().agent("hanging", "Be brief.").on_event(say).run("[[hang: headers]]")
+"""
+
+
+def test_ctrl_c_is_noticed_also_if_it_does_not_interrupt_the_main_thread(tmp_path: Path) -> None:
+    """As when it comes just before the loop waits for its sockets, which is rare."""
+    command = [sys.executable, "-c", ELSEWHERE]
+    ended = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=90, check=False
+    )
+    assert "KeyboardInterrupt" in ended.stderr
+    assert Run.objects.get(pk=ended.stdout.strip()).status == "cancelled"
+
+
 def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", HANGING],
