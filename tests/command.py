@@ -59,8 +59,10 @@ class Command:
         self, *arguments: str, env: dict[str, str] | None = None, cwd: Path = ROOT
     ) -> Ended:
         """Run it to its end."""
-        # With a server's address, and for its help, a command is nearly another program.
-        kind = f"{arguments[0]} {env is None} {'--help' in arguments}"
+        # With a server's address a command is nearly another program; all helps are one.
+        kind = (
+            "help" if "--help" in arguments else f"{arguments[0]} {'HEARTBIT_URL' in (env or {})}"
+        )
         # A running Python does not look at PYTHON... again.
         if self._is_first(kind) or any(name.startswith("PYTHON") for name in env or ()):
             return self.end(self.spawn(*arguments, env=env, cwd=cwd))
@@ -76,7 +78,7 @@ class Command:
 
     def start(self, *arguments: str, env: dict[str, str] | None = None, said: str = "") -> Started:
         """Start it with standard input; `end` waits for it."""
-        if not said and self._is_first(f"{arguments[0]} {env is None} started"):
+        if not said and self._is_first(f"{arguments[0]} started"):
             return self.spawn(*arguments, env=env)
         environment = {**os.environ, **(env or {})}
         return self._prepared.converse(arguments, environment, said=said)

@@ -52,12 +52,14 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what starts the tests may be under nohup
     prepared_processes.forks = True
     PBKDF2PasswordHasher.iterations = 1_000  # of a million, which take half a second a password
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector of garbage look no more at what stays to the end: all modules and tests."""
+    """Collect garbage from now on, but never what stays to the end: all modules and tests."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -41,7 +41,7 @@ CONFORMANCE: list[Any] = [
 HEADERS = {"idempotency-key", "last-event-id"}
 described = json.loads(json.dumps(api.get_openapi_schema(path_prefix="/api/v1/")))
 #: Of this many operations one is asked, unless all are: `make security` asks all, with 20 examples.
-ONE_OF = sized(8, full=1)
+ONE_OF = sized(12, full=1)
 
 
 def is_asked(context: Any) -> bool:
