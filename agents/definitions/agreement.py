@@ -49,7 +49,7 @@ def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Itera
     Args:
         path: Of its table.
         grant: Its settings.
-        agent_seconds: When its agent refuses calls that nobody decides.
+        agent_seconds: The agent's own ``approval_seconds``.
     """
     if (grant.get("approval") == "when") != (grant.get("approval_when") is not None):
         yield path, 'needs both approval = "when" and approval_when, or neither'

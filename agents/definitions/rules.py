@@ -1,4 +1,4 @@
-"""What a single setting has to be, beyond its type.
+"""Rules for the value of a single setting, beyond its type.
 
 Each rule takes the value and returns it, or raises ``ValueError`` with the end of a sentence that
 begins with the setting's name: ``agents.writer.model`` *names the unknown provider "opnai"; ...*

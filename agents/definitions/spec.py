@@ -46,7 +46,7 @@ Retries = Annotated[int, Field(ge=0, le=20)]
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """How a version's snapshot keeps a setting; a setting without it belongs to no version.
+    """Place of a setting in a version's snapshot; a setting without one belongs to no version.
 
     Attributes:
         group: The object that holds it; empty: the snapshot itself.
@@ -117,7 +117,7 @@ Tool = Annotated[ToolGrant, BeforeValidator(rules.named, json_schema_input_type=
 
 
 class AgentSettings(Spec):
-    """What an agent is but for its tools and its team."""
+    """Settings of an agent, except its tools and its team."""
 
     name: Name = Field(description="How people and other agents call it, e.g. researcher.")
     description: Description = Field(

@@ -47,7 +47,7 @@ class AgentDefinition(AgentSettings):
 
     @property
     def retry(self) -> RetryPolicy:
-        """How a failed model call is repeated."""
+        """Return the policy for repeating a failed model call."""
         return RetryPolicy(
             max_retries=self.max_retries,
             base_delay_ms=self.retry_base_delay_ms,
@@ -56,5 +56,5 @@ class AgentDefinition(AgentSettings):
 
     @property
     def context(self) -> Strategy:
-        """What of a long conversation is sent."""
+        """Return the strategy that selects what the model is sent of a conversation."""
         return strategy.parse(self.context_strategy)
