@@ -17,7 +17,7 @@ from heartbit_site.api.rate import BURST_SECONDS, Buckets
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.remote_client import Client
 from tests.api.server import Caller, WebServer, key_for
-from tests.pace import in_time
+from tests.pace import Late, in_time
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:
@@ -65,6 +65,16 @@ def until_refused(ask: Callable[[], httpx.Response]) -> tuple[int, httpx.Respons
             return count, response
     in_time(time.monotonic() - began, 19 * BURST / RATE)
     raise AssertionError("none was refused")
+
+
+def assert_limited(server: WebServer) -> None:
+    """Look into the log: while Valkey does not answer in time, nobody is refused.
+
+    Raises:
+        Late: It did not.
+    """
+    if "requests to the API are not limited" in server.log.read_text():
+        raise Late("Valkey answered too late for the limit")
 
 
 def page_of(server: WebServer, workspace: Workspace, user: User) -> httpx.Client:

@@ -216,6 +216,7 @@ def test_given_pauses_then_the_claim_reads_no_run_more(agent: Agent) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             # Whether the index can serve it: with few rows, reading them all is cheaper.
             cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute("SET LOCAL enable_sort = off")
             cursor.execute(
                 "EXPLAIN SELECT 1 FROM agents_run t WHERE t.status = 'queued' AND t.home = 'fleet'"
                 " AND t.queue = %s AND t.workspace_id = %s AND t.available_at <= clock_timestamp()"

@@ -26,7 +26,7 @@ from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.models import ApiKey, Membership, Workspace
 from heartbit_site.base.models.api_key import SCOPES
 from tests.api.server import key_for
-from tests.api.test_rate import serving, until_refused
+from tests.api.test_rate import assert_limited, serving, until_refused
 from tests.pace import in_time
 from tests.server_process import ROOT
 from tests.web.people import member, person, session_of
@@ -237,6 +237,7 @@ def asked_once(site: WebServer, workspace: Workspace, key: str) -> int | None:
         return code
 
 
+@pytest.mark.paced
 def test_given_many_guesses_then_their_address_is_refused_here_and_in_the_api_and_keys_are_not(
     workspace: Workspace,
 ) -> None:
@@ -244,12 +245,14 @@ def test_given_many_guesses_then_their_address_is_refused_here_and_in_the_api_an
     # One at once, the next after 50 seconds: ten are sent in that time, however slow the machine.
     with serving(HEARTBIT_API_RATE="0.02") as limited:
         guesses = [asked_once(limited, workspace, GUESS) for _ in range(10)]
+        assert_limited(limited)
         assert guesses[0] == 4401
         assert set(guesses) == {4401, 4429}
         headers = {"Authorization": f"Bearer {GUESS}"}
         let_in, _ = until_refused(
             lambda: httpx.get(f"{limited.url}/api/v1/me", headers=headers, timeout=60)
         )
+        assert_limited(limited)
         assert let_in == 0, "guesses of both are counted together"
         busy = [asked_once(limited, workspace, key) for _ in range(10)]
         assert busy[0] is None
