@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from django.conf import settings
+from redis import Redis
 
 from heartbit_site.api.errors import TooManyRequestsError
-from heartbit_site.api.rate import BURST_SECONDS, Buckets
+from heartbit_site.api.rate import BURST_SECONDS, Buckets, whose
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.remote_client import Client
 from tests.api.server import Caller, WebServer, key_for
@@ -33,7 +34,8 @@ BURST = int(RATE * BURST_SECONDS)
 
 @contextmanager
 def serving(**variables: str) -> Iterator[WebServer]:
-    """A web process whose settings are not this process's."""
+    """A web process whose settings are not this process's, and that nobody has asked yet."""
+    forget_requests()
     server = WebServer()
     with pytest.MonkeyPatch.context() as environment:
         for name, value in variables.items():
@@ -43,6 +45,13 @@ def serving(**variables: str) -> Iterator[WebServer]:
         yield server
     finally:
         server.__exit__(None, None, None)
+        forget_requests()
+
+
+def forget_requests() -> None:
+    """Fill the bucket of this machine's address, which all servers of the tests share."""
+    with Redis.from_url(settings.REDIS_URL) as valkey:
+        valkey.delete(f"heartbit:api:{whose('127.0.0.1')}")
 
 
 @pytest.fixture(scope="module")
