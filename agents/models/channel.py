@@ -135,6 +135,16 @@ class Channel(models.Model):
         """Of the URL that messages are posted to."""
         return f"/api/v1/in/{self.address}"
 
+    @property
+    def url(self) -> str:
+        """Where signed messages are posted to."""
+        return f"{settings.HEARTBIT_PUBLIC_URL}{self.path}"
+
+    @property
+    def mailbox(self) -> Channel | None:
+        """The channel itself if it reads a mailbox (``imap_...``), else None."""
+        return self if self.imap_host else None
+
 
 class InboundMessage(models.Model):
     """A message that a channel was given: the same one is never taken twice.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -13,6 +14,9 @@ from django.db.models.functions import Now
 from agents.choices import DeliveryStatus
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.secret_text import SecretTextField
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 def check_webhook_url(url: str) -> None:
@@ -137,3 +141,8 @@ class WebhookDelivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} {self.message_id}"
+
+    @property
+    def due_at(self) -> datetime | None:
+        """When it is tried next; None: never."""
+        return self.next_at if self.status == DeliveryStatus.PENDING else None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.errors import HeartbitError
     from heartbit_site.base.models import Workspace
+    from heartbit_site.contract.operation import Needs
 
 SCHEME = "bearer"
 WORKSPACE_HEADER = "Heartbit-Workspace"
@@ -219,6 +220,15 @@ def _access(request: HttpRequest) -> Access:
     if not slug:
         raise ForbiddenError(f"Name the workspace in the header {WORKSPACE_HEADER}.")
     return access_of_user(user, slug)
+
+
+def auth_for(needs: Needs) -> ScopeAuth:
+    """Return what lets in whoever has what an operation needs."""
+    if needs.operator:
+        return OperatorAuth(*needs.scopes)
+    if not needs.scopes:
+        return MemberAuth()
+    return EitherAuth(*needs.scopes) if needs.either else ScopeAuth(*needs.scopes)
 
 
 READ_RUNS = ScopeAuth("runs:read")

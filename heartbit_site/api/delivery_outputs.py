@@ -8,7 +8,7 @@ from ninja import Schema
 from pydantic import Field, JsonValue
 
 from heartbit_site.api.forms import time
-from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+from heartbit_site.contract.model import Next  # noqa: TC001
 
 if TYPE_CHECKING:
     from agents.models import Delivery

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from heartbit_site.api.fields import Word  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.api.inputs import Body
+from heartbit_site.contract.model import Word  # noqa: TC001
 
 
 class PauseIn(Body):

@@ -9,7 +9,7 @@ from ninja import Header
 
 from agents.keys import stored_key
 from agents.models import Run
-from heartbit_site.api.fields import Word
+from heartbit_site.contract.model import Word
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from heartbit_site.api.fields import Word
 from heartbit_site.api.inputs import Body
 from heartbit_site.base.models.api_key import USUAL_SCOPES
+from heartbit_site.contract.model import Word
 
 #: As ``base.models.Role`` has them.
 RoleName = Literal["viewer", "operator", "editor", "admin"]

@@ -10,7 +10,7 @@ from pydantic import Field
 from heartbit_site.api.identity_inputs import (  # noqa: TC001  pydantic evaluates the annotations
     RoleName,
 )
-from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+from heartbit_site.contract.model import Next  # noqa: TC001
 
 
 class WorkspaceOut(Schema):

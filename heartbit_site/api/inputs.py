@@ -9,15 +9,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.choices import SecondMessage
-from heartbit_site.api.fields import (  # noqa: TC001  pydantic evaluates the annotations
-    Moment,
-    Name,
-    Priority,
-    Reference,
-    Targets,
-    Text,
-    Word,
-)
+from heartbit_site.contract.model import Moment, Name, Priority, Reference, Targets, Text, Word  # noqa: TC001
 
 
 class Body(Schema):

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
-from heartbit_site.api.fields import Text, Word  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.api.inputs import Body
+from heartbit_site.contract.model import Text, Word  # noqa: TC001
 
 
 def _said(text: str) -> str:

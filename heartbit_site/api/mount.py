@@ -10,13 +10,13 @@ from django.urls import URLPattern, include, path, re_path
 from heartbit_site.api import errors
 from heartbit_site.api.bodies import UntrustedParser
 from heartbit_site.api.description import DescribedAPI
+from heartbit_site.api.endpoints import router_for
 from heartbit_site.api.routes import (
     approvals,
     artifacts,
     audit,
     blackboard,
     catalog,
-    channels,
     conversations,
     deliveries,
     doubts,
@@ -35,8 +35,8 @@ from heartbit_site.api.routes import (
     turns,
     usage,
     versions,
-    webhooks,
 )
+from heartbit_site.contract import channels, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,8 +66,8 @@ ROUTERS = (
     identity.router,
     members.router,
     keys.router,
-    webhooks.router,
-    channels.router,
+    router_for(webhooks),
+    router_for(channels),
     inbound.router,
     audit.router,
     health.router,

@@ -11,7 +11,7 @@ from ninja import Schema
 from pydantic import Field, JsonValue
 
 from agents.question_state import State  # noqa: TC001  pydantic evaluates the annotations
-from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+from heartbit_site.contract.model import Next  # noqa: TC001
 
 Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
 

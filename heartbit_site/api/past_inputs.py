@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.api.fields import Text  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.api.inputs import Body
+from heartbit_site.contract.model import Text  # noqa: TC001
 
 
 class ForkIn(Body):

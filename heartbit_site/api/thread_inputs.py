@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from agents.choices import SecondMessage  # noqa: TC001  pydantic evaluates the annotations
-from heartbit_site.api.fields import Word  # noqa: TC001
 from heartbit_site.api.inputs import Body
+from heartbit_site.contract.model import Word  # noqa: TC001
 
 
 class ConversationChangeIn(Body):

@@ -12,7 +12,7 @@ from heartbit_site.api.outputs import (
     Status,
     UsageOut,
 )
-from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+from heartbit_site.contract.model import Next  # noqa: TC001
 
 
 class ConversationRowOut(ConversationOut):

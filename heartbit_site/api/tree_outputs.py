@@ -7,7 +7,7 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field, JsonValue
 
-from heartbit_site.api.paging import Next  # noqa: TC001  pydantic evaluates the annotations
+from heartbit_site.contract.model import Next  # noqa: TC001
 
 
 class ArtifactRowOut(Schema):

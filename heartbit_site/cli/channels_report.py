@@ -10,17 +10,21 @@ import typer
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import one_line, write, write_json
+from heartbit_site.cli.output import one_line, write, write_json, write_view
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.webhook_option import find_webhook
+from heartbit_site.contract import channels as contract
+from heartbit_site.contract.channels import ChannelChangeIn, ChannelIn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heartbit_site.cli.channels import Channels
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.channels import ChannelOut, InboundOut, MailboxOut
 
 COLUMNS: Final = ("CHANNEL", "KIND", "AGENT", "STATE", "WHERE")
 MESSAGES: Final = ("TIME", "STATUS", "SENDER", "RUN", "TITLE")
@@ -65,7 +69,7 @@ class Order:
     from_stdin: bool = False
     ask_password: bool = False
 
-    def given(self, channels: Channels) -> dict[str, Any]:
+    def given(self, backend: Backend) -> dict[str, Any]:
         """Return what was said as the REST API takes it, but for the mailbox.
 
         Raises:
@@ -80,16 +84,16 @@ class Order:
             "reply": self.reply,
             "mapping": None if self.mapping is None else _json_object(self.mapping),
             "senders": list(self.senders) or None,
-            "deliver": self._targets(channels) or None,
+            "deliver": self._targets(backend) or None,
         }
         return {name: value for name, value in found.items() if value is not None}
 
-    def _targets(self, channels: Channels) -> list[dict[str, Any]]:
+    def _targets(self, backend: Backend) -> list[dict[str, Any]]:
         emails = [{"kind": "email", "to": list(self.emails)}] if self.emails else []
         return [
             *emails,
             *(
-                {"kind": "webhook", "endpoint": find_webhook(channels.webhooks, name)}
+                {"kind": "webhook", "endpoint": find_webhook(backend, name)}
                 for name in self.webhooks
             ),
             *({"kind": "artifact", "name": name} for name in self.artifacts),
@@ -100,11 +104,13 @@ class Order:
         return {name: value for name, value in self.mailbox.items() if value is not None}
 
 
-def list_all(channels: Channels, *, as_json: bool) -> int:
+def list_all(url: str | None, *, as_json: bool) -> int:
     """Print every channel, one a line."""
-    found = channels.all()
+    backend = backend_for(url)
+    everything = backend.every(contract.LIST_CHANNELS)
+    found = everything.channels
     if as_json:
-        write_json({"channels": found})
+        write_view(everything)
     elif not found:
         write("No channels yet: `heartbit channels add NAME --kind webhook` makes one.")
     else:
@@ -112,12 +118,14 @@ def list_all(channels: Channels, *, as_json: bool) -> int:
     return OK
 
 
-def show(channels: Channels, name: str, *, as_json: bool) -> int:
+def show(url: str | None, name: str, *, as_json: bool) -> int:
     """Print a channel, and what came in last."""
-    found = _find(channels, name)
-    messages = channels.messages(found["channel"], SHOWN)
+    backend = backend_for(url)
+    found = _find(backend, name)
+    page = backend.call(contract.LIST_INBOUND, channel_id=found.channel, limit=SHOWN)
+    messages = page.messages
     if as_json:
-        write_json({**found, "messages": messages})
+        write_view(found, messages=[one.model_dump(mode="json") for one in messages])
         return OK
     _print(found)
     if messages:
@@ -126,83 +134,88 @@ def show(channels: Channels, name: str, *, as_json: bool) -> int:
     return OK
 
 
-def add(channels: Channels, kind: str, order: Order, *, as_json: bool) -> int:
+def add(url: str | None, kind: str, order: Order, *, as_json: bool) -> int:
     """Make a channel and print it with its secret."""
-    given = {"kind": kind, **order.given(channels)}
+    backend = backend_for(url)
+    given = {"kind": kind, **order.given(backend)}
     mailbox = order.said_of_mailbox()
     if mailbox.get("host"):
         given["mailbox"] = {**mailbox, "password": _password(order)}
     elif mailbox or order.from_stdin or order.ask_password:
         raise CommandError("A mailbox needs a server: name it with --imap-host.", USAGE)
-    made = channels.add(given)
+    made = backend.call(contract.CREATE_CHANNEL, checked(ChannelIn, given))
     if as_json:
-        write_json(made)
+        write_view(made)
         return OK
     _print(made)
-    if made["mailbox"] is None:  # what is posted to it is signed
-        write(f"  {'secret':<12} {made['secret']} (shown only now: give it to the sender)")
+    if made.mailbox is None:  # what is posted to it is signed
+        write(f"  {'secret':<12} {made.secret} (shown only now: give it to the sender)")
     return OK
 
 
-def change(channels: Channels, name: str, order: Order, *, as_json: bool) -> int:
+def change(url: str | None, name: str, order: Order, *, as_json: bool) -> int:
     """Change a channel and print it."""
-    found = _find(channels, name)
-    given = {**order.given(channels), **_new_mailbox(found["mailbox"], order)}
+    backend = backend_for(url)
+    found = _find(backend, name)
+    given = {**order.given(backend), **_new_mailbox(found.mailbox, order)}
     if not given:
         raise CommandError("Say what is to be different: `heartbit channels change --help`.", USAGE)
-    changed = channels.change(found["channel"], given)
+    changed = backend.call(
+        contract.CHANGE_CHANNEL, checked(ChannelChangeIn, given), channel_id=found.channel
+    )
     if as_json:
-        write_json(changed)
+        write_view(changed)
     else:
         _print(changed)
     return OK
 
 
-def remove(channels: Channels, name: str, *, yes: bool, as_json: bool) -> int:
+def remove(url: str | None, name: str, *, yes: bool, as_json: bool) -> int:
     """Remove a channel, after a yes.
 
     Raises:
         CommandError: The answer is no, or nobody can be asked and --yes was not given.
     """
-    found = _find(channels, name)
-    title = one_line(found["name"])
+    backend = backend_for(url)
+    found = _find(backend, name)
+    title = one_line(found.name)
     if not yes:
         if not is_interactive():
             raise CommandError(f"Say --yes if {title} and the log of what came in may go.", USAGE)
         if not typer.confirm(f"Remove {title} and the log of what came in?", err=True):
             raise CommandError("Nothing was removed.")
-    channels.remove(found["channel"])
+    backend.call(contract.REMOVE_CHANNEL, channel_id=found.channel)
     if as_json:
-        write_json({"channel": found["channel"], "name": found["name"]})
+        write_json({"channel": found.channel, "name": found.name})
     else:
         write(f"Removed {title}; its conversations and runs stay.")
     return OK
 
 
-def _find(channels: Channels, name: str) -> dict[str, Any]:
+def _find(backend: Backend, name: str) -> ChannelOut:
     """Return a channel by its name, else by its number.
 
     Raises:
         CommandError: There is none; the sentence names those there are.
     """
-    found = channels.all()
+    found = backend.every(contract.LIST_CHANNELS).channels
     for key in ("name", "channel"):
         for one in found:
-            if str(one[key]) == name:
+            if str(getattr(one, key)) == name:
                 return one
-    names = ", ".join(one_line(one["name"], NAME_WIDTH) for one in found[:SHOWN]) or "none yet"
+    names = ", ".join(one_line(one.name, NAME_WIDTH) for one in found[:SHOWN]) or "none yet"
     raise CommandError(
         f"There is no channel {one_line(name, NAME_WIDTH)!r}: there are {names}.", USAGE
     )
 
 
-def _new_mailbox(present: Mapping[str, Any] | None, order: Order) -> dict[str, Any]:
+def _new_mailbox(present: MailboxOut | None, order: Order) -> dict[str, Any]:
     said = order.said_of_mailbox()
     if said.get("host") == "":
         return {"mailbox": None}
     if not said and not order.from_stdin and not order.ask_password:
         return {}
-    mailbox = {name: present[name] for name in MAILBOX} if present else {}
+    mailbox = {name: getattr(present, name) for name in MAILBOX} if present else {}
     moved = any(name in said and said[name] != mailbox.get(name) for name in PLACE)
     mailbox |= said
     if not mailbox.get("host"):
@@ -244,62 +257,60 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def _state(one: Mapping[str, Any]) -> str:
-    if not one["enabled"]:
+def _state(one: ChannelOut) -> str:
+    if not one.enabled:
         return "disabled"
-    return "trouble" if one["mailbox"] and one["mailbox"]["trouble"] else "active"
+    return "trouble" if one.mailbox and one.mailbox.trouble else "active"
 
 
-def _where(one: Mapping[str, Any]) -> str:
-    mailbox = one["mailbox"]
-    return f"{mailbox['user']} at {mailbox['host']}" if mailbox else str(one["url"])
+def _where(one: ChannelOut) -> str:
+    return f"{one.mailbox.user} at {one.mailbox.host}" if one.mailbox else one.url
 
 
-def _cells(one: Mapping[str, Any]) -> tuple[str, ...]:
+def _cells(one: ChannelOut) -> tuple[str, ...]:
     return (
-        one_line(one["name"], NAME_WIDTH),
-        one["kind"],
-        one_line(one["agent"]),
+        one_line(one.name, NAME_WIDTH),
+        one.kind,
+        one_line(one.agent),
         _state(one),
         one_line(_where(one)),
     )
 
 
-def _print(one: Mapping[str, Any]) -> None:
-    write(one_line(one["name"]))
-    mailbox = one["mailbox"] or {}
+def _print(one: ChannelOut) -> None:
+    write(one_line(one.name))
     facts = [
-        ("number", str(one["channel"])),
-        ("kind", one["kind"]),
-        ("agent", one["agent"]),
+        ("number", str(one.channel)),
+        ("kind", one.kind),
+        ("agent", one.agent),
         ("state", _state(one)),
-        ("trouble", mailbox.get("trouble", "")),
-        ("url", one["url"]),
-        ("mailbox", _box(mailbox) if mailbox else ""),
-        ("senders", ", ".join(one["senders"])),
-        ("replies", "to the sender" if one["kind"] == "email" and one["reply"] else ""),
-        ("mapping", readable_json(one["mapping"]) if one["mapping"] else ""),
-        ("approval", "every tool call waits for a person" if one["approve"] else ""),
-        ("limit", f"{one['hourly_limit']} messages an hour"),
-        ("answers to", "; ".join(target_text(target) for target in one["deliver"])),
-        ("made by", one["made_by"] or "-"),
+        ("trouble", one.mailbox.trouble if one.mailbox else ""),
+        ("url", one.url),
+        ("mailbox", _box(one.mailbox) if one.mailbox else ""),
+        ("senders", ", ".join(one.senders)),
+        ("replies", "to the sender" if one.kind == "email" and one.reply else ""),
+        ("mapping", readable_json(one.mapping) if one.mapping else ""),
+        ("approval", "every tool call waits for a person" if one.approve else ""),
+        ("limit", f"{one.hourly_limit} messages an hour"),
+        ("answers to", "; ".join(target_text(target) for target in one.deliver)),
+        ("made by", one.made_by or "-"),
     ]
     for title, text in facts:
         if text:
             write(f"  {title:<12} {one_line(text)}")
 
 
-def _box(mailbox: Mapping[str, Any]) -> str:
-    place = f"{mailbox['host']}:{mailbox['port']} ({mailbox['security']})"
-    return f"{mailbox['user']} at {place}, folder {mailbox['folder']}"
+def _box(mailbox: MailboxOut) -> str:
+    place = f"{mailbox.host}:{mailbox.port} ({mailbox.security})"
+    return f"{mailbox.user} at {place}, folder {mailbox.folder}"
 
 
-def _message(one: Mapping[str, Any]) -> tuple[str, ...]:
-    title = one["title"] if one["status"] == "accepted" else one["reason"] or one["title"]
+def _message(one: InboundOut) -> tuple[str, ...]:
+    title = one.title if one.status == "accepted" else one.reason or one.title
     return (
-        one["received_at"][:19].replace("T", " "),
-        one["status"],
-        one_line(one["sender"] or "-", NAME_WIDTH),
-        one["run"] or "-",
+        f"{one.received_at:%Y-%m-%d %H:%M:%S}",
+        one.status,
+        one_line(one.sender or "-", NAME_WIDTH),
+        one.run or "-",
         one_line(title, TEXT_WIDTH),
     )

@@ -6,10 +6,13 @@ import errno
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.base.visible_text import visible
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 def one_line(text: str, limit: int = 0) -> str:
@@ -44,6 +47,19 @@ def write_json(value: dict[str, Any]) -> None:
     line = json.dumps(value, separators=(",", ":")).replace("\x7f", "\\u007f")
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
+
+
+def write_view(view: BaseModel, **more: Any) -> None:
+    """Write a view as the REST API does, but for the cursor of a list that is complete.
+
+    Args:
+        view: What an operation answered.
+        more: Further values of the object.
+    """
+    found = view.model_dump(mode="json")
+    if found.get("next", "") is None:
+        del found["next"]
+    write_json({**found, **more})
 
 
 def write_exactly(text: str) -> None:

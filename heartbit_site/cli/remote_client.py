@@ -93,6 +93,32 @@ class Client:
         """
         self._ask("DELETE", path)
 
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Any:
+        """The JSON that the server answers to a request.
+
+        Args:
+            method: Such as GET.
+            path: Where, below the API.
+            query: Parameters of the address.
+            body: What is sent, as JSON; None: nothing.
+            key: The idempotency key.
+
+        Raises:
+            NotFoundError: It does not exist.
+            ConflictError: Its state does not allow it (any more).
+            CommandError: The server cannot be reached, or refuses.
+        """
+        extra = {"Idempotency-Key": key} if key else {}
+        return self._ask(method, path, params=query or {}, json=body, headers=extra)
+
     def _ask(self, method: str, path: str, **options: Any) -> Any:
         response = self._sent(method, path, **options)
         for _ in range(BUSY_TIMES):

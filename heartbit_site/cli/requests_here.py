@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from heartbit_site.api.errors import sentence
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

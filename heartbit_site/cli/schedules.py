@@ -9,6 +9,8 @@ from heartbit_site.cli.here_or_there import chosen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from heartbit_site.cli.backend import Backend
+
 
 class Schedules(Protocol):
     """What agents do by the clock; the dictionaries are those of the REST API."""
@@ -25,8 +27,9 @@ class Schedules(Protocol):
         """What became of its slots, the latest first."""
         ...
 
-    def webhooks(self) -> list[dict[str, Any]]:
-        """The webhooks, each with its number (``webhook``) and name."""
+    @property
+    def backend(self) -> Backend:
+        """Where they are."""
         ...
 
     def add(self, given: Mapping[str, Any]) -> dict[str, Any]:

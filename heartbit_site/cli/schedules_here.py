@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.models import Run, WebhookEndpoint
+from agents.models import Run
 from heartbit_site.api import schedule_forms as forms
 from heartbit_site.api.schedule_edits import change_schedule, make_schedule
 from heartbit_site.api.schedule_inputs import ScheduleChangeIn, ScheduleIn, SpanIn
 from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.fleet import warn_without_worker
+from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.requests_here import asked, checked
 from heartbit_site.first_start import default_workspace
 from scheduling.actions.backfill_schedule import backfill_schedule
@@ -21,6 +22,8 @@ from scheduling.querysets import find_schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from heartbit_site.cli.backend import Backend
 
 
 class Here:
@@ -41,10 +44,10 @@ class Here:
         rows = with_outcomes(Firing.objects.filter(schedule=found)).order_by("-slot")
         return forms.firings(list(rows[:count]))
 
-    def webhooks(self) -> list[dict[str, Any]]:
-        """The webhooks."""
-        rows = WebhookEndpoint.objects.filter(workspace=default_workspace()).order_by("-pk")
-        return [{"webhook": row.pk, "name": row.name} for row in rows]
+    @property
+    def backend(self) -> Backend:
+        """This installation."""
+        return LocalBackend()
 
     def add(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make one."""

@@ -167,7 +167,7 @@ def add(schedules: Schedules, order: Order, *, as_json: bool) -> int:
     given = order.given()
     for target in given.get("deliver", ()):
         if target["kind"] == "webhook":
-            target["endpoint"] = find_webhook(schedules.webhooks, target["endpoint"])
+            target["endpoint"] = find_webhook(schedules.backend, target["endpoint"])
     made = schedules.add(given)
     if as_json:
         write_json(made)

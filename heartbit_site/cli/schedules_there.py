@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.remote_client import Client, get, post, whole
 from heartbit_site.cli.remote_outcome import warn_without_worker
 from heartbit_site.cli.remote_runs import path_of
@@ -12,6 +13,7 @@ from heartbit_site.cli.remote_runs import path_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from heartbit_site.cli.backend import Backend
     from heartbit_site.cli.remote import Server
 
 
@@ -37,10 +39,10 @@ class There:
         found: list[dict[str, Any]] = page["firings"]
         return found
 
-    def webhooks(self) -> list[dict[str, Any]]:
-        """The webhooks; the key needs ``workspace:manage`` for them."""
-        found: list[dict[str, Any]] = whole(self._server, "/webhooks", "webhooks")["webhooks"]
-        return found
+    @property
+    def backend(self) -> Backend:
+        """The server."""
+        return ServerBackend(self._server)
 
     def add(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make one."""

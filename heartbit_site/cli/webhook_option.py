@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.output import one_line
+from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from heartbit_site.cli.backend import Backend
 
 SHOWN: Final = 10
 NAME_WIDTH: Final = 40
 LONGEST_NUMBER: Final = 19  # digits of a row's id
 
 
-def find_webhook(webhooks: Callable[[], list[dict[str, Any]]], text: str) -> int:
+def find_webhook(backend: Backend, text: str) -> int:
     """Return the number of a webhook; a number is taken as it is.
 
     Args:
-        webhooks: Lists the webhooks there are, each with `webhook` and `name`.
+        backend: Where the webhooks are.
         text: The name, or the number.
 
     Raises:
@@ -27,10 +28,10 @@ def find_webhook(webhooks: Callable[[], list[dict[str, Any]]], text: str) -> int
     """
     if text.isascii() and text.isdecimal() and len(text) < LONGEST_NUMBER:
         return int(text)
-    found = webhooks()
-    fitting = [row["webhook"] for row in found if row["name"] == text]
+    found = backend.every(LIST_WEBHOOKS).webhooks
+    fitting = [row.webhook for row in found if row.name == text]
     if len(fitting) == 1:
-        return int(fitting[0])
+        return fitting[0]
     if fitting:
         numbers = f"{', '.join(map(str, fitting[:-1]))} and {fitting[-1]}"
         raise CommandError(
@@ -38,7 +39,7 @@ def find_webhook(webhooks: Callable[[], list[dict[str, Any]]], text: str) -> int
             f"{numbers}.",
             USAGE,
         )
-    names = ", ".join(one_line(row["name"], NAME_WIDTH) for row in found[:SHOWN]) or "none yet"
+    names = ", ".join(one_line(row.name, NAME_WIDTH) for row in found[:SHOWN]) or "none yet"
     raise CommandError(
         f"There is no webhook {one_line(text, NAME_WIDTH)!r}: there are {names}.", USAGE
     )

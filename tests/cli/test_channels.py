@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,49 +13,21 @@ from agents.models import Channel, Run
 from heartbit_site.base import secrets
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli.errors import USAGE
-from tests.api.server import WebServer, key_for
+from tests.api.server import WebServer
 from tests.cli.terminal import Terminal
-from tests.cli.test_remote import NOWHERE
 from tests.inbound.posts import signed
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
-    from tests.command import Command, Ended
+    from tests.cli.places import Place
 
 MAILBOX = ("--imap-host", "imap.example.org", "--imap-user", "support", "--sender", "*")
 PASSWORD = "correct horse"
 
 
-@dataclass(frozen=True)
-class Place:
-    """`heartbit channels` for one workspace, here or at a server."""
-
-    command: Command
-    env: dict[str, str]
-
-    def __call__(self, *arguments: str) -> Ended:
-        return self.command("channels", *arguments, env=self.env)
-
-    def given(self, text: str, *arguments: str) -> Ended:
-        """With a text on standard input."""
-        return self.command.end(self.command.start("channels", *arguments, env=self.env, said=text))
-
-
 @pytest.fixture
-def here(heartbit: Command, workspace: Workspace) -> Place:
-    return Place(heartbit, {"HEARTBIT_WORKSPACE": workspace.slug})
-
-
-@pytest.fixture
-def there(heartbit: Command, site: WebServer, workspace: Workspace) -> Place:
-    server = {"HEARTBIT_URL": site.url, "HEARTBIT_API_KEY": key_for(workspace)}
-    return Place(heartbit, {**NOWHERE, **server})
-
-
-@pytest.fixture(params=["here", "there"])
-def place(request: pytest.FixtureRequest) -> Place:
-    found: Place = request.getfixturevalue(request.param)
-    return found
+def place(place: Place) -> Place:
+    return place.of("channels")
 
 
 def channel(workspace: Workspace, name: str) -> Channel:

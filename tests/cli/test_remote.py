@@ -26,6 +26,7 @@ from heartbit_site.cli.errors import CommandError
 from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
+from tests.cli.places import NOWHERE
 from tests.cli.test_run import TEAM, delegate
 from tests.fleet import wait_until
 
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
     from tests.command import Command, Ended, Started
     from tests.fleet import Worker
 
-#: A database nobody may need: a command that looks for it fails.
-NOWHERE = {
-    "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
-    "REDIS_URL": "redis://127.0.0.1:1/0",
-}
 PROGRAM = """
 import json, sys
 sys.argv = ["heartbit", *json.loads(sys.argv[1])]

@@ -15,7 +15,7 @@ from heartbit_site.cli.main import command_tree
 from heartbit_site.cli.shared_options import CHANGES_HERE
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
-from tests.cli.test_remote import NOWHERE
+from tests.cli.places import NOWHERE
 from tests.command import ROOT
 
 if TYPE_CHECKING:

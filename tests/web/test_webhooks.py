@@ -28,12 +28,12 @@ from agents.llm.messages import ToolCall
 from agents.models import Run, WebhookDelivery, WebhookEndpoint
 from agents.runs.ended import MOST_CHARACTERS, look_for
 from agents.webhooks import EVENTS, RETRY_AFTER
-from heartbit_site.api.webhook_inputs import EventName
 from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry, Role
 from heartbit_site.celery import app
+from heartbit_site.contract.webhooks import EventName
 from scheduling.beat import BEAT_SCHEDULE
 from tests.admin import rows
 from tests.api.server import Caller, key_for
@@ -416,7 +416,7 @@ def test_given_the_api_then_webhooks_are_made_changed_and_removed(
         again = caller.post(f"{path}/deliveries/{first['delivery']}/again")
         assert (again.status_code, again.json()["code"]) == (409, "delivery_state")
         wrong = caller.post("/webhooks", {**given, "url": "ftp://x"})
-        assert (wrong.status_code, wrong.json()["code"]) == (422, "validation")
+        assert (wrong.status_code, wrong.json()["code"]) == (422, "configuration")
         assert caller.http.delete(path).status_code == 204
         assert caller.get(f"{path}/deliveries").json()["code"] == "webhook_not_found"
     actions = AuditEntry.objects.filter(chain=workspace.pk).order_by("number")

@@ -24,13 +24,13 @@ from agents.question_state import load_question_state
 from heartbit_site.api import forms
 from heartbit_site.api.asked_view import Offers
 from heartbit_site.api.auth import DECIDE, READ_WAITING, access_of, workspace_of
-from heartbit_site.api.fields import Word
 from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import ApprovalsOut, DecidedOut, QuestionStateOut
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.base import orm
 from heartbit_site.base.errors import NotFoundError
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page
 
 if TYPE_CHECKING:
     from uuid import UUID

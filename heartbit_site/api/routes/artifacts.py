@@ -15,11 +15,11 @@ from ninja import Router
 from agents.artifacts import file_name, find_artifact, produced_below
 from agents.querysets import find_run
 from heartbit_site.api.auth import READ_RUNS, workspace_of
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import FILE, answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page_of
 from heartbit_site.api.tree_outputs import ArtifactsOut
 from heartbit_site.base import orm
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page_of
 
 if TYPE_CHECKING:
     from agents.artifacts import Produced

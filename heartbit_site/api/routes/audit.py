@@ -9,12 +9,12 @@ from ninja import Query, Router
 
 from heartbit_site.api import identity_forms
 from heartbit_site.api.auth import READ_AUDIT, workspace_of
-from heartbit_site.api.fields import Moment, Word
 from heartbit_site.api.identity_outputs import EntriesOut, VerifiedOut
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.base import audit, orm
 from heartbit_site.base.models import AuditEntry
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Moment, Word
+from heartbit_site.operations.paging import page
 
 router = Router(tags=["audit"])
 

@@ -10,14 +10,14 @@ from ninja import Query, Router
 
 from agents.querysets import blackboard, find_run
 from heartbit_site.api.auth import READ_RUNS, workspace_of
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.forms import time
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.api.tree_outputs import BlackboardEntryOut, BlackboardOut
 from heartbit_site.base import orm
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page
 
 if TYPE_CHECKING:
     from agents.models import BlackboardEntry

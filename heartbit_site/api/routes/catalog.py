@@ -15,12 +15,12 @@ from agents.models import Agent
 from heartbit_site.api import agent_forms, forms
 from heartbit_site.api.agent_inputs import AgentChangeIn, AgentIn  # noqa: TC001
 from heartbit_site.api.auth import READ_AGENTS, WRITE_AGENTS, access_of, workspace_of
-from heartbit_site.api.fields import Name, Word
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import AgentDetailOut, AgentsOut, ToolsOut
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page, page_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
+from heartbit_site.operations.paging import page, page_of
 from tools.registry import closest, registry
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.models import Conversation
 from heartbit_site.api import forms, thread_forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, access_of, starter_of, workspace_of
-from heartbit_site.api.fields import Name, Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import ConversationIn, MessageIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import ConversationOut, PostedOut
@@ -30,6 +29,7 @@ from heartbit_site.api.threads import (
 )
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.model import Name, Word  # noqa: TC001
 
 router = Router(tags=["conversations"])
 

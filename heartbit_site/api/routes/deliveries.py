@@ -14,11 +14,11 @@ from agents.querysets import id_range
 from heartbit_site.api import delivery_outputs as forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, access_of, workspace_of
 from heartbit_site.api.delivery_outputs import ResultDeliveriesOut, ResultDeliveryOut
-from heartbit_site.api.fields import Word, row_id
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page, row_id
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -13,10 +13,10 @@ from agents.actions.dry_run_call import dry_run_call
 from agents.dry_runs.threads import in_time
 from heartbit_site.api.auth import DECIDE, workspace_of
 from heartbit_site.api.dry_run_outputs import DryRunOut
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.inputs import DryRunIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.routes.approvals import decider_of, find_call
+from heartbit_site.contract.model import Word  # noqa: TC001
 
 if TYPE_CHECKING:
     from agents.dry_runs.changes import DryRun

@@ -9,11 +9,11 @@ from ninja import Header, Query, Router
 
 from agents.querysets import find_run
 from heartbit_site.api.auth import READ_RUNS, access_of
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import STREAM, answers
 from heartbit_site.api.stream import Selection, events_of, recorded
 from heartbit_site.base import orm, sessions
 from heartbit_site.base.access import Access, renew
+from heartbit_site.contract.model import Word  # noqa: TC001
 
 router = Router(tags=["runs"])
 

@@ -15,12 +15,12 @@ from agents.fleet import read_fleet
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
 from heartbit_site.api.auth import OPERATE, READ_AGENTS, WRITE_AGENTS, access_of, workspace_of
-from heartbit_site.api.fields import Name  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.fleet_outputs import AgentStatusOut, FleetOut, WorkerAskedOut
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.routes import pauses
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of, record
+from heartbit_site.contract.model import Name  # noqa: TC001
 
 router = Router(tags=["operation"])
 router.add_router("", pauses.router)

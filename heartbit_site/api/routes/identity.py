@@ -11,9 +11,10 @@ from heartbit_site.api import identity_forms
 from heartbit_site.api.auth import MEMBER, PERSON, access_of
 from heartbit_site.api.identity_outputs import MeOut, WorkspacesOut
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page, page_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_user, username_of, workspaces_of
+from heartbit_site.contract.model import USUAL, Cursor, Limit
+from heartbit_site.operations.paging import page, page_of
 
 router = Router(tags=["identity"])
 

@@ -28,13 +28,13 @@ from agents.inbound.signature import REFUSAL, verify
 from agents.models import Channel
 from heartbit_site.api.auth import known_by, refuse_unknown
 from heartbit_site.api.bodies import MAX_BODY_BYTES, UntrustedParser
-from heartbit_site.api.channel_outputs import TakenOut
 from heartbit_site.api.errors import TOO_LARGE, TooLargeError
-from heartbit_site.api.fields import Word  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.secrets import SecretError
+from heartbit_site.contract.channels import TakenOut
+from heartbit_site.contract.model import Word  # noqa: TC001
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

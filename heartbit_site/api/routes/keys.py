@@ -14,17 +14,17 @@ from ninja.responses import Status as Answer
 from heartbit_site.api import identity_forms
 from heartbit_site.api.auth import MANAGE, access_of, workspace_of
 from heartbit_site.api.errors import ForbiddenError
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.identity_inputs import KeyIn  # noqa: TC001
 from heartbit_site.api.identity_outputs import KeyOut, KeysOut, NewKeyOut
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.base import orm
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.models import ApiKey
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page
 
 router = Router(tags=["identity"])
 

@@ -11,17 +11,17 @@ from ninja.responses import Status as Answer
 
 from heartbit_site.api import identity_forms
 from heartbit_site.api.auth import MANAGE, access_of, workspace_of
-from heartbit_site.api.fields import Word
 from heartbit_site.api.identity_inputs import MemberIn, RoleIn  # noqa: TC001
 from heartbit_site.api.identity_outputs import MemberOut, MembersOut
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.base import orm
 from heartbit_site.base.actions.remove_member import MemberNotFoundError, remove_member
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.models import Membership
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

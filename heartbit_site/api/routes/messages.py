@@ -17,12 +17,11 @@ from agents.models import Message
 from agents.querysets import load_message, messages_at, with_inboxes
 from heartbit_site.api import message_outputs as forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, starter_of, workspace_of
-from heartbit_site.api.fields import Word
 from heartbit_site.api.message_inputs import SendIn  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.message_outputs import SentOut, SentPageOut
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Limit
 from heartbit_site.base import orm
+from heartbit_site.contract.model import USUAL, Limit, Word
 
 if TYPE_CHECKING:
     from agents.messaging.addresses import Sender

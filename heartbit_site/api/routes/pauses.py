@@ -12,7 +12,6 @@ from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
 from heartbit_site.api import fleet_forms
 from heartbit_site.api.auth import MANAGE, OPERATE, access_of, workspace_of
-from heartbit_site.api.fields import Name
 from heartbit_site.api.fleet_inputs import PauseIn  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.fleet_outputs import HeldOut
 from heartbit_site.api.openapi import answers
@@ -20,6 +19,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.models import Workspace
+from heartbit_site.contract.model import Name
 
 router = Router(tags=["operation"])
 

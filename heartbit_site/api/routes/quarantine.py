@@ -14,11 +14,11 @@ from agents.actions.revive_run import revive_run
 from agents.models import Run
 from agents.querysets import find_run
 from heartbit_site.api.auth import WRITE_RUNS, access_of, starter_of, workspace_of
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import RunStateOut
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor, actor_of
+from heartbit_site.contract.model import Word  # noqa: TC001
 
 router = Router(tags=["operation"])
 

@@ -14,15 +14,15 @@ from agents.querysets import find_past_run, find_run
 from agents.turns import describe_turn, list_turns
 from heartbit_site.api import past_forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, starter_of, workspace_of
-from heartbit_site.api.fields import Word  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.idempotency import IdempotencyKey  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import RunDetailOut
-from heartbit_site.api.paging import USUAL, Cursor, Limit, number, page_of
 from heartbit_site.api.past_inputs import ForkIn  # noqa: TC001
 from heartbit_site.api.past_outputs import TurnOut, TurnsOut
 from heartbit_site.api.routes.runs import detail
 from heartbit_site.base import orm
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import number, page_of
 
 router = Router(tags=["runs"])
 

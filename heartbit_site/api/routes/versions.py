@@ -11,13 +11,13 @@ from agents.actions.rollback_agent import rollback_agent
 from agents.versions import find_editable, find_version, with_runs
 from heartbit_site.api import past_forms
 from heartbit_site.api.auth import READ_AGENTS, WRITE_AGENTS, access_of, workspace_of
-from heartbit_site.api.fields import Name  # noqa: TC001  ninja evaluates the annotations
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.paging import USUAL, Cursor, Limit, page
 from heartbit_site.api.past_inputs import RollbackIn  # noqa: TC001
 from heartbit_site.api.past_outputs import DiffOut, RolledBackOut, VersionDetailOut, VersionsOut
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name
+from heartbit_site.operations.paging import page
 
 router = Router(tags=["agents"])
 

@@ -8,8 +8,6 @@ from typing import Any
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.channels import channels_at
-from heartbit_site.cli.load import load
 
 
 class Kind(StrEnum):
@@ -91,7 +89,9 @@ channels = typer.Typer(
 
 
 def _list(url: str | None, *, as_json: bool) -> None:
-    raise typer.Exit(load("channels_report").list_all(channels_at(url), as_json=as_json))
+    from heartbit_site.cli import channels_report as report
+
+    raise typer.Exit(report.list_all(url, as_json=as_json))
 
 
 @channels.callback(invoke_without_command=True)
@@ -114,7 +114,9 @@ def show(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Show a channel, and what came in last."""
-    raise typer.Exit(load("channels_report").show(channels_at(url), name, as_json=as_json))
+    from heartbit_site.cli import channels_report as report
+
+    raise typer.Exit(report.show(url, name, as_json=as_json))
 
 
 @channels.command()
@@ -145,7 +147,8 @@ def add(
 
     The password of a mailbox is asked for, or read from standard input.
     """
-    report = load("channels_report")
+    from heartbit_site.cli import channels_report as report
+
     order = report.Order(
         name=name,
         agent=agent,
@@ -161,7 +164,7 @@ def add(
         mailbox=_mailbox(imap_host, imap_port, imap_security, imap_user, imap_folder),
         from_stdin=password_stdin,
     )
-    raise typer.Exit(report.add(channels_at(url), kind.value, order, as_json=as_json))
+    raise typer.Exit(report.add(url, kind.value, order, as_json=as_json))
 
 
 @channels.command()
@@ -190,7 +193,8 @@ def change(
     as_json: bool = options.JSON,
 ) -> None:
     """Change what is named of a channel; what is not stays."""
-    report = load("channels_report")
+    from heartbit_site.cli import channels_report as report
+
     order = report.Order(
         name=new_name,
         agent=agent,
@@ -207,7 +211,7 @@ def change(
         from_stdin=password_stdin,
         ask_password=ask_password,
     )
-    raise typer.Exit(report.change(channels_at(url), name, order, as_json=as_json))
+    raise typer.Exit(report.change(url, name, order, as_json=as_json))
 
 
 @channels.command()
@@ -219,8 +223,9 @@ def remove(
     as_json: bool = options.JSON,
 ) -> None:
     """Remove a channel and the log of what came in; its conversations and runs stay."""
-    report = load("channels_report")
-    raise typer.Exit(report.remove(channels_at(url), name, yes=yes, as_json=as_json))
+    from heartbit_site.cli import channels_report as report
+
+    raise typer.Exit(report.remove(url, name, yes=yes, as_json=as_json))
 
 
 def _mailbox(

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from django.db.models import CharField, DateTimeField, Model
-from ninja import Query
-from pydantic import Field
 
-from heartbit_site.api.fields import Word
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.moments import TooFarError, to_utc
 
@@ -28,10 +25,6 @@ M = TypeVar("M", bound=Model)
 P = TypeVar("P", int, str)
 T = TypeVar("T")
 
-Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
-Cursor = Annotated[Word | None, Query(description="`next` of the page before; none: the first.")]
-Next = Annotated[str | None, Field(description="The cursor of the next page; null: there is none.")]
-USUAL = 50
 _MOST = 2**63 - 1
 _NONE = "The cursor is none of this list: take `next` of the page before."
 
@@ -124,3 +117,9 @@ def _written(place: object) -> str:
     if isinstance(place, datetime):
         return f"{place.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
     return str(place)
+
+
+def row_id(text: str) -> int:
+    """Return the number that an address names; 0, which no row has, if it is none."""
+    usable = text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _MOST
+    return int(text) if usable else 0

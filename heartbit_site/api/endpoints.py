@@ -1,0 +1,102 @@
+"""The operations of the contract as routes of the REST API."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from heartbit_site.api.auth import access_of, auth_for
+from heartbit_site.api.idempotency import IdempotencyKey
+from heartbit_site.api.openapi import answers
+from heartbit_site.base import orm
+from heartbit_site.contract.operation import Answered, operations_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from types import ModuleType
+
+    from pydantic import BaseModel
+
+    from heartbit_site.contract.operation import Operation
+
+JSON = "application/json; charset=utf-8"
+#: A parameter of this name comes in a header.
+KEY = "idempotency_key"
+
+
+def router_for(noun: ModuleType) -> Router:
+    """Return the routes of a module of the contract, which functions of the same names serve."""
+    found = operations_of(noun)
+    router = Router(tags=[found[0].noun])
+    for operation in found:
+        add_route(router, operation)
+    return router
+
+
+def add_route(router: Router, operation: Operation[Any]) -> None:
+    """Add the route of one operation."""
+    function = function_of(operation)
+    form = operation.output
+    responses = answers(
+        form, *operation.errors, status=operation.status, body=operation.body is not None
+    )
+    if operation.other_status is not None:
+        responses[operation.other_status] = form
+    router.add_api_operation(
+        operation.path,
+        [operation.method],
+        _view(operation, function),
+        auth=auth_for(operation.needs),
+        response=responses,
+        operation_id=operation.name,
+        summary=operation.summary,
+    )
+
+
+def function_of(operation: Operation[Any]) -> Callable[..., Any]:
+    """Return the function that does an operation."""
+    module = importlib.import_module(f"heartbit_site.operations.{operation.noun}")
+    found: Callable[..., Any] = getattr(module, operation.name)
+    return found
+
+
+def _view(
+    operation: Operation[Any], function: Callable[..., Any]
+) -> Callable[..., Awaitable[HttpResponse]]:
+    """Return a view with the function's parameters but the first, which is whoever asks."""
+    is_async = inspect.iscoroutinefunction(function)
+
+    async def view(request: HttpRequest, **given: Any) -> HttpResponse:
+        access = access_of(request)
+        if is_async:
+            return _response(operation, await function(access, **given))
+        return await orm.in_thread(lambda: _response(operation, function(access, **given)))
+
+    _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
+    request = inspect.Parameter(
+        "request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=HttpRequest
+    )
+    shown = [
+        one.replace(annotation=IdempotencyKey) if one.name == KEY else one for one in parameters
+    ]
+    described: Any = view
+    described.__signature__ = inspect.Signature([request, *shown])  # which ninja reads
+    view.__doc__ = function.__doc__
+    view.__name__ = operation.name
+    return view
+
+
+def _response(operation: Operation[Any], found: BaseModel | Answered[Any] | None) -> HttpResponse:
+    if isinstance(found, Answered):
+        return _written(found.view, found.status)
+    return _written(found, operation.status)
+
+
+def _written(view: BaseModel | None, status: int) -> HttpResponse:
+    if view is None:
+        return HttpResponse(status=status)
+    return HttpResponse(view.model_dump_json(), status=status, content_type=JSON)

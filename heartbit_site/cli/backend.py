@@ -1,0 +1,138 @@
+"""Where a command's operations are done: in this installation, or at a server. No Django by itself.
+
+::
+
+    backend = backend_for(url)
+    channel = backend.call(CHANGE_CHANNEL, body=ChannelChangeIn(enabled=False), channel_id=7)
+    channels = backend.every(LIST_CHANNELS).channels
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel, ValidationError
+
+from heartbit_site.cli import remote
+from heartbit_site.cli.begin import begin
+from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.load import load
+from heartbit_site.contract.validation import sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.remote import Server
+    from heartbit_site.contract.operation import Operation
+
+Out = TypeVar("Out")
+View = TypeVar("View", bound=BaseModel)
+In = TypeVar("In", bound=BaseModel)
+PAGE: Final = 1000  # rows that are asked for at once
+KEY: Final = "idempotency_key"
+
+
+class Backend(ABC):
+    """Does operations."""
+
+    @abstractmethod
+    def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
+        """Return what an operation answers.
+
+        Args:
+            operation: Which one.
+            body: What it takes; fields that were not set are not sent.
+            given: The parameters of its path and its further ones; None: not given.
+
+        Raises:
+            NotFoundError: Something does not exist.
+            ConflictError: Its state does not allow it (any more).
+            CommandError: What was asked cannot be, or the server cannot be reached.
+        """
+
+    def every(self, operation: Operation[View], **given: Any) -> View:
+        """Return the answer of a list with the rows of all its pages; see ``call``."""
+        found = self.call(operation, limit=PAGE, **given)
+        rows = list(getattr(found, operation.rows))
+        last: Any = found
+        while last.next is not None:
+            last = self.call(operation, limit=PAGE, cursor=last.next, **given)
+            rows += getattr(last, operation.rows)
+        return found.model_copy(update={operation.rows: rows, "next": None})
+
+
+class ServerBackend(Backend):
+    """A server, by its REST API."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
+        """Return what the server answers."""
+        values = {name: value for name, value in given.items() if value is not None}
+        path = re.sub(
+            r"\{(\w+)\}", lambda found: quote(str(values.pop(found[1])), safe=""), operation.path
+        )
+        key = values.pop(KEY, None)
+        client = load("remote_client")
+        with client.Client(self.server) as connection:
+            answer = connection.send(
+                operation.method,
+                path,
+                query=values,
+                body=None if body is None else body.model_dump(mode="json", exclude_unset=True),
+                key=key,
+            )
+        return read(operation, answer, self.server)
+
+
+def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -> Out:
+    """Return a server's answer as the view that the operation promises.
+
+    Raises:
+        CommandError: It is another one: the server is older, or none of Heartbit.
+    """
+    model: Any = operation.output
+    try:
+        view: Any = None if model is None else model.model_validate(answer)
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+        raise CommandError(
+            f"The server {server.url} answers in another form ({field}): is it as new as this "
+            "command? `heartbit --version` says which it is.",
+            CANNOT_START,
+        ) from None
+    found: Out = view
+    return found
+
+
+def backend_for(url: str | None) -> Backend:
+    """Return the server that an option or the environment names, else this installation.
+
+    Raises:
+        ConfigurationError: As for ``remote.server`` and ``begin``.
+        EmbeddedError: As for ``begin``.
+    """
+    server = remote.server(url)
+    if server is not None:
+        return ServerBackend(server)
+    begin("heartbit_site.cli.local_backend")
+    local: Backend = load("local_backend").LocalBackend()
+    return local
+
+
+def checked(model: type[In], given: Mapping[str, Any]) -> In:
+    """Return what an operation takes, of what a command line says.
+
+    Raises:
+        CommandError: It would be refused; the sentence names the field.
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        problem["loc"] = ("body", "given", *problem["loc"])
+        raise CommandError(sentence(problem), USAGE) from None

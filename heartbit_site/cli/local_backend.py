@@ -1,0 +1,91 @@
+"""Operations done in this installation, by whoever runs the command."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from heartbit_site.api.endpoints import function_of
+from heartbit_site.api.errors import status_of
+from heartbit_site.base.access import Access
+from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
+from heartbit_site.base.login import at_terminal
+from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.cli.backend import Backend
+from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.contract.operation import Answered
+from heartbit_site.contract.validation import sentence
+from heartbit_site.first_start import default_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from pydantic import BaseModel
+
+    from heartbit_site.contract.operation import Operation
+
+Out = TypeVar("Out")
+T = TypeVar("T")
+#: Statuses from here on mean: it was well asked, but cannot be done now.
+LATER: Final = 429
+#: A row's number is a text in an address.
+_AS_IN_ADDRESSES: Final = ConfigDict(coerce_numbers_to_str=True)
+
+
+class LocalBackend(Backend):
+    """This installation, in the workspace that the command names."""
+
+    def __init__(self) -> None:
+        self.access = Access(
+            workspace=default_workspace(),
+            name=at_terminal().name,
+            via="terminal",
+            scopes=frozenset(SCOPES),
+            user_id=None,
+        )
+
+    def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
+        """Return what the operation's function does; refused as a server would refuse it."""
+        function = function_of(operation)
+        values = _checked(function, given)
+        if body is not None:
+            values["body"] = body
+        try:
+            found = function(self.access, **values)
+            if inspect.isawaitable(found):
+                found = asyncio.run(_awaited(found))
+        except (NotFoundError, ConflictError, CommandError):
+            raise
+        except HeartbitError as error:
+            code = CANNOT_START if status_of(error) >= LATER else USAGE
+            raise CommandError(str(error), code) from error
+        view: Out = found.view if isinstance(found, Answered) else found
+        return view
+
+
+def _checked(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were given, as the function's parameters.
+
+    Raises:
+        CommandError: One does not fit.
+    """
+    declared = inspect.signature(function, eval_str=True).parameters
+    values = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        kind: TypeAdapter[Any] = TypeAdapter(declared[name].annotation, config=_AS_IN_ADDRESSES)
+        try:
+            values[name] = kind.validate_python(value)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            problem["loc"] = ("query", name)
+            raise CommandError(sentence(problem), USAGE) from None
+    return values
+
+
+async def _awaited(found: Awaitable[T]) -> T:
+    return await found

@@ -1,0 +1,7 @@
+"""What can be asked of Heartbit or done with it: each operation, what it takes and answers.
+
+A noun has a module here with its operations and their pydantic models, and one in
+``heartbit_site.operations`` with a function for each, of the same name. The REST API, its OpenAPI
+document, the command line and its client of a server are derived from these two. Nothing here
+imports Django: a command that asks a server needs no database, and starts fast.
+"""

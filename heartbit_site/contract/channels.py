@@ -1,0 +1,181 @@
+"""Channels: ways in for messages, and what came in by them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasPath, Field, JsonValue
+
+from heartbit_site.contract.model import Body, Id, Name, Next, Targets, Time, View, Word
+from heartbit_site.contract.operation import MANAGE, Operation
+
+MOST_AN_HOUR = 10_000
+
+ChannelName = Annotated[Word, Field(min_length=1, max_length=100)]
+MappingOf = Annotated[
+    dict[str, JsonValue],
+    Field(
+        description="Of a webhook: the texts task, title, conversation and sender, with fields of "
+        "the body such as {ticket.id}, and `only`: fields and the values they must have."
+    ),
+]
+Senders = Annotated[
+    list[Word],
+    Field(max_length=1000, description='Addresses, "@example.org", or "*" for everybody.'),
+]
+HourlyLimit = Annotated[int, Field(ge=1, le=MOST_AN_HOUR, description="Messages an hour.")]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+Kind = Literal["email", "webhook"]
+Security = Literal["tls", "starttls", "none"]
+
+
+class MailboxOut(View):
+    """The mailbox that a channel reads, without its password."""
+
+    host: str = Field(validation_alias="imap_host")
+    port: int = Field(validation_alias="imap_port")
+    security: Security = Field(validation_alias="imap_security")
+    user: str = Field(validation_alias="imap_user")
+    folder: str = Field(validation_alias="imap_folder")
+    looked_at: Time | None = Field(description="When it was last read; null: never.")
+    trouble: str = Field(description="Why it could not be read then; empty: it could.")
+
+
+class ChannelOut(View):
+    """A way in, without its secret."""
+
+    channel: int = Field(validation_alias="pk")
+    name: str
+    kind: Kind
+    agent: str
+    enabled: bool
+    approve: bool
+    hourly_limit: int
+    deliver: list[dict[str, JsonValue]]
+    mapping: dict[str, JsonValue]
+    senders: list[str]
+    reply: bool
+    mailbox: MailboxOut | None
+    url: str = Field(description="Where signed messages are posted to.")
+    made_by: str | None = Field(
+        None,
+        validation_alias=AliasPath("made_by", "username"),
+        description="Null: a key that a command made.",
+    )
+    created_at: Time
+    former_secret_until: Time | None = Field(
+        validation_alias="former_until", description="Until then both secrets are good."
+    )
+
+
+class NewChannelOut(ChannelOut):
+    """A channel whose secret was made just now."""
+
+    secret: str = Field(description="whsec_...; shown only this once.")
+
+
+class ChannelsOut(View):
+    """The workspace's channels, the newest first."""
+
+    channels: list[ChannelOut]
+    next: Next
+
+
+class InboundOut(View):
+    """A message that came in."""
+
+    id: str = Field(
+        validation_alias="external_id", description="A webhook-id, or a mail's Message-ID."
+    )
+    sender: str
+    title: str
+    status: Literal["accepted", "refused"]
+    reason: str = Field(description="Why it was refused.")
+    run: Id | None = Field(
+        validation_alias="run_id", description="What answers it; it may be archived by now."
+    )
+    conversation: Id | None = Field(validation_alias="conversation_id")
+    received_at: Time
+
+
+class InboundsOut(View):
+    """What came in within 90 days, the newest first."""
+
+    messages: list[InboundOut]
+    next: Next
+
+
+class TakenOut(View):
+    """What became of a message."""
+
+    run: Id | None = Field(description="What answers it; null: nobody does.")
+    conversation: Id | None
+    repeated: bool = Field(description="It came before, and nothing was done now.")
+
+
+class MailboxIn(Body):
+    """A mailbox that is read; nothing in it is changed."""
+
+    host: Annotated[Word, Field(max_length=253)]
+    port: Port = 993
+    security: Security = "tls"
+    user: Word
+    password: Word | None = Field(None, description="Left out: as it is.")
+    folder: Word = "INBOX"
+
+
+class ChannelIn(Body):
+    """A way in: what arrives is a task for an agent."""
+
+    name: ChannelName = Field(description="What comes in there, such as support mailbox.")
+    kind: Kind
+    agent: Name
+    enabled: bool = True
+    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    hourly_limit: HourlyLimit = 60
+    deliver: Targets = Field(default_factory=list)
+    mapping: MappingOf = Field(default_factory=dict)
+    senders: Senders = Field(default_factory=list)
+    reply: bool = Field(default=True, description="Answer a mail's sender, in its thread.")
+    mailbox: MailboxIn | None = None
+
+
+class ChannelChangeIn(Body):
+    """What is to be different; what is left out stays."""
+
+    name: ChannelName | None = None
+    agent: Name | None = None
+    enabled: bool | None = None
+    approve: bool | None = None
+    hourly_limit: HourlyLimit | None = None
+    deliver: Targets | None = None
+    mapping: MappingOf | None = None
+    senders: Senders | None = None
+    reply: bool | None = None
+    mailbox: MailboxIn | None = Field(None, description="All of it; null: none is read any more.")
+
+
+LIST_CHANNELS = Operation(
+    "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
+    rows="channels",
+)  # fmt: skip
+CREATE_CHANNEL = Operation(
+    "channels.create_channel", "POST /channels", NewChannelOut, "Make a channel", MANAGE,
+    body=ChannelIn, status=201, errors=(409,),
+)  # fmt: skip
+CHANGE_CHANNEL = Operation(
+    "channels.change_channel", "PATCH /channels/{channel_id}", ChannelOut, "Change a channel",
+    MANAGE, body=ChannelChangeIn, errors=(409,),
+)  # fmt: skip
+REMOVE_CHANNEL: Operation[None] = Operation(
+    "channels.remove_channel", "DELETE /channels/{channel_id}", None, "Remove a channel", MANAGE,
+    status=204,
+)  # fmt: skip
+ROTATE_CHANNEL_SECRET = Operation(
+    "channels.rotate_channel_secret", "POST /channels/{channel_id}/secret", NewChannelOut,
+    "Give a channel a new secret", MANAGE,
+)  # fmt: skip
+LIST_INBOUND = Operation(
+    "channels.list_inbound", "GET /channels/{channel_id}/messages", InboundsOut,
+    "List what came in", MANAGE, rows="messages",
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""The declaration of an operation: where it is found, who may use it, what goes in and out.
+
+::
+
+    LIST_CHANNELS = Operation(
+        "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
+        rows="channels",
+    )
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What somebody needs for an operation.
+
+    Attributes:
+        scopes: The scopes; none: membership of the workspace is enough.
+        either: One of the scopes is enough.
+        operator: It concerns the installation: a superuser, or a key that the command line made.
+    """
+
+    scopes: tuple[str, ...] = ()
+    either: bool = False
+    operator: bool = False
+
+
+MEMBER = Needs()
+READ_RUNS = Needs(("runs:read",))
+WRITE_RUNS = Needs(("runs:write",))
+DECIDE = Needs(("approvals:decide",))
+#: Members who see runs see what their calls wait for; a key may have the one scope alone.
+READ_WAITING = Needs(("runs:read", "approvals:decide"), either=True)
+READ_AGENTS = Needs(("agents:read",))
+WRITE_AGENTS = Needs(("agents:write",))
+#: A schedule is an agent's, and starts runs.
+WRITE_SCHEDULES = Needs(("agents:write", "runs:write"))
+MANAGE = Needs(("workspace:manage",))
+READ_AUDIT = Needs(("audit:read",))
+OPERATE = Needs(("fleet:manage",), operator=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation(Generic[Out]):
+    """Something that can be asked or done.
+
+    Attributes:
+        function: What does it: a module of ``heartbit_site.operations`` and a function there. The
+            module's name is also the operation's tag in OpenAPI, the function's its operationId.
+        route: Method and path of its request; the path is one below ``/api/v1``, with
+            ``{parameters}``.
+        output: The model of the answer; None: the answer is empty.
+        summary: A few words for a list of operations.
+        needs: What somebody needs for it.
+        body: The model of the request's body; None: it takes none.
+        status: Of a successful response.
+        other_status: A further successful status, which the function may answer with.
+        errors: Statuses of errors beside those that every operation has.
+        rows: The field of ``output`` that comes in pages; empty: there is none.
+    """
+
+    function: str
+    route: str
+    output: type[Out] | None
+    summary: str
+    needs: Needs
+    body: type[BaseModel] | None = None
+    status: int = 200
+    other_status: int | None = None
+    errors: tuple[int, ...] = ()
+    rows: str = ""
+
+    @property
+    def noun(self) -> str:
+        """The module of ``heartbit_site.operations`` that does it."""
+        return self.function.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The function that does it."""
+        return self.function.partition(".")[2]
+
+    @property
+    def method(self) -> str:
+        """The request's method."""
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The request's path below ``/api/v1``."""
+        return self.route.partition(" ")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[Out]):
+    """An answer whose status is not the usual one of its operation."""
+
+    status: int
+    view: Out
+
+
+def operations_of(module: Any) -> list[Operation[Any]]:
+    """Return the operations that a module of the contract declares, in its order."""
+    return [found for found in vars(module).values() if isinstance(found, Operation)]

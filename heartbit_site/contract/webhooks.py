@@ -1,0 +1,160 @@
+"""Webhooks: addresses that are told of events, and what they were told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, AliasPath, Field, JsonValue
+
+from heartbit_site.contract.model import Body, Id, Next, Time, View, Word
+from heartbit_site.contract.operation import MANAGE, Operation
+
+#: As ``agents.webhooks.EVENTS`` has them.
+EventName = Literal[
+    "run.succeeded",
+    "run.failed",
+    "run.cancelled",
+    "run.quarantined",
+    "approval.requested",
+    "quota.warning",
+    "quota.reached",
+]
+
+
+def _titled(name: str) -> str:
+    if not name.strip():
+        raise ValueError("say what it is for")
+    return name.strip()
+
+
+WebhookName = Annotated[Word, Field(min_length=1, max_length=100), AfterValidator(_titled)]
+Address = Annotated[
+    str,
+    Field(max_length=500, description="http or https; private hosts only if the operator lets."),
+]
+Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
+
+
+class WebhookOut(View):
+    """An address that is told of events, without its secret."""
+
+    webhook: int = Field(validation_alias="pk")
+    name: str
+    url: str
+    events: list[str]
+    enabled: bool
+    disabled_because: str = Field(description="Why Heartbit disabled it; empty: it did not.")
+    made_by: str | None = Field(
+        None,
+        validation_alias=AliasPath("made_by", "username"),
+        description="Null: a key that a command made.",
+    )
+    created_at: Time
+    former_secret_until: Time | None = Field(
+        validation_alias="former_until", description="Until then both secrets sign."
+    )
+
+
+class NewWebhookOut(WebhookOut):
+    """A webhook whose secret was made just now."""
+
+    secret: str = Field(description="whsec_...; shown only this once.")
+
+
+class WebhooksOut(View):
+    """The workspace's webhooks, the newest first."""
+
+    webhooks: list[WebhookOut]
+    next: Next
+
+
+class DeliverySummaryOut(View):
+    """A message in a list; what is posted is in `.../deliveries/{delivery_id}`."""
+
+    delivery: int = Field(validation_alias="pk")
+    message: str = Field(
+        validation_alias="message_id",
+        description="The header webhook-id, the same at each attempt.",
+    )
+    event: str
+    run: Id | None = Field(
+        validation_alias="run_id", description="Null: it is about no run: a ping, or a quota."
+    )
+    status: Literal["pending", "delivered", "failed"]
+    attempts: int
+    response_code: int | None = Field(description="Of the last attempt; null: no answer.")
+    error: str = Field(description="Why the last attempt failed.")
+    next_at: Time | None = Field(
+        validation_alias="due_at", description="When it is tried next; null: never."
+    )
+    created_at: Time
+    delivered_at: Time | None
+
+
+class DeliveryOut(DeliverySummaryOut):
+    """One message, and how far it has got."""
+
+    payload: dict[str, JsonValue] = Field(description="What is posted.")
+
+
+class DeliveriesOut(View):
+    """What a webhook was told in the last 30 days, the newest first."""
+
+    deliveries: list[DeliverySummaryOut]
+    next: Next
+
+
+class WebhookIn(Body):
+    """An address that is to be told of events."""
+
+    name: WebhookName = Field(description="What it is for, such as ticket system.")
+    url: Address
+    events: Events
+    enabled: bool = True
+
+
+class WebhookChangeIn(Body):
+    """What is to be different; what is left out stays."""
+
+    name: WebhookName | None = None
+    url: Address | None = None
+    events: Events | None = None
+    enabled: bool | None = None
+
+
+LIST_WEBHOOKS = Operation(
+    "webhooks.list_webhooks", "GET /webhooks", WebhooksOut, "List webhooks", MANAGE,
+    rows="webhooks",
+)  # fmt: skip
+CREATE_WEBHOOK = Operation(
+    "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Make a webhook", MANAGE,
+    body=WebhookIn, status=201, errors=(409,),
+)  # fmt: skip
+CHANGE_WEBHOOK = Operation(
+    "webhooks.change_webhook", "PATCH /webhooks/{webhook_id}", WebhookOut, "Change a webhook",
+    MANAGE, body=WebhookChangeIn,
+)  # fmt: skip
+REMOVE_WEBHOOK: Operation[None] = Operation(
+    "webhooks.remove_webhook", "DELETE /webhooks/{webhook_id}", None, "Remove a webhook", MANAGE,
+    status=204,
+)  # fmt: skip
+ROTATE_WEBHOOK_SECRET = Operation(
+    "webhooks.rotate_webhook_secret", "POST /webhooks/{webhook_id}/secret", NewWebhookOut,
+    "Give a webhook a new secret", MANAGE,
+)  # fmt: skip
+PING_WEBHOOK = Operation(
+    "webhooks.ping_webhook", "POST /webhooks/{webhook_id}/ping", DeliveryOut, "Try a webhook",
+    MANAGE, status=201, errors=(409,),
+)  # fmt: skip
+LIST_WEBHOOK_DELIVERIES = Operation(
+    "webhooks.list_webhook_deliveries", "GET /webhooks/{webhook_id}/deliveries", DeliveriesOut,
+    "List deliveries", MANAGE, rows="deliveries",
+)  # fmt: skip
+SHOW_WEBHOOK_DELIVERY = Operation(
+    "webhooks.show_webhook_delivery", "GET /webhooks/{webhook_id}/deliveries/{delivery_id}",
+    DeliveryOut, "Get a delivery", MANAGE,
+)  # fmt: skip
+SEND_WEBHOOK_AGAIN = Operation(
+    "webhooks.send_webhook_again", "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/again",
+    DeliveryOut, "Send a message again", MANAGE, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""Channels: ways in for messages, and what came in by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.actions.remove_channel import remove_channel as remove
+from agents.actions.rotate_channel_secret import rotate_channel_secret as rotate
+from agents.actions.save_channel import save_channel
+from agents.errors import ChannelNotFoundError
+from agents.models import Channel, InboundMessage
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.base.models import Workspace
+from heartbit_site.contract.channels import (
+    ChannelChangeIn,
+    ChannelIn,
+    ChannelOut,
+    ChannelsOut,
+    InboundOut,
+    InboundsOut,
+    NewChannelOut,
+)
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page, row_id
+
+
+def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ChannelsOut:
+    """The workspace's channels, the newest first, without their secrets."""
+    rows = Channel.objects.filter(workspace=access.workspace).select_related("made_by")
+    found, following = page(rows, "-pk", cursor, limit)
+    return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next=following)
+
+
+def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
+    """Its secret is in this answer and nowhere else."""
+    columns, password = _columns(body)
+    row = Channel(workspace=access.workspace, made_by_id=access.user_id, **columns)
+    secret = save_channel(row, password=password, by=actor_of(access))
+    return NewChannelOut.of(row, secret=secret)
+
+
+def change_channel(access: Access, channel_id: Word, body: ChannelChangeIn) -> ChannelOut:
+    """Another mailbox is read from now on: what is in it already is not answered."""
+    row = _find(access.workspace, channel_id)
+    columns, password = _columns(body)
+    for name, value in columns.items():
+        setattr(row, name, value)
+    save_channel(row, password=password, by=actor_of(access))
+    return ChannelOut.of(row)
+
+
+def remove_channel(access: Access, channel_id: Word) -> None:
+    """Its conversations and runs stay; the log of what came in goes with it."""
+    remove(_find(access.workspace, channel_id), by=actor_of(access))
+
+
+def rotate_channel_secret(access: Access, channel_id: Word) -> NewChannelOut:
+    """For 24 hours the former one is good as well. The new one is in this answer only."""
+    row = _find(access.workspace, channel_id)
+    return NewChannelOut.of(row, secret=rotate(row, by=actor_of(access)))
+
+
+def list_inbound(
+    access: Access, channel_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> InboundsOut:
+    """What was taken and what was refused, the newest first."""
+    rows = InboundMessage.objects.filter(channel=_find(access.workspace, channel_id))
+    found, following = page(rows, "-pk", cursor, limit)
+    return InboundsOut(messages=[InboundOut.of(row) for row in found], next=following)
+
+
+def _find(workspace: Workspace, channel_id: str) -> Channel:
+    rows = Channel.objects.filter(workspace=workspace, pk=row_id(channel_id))
+    row = rows.select_related("made_by", "workspace").first()
+    if row is None:
+        raise ChannelNotFoundError("There is no such channel here: GET /channels lists them.")
+    return row
+
+
+def _columns(body: ChannelIn | ChannelChangeIn) -> tuple[dict[str, Any], str | None]:
+    """Return the columns that a request sets, and the mailbox's password, if it has one."""
+    sent = body.model_dump(exclude_unset=isinstance(body, ChannelChangeIn), exclude={"mailbox"})
+    columns = {name: value for name, value in sent.items() if value is not None}
+    if "mailbox" not in body.model_fields_set:
+        return columns, None
+    if body.mailbox is None:
+        return {**columns, "imap_host": ""}, None
+    parts = body.mailbox.model_dump(exclude={"password"})
+    mailbox = {f"imap_{name}": value for name, value in parts.items()}
+    return {**columns, **mailbox}, body.mailbox.password
