@@ -13,12 +13,12 @@ from agents.models import Channel, Run
 from heartbit_site.base import secrets
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli.errors import USAGE
-from tests.api.server import WebServer
 from tests.cli.terminal import Terminal
 from tests.inbound.posts import signed
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
     from tests.cli.places import Place
 
 MAILBOX = ("--imap-host", "imap.example.org", "--imap-user", "support", "--sender", "*")

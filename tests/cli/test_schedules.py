@@ -14,7 +14,9 @@ from agents.models import Agent, Run, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli import schedules_report, times
+from heartbit_site.cli.backend import Backend, ServerBackend
 from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.remote import Server
 from heartbit_site.cli.schedules_report import Order
 from heartbit_site.first_start import default_workspace
 from scheduling.actions.remove_schedule import remove_schedule
@@ -321,8 +323,9 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         def firings(self, name: str, count: int) -> list[dict[str, Any]]:
             return [firing]
 
-        def webhooks(self) -> list[dict[str, Any]]:
-            return []
+        @property
+        def backend(self) -> Backend:
+            return ServerBackend(Server("https://nowhere.example", "key"))
 
         def add(self, given: Any) -> dict[str, Any]:
             return one
