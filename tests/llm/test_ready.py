@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.llm.messages import UserMessage
 from agents.llm.wrappers.retry import RetryingModel, RetryPolicy
 from tests.llm.bridge_support import bridged, needs_extra
 from tests.llm.support import HELLO, collect, model
@@ -63,9 +64,7 @@ async def test_given_an_attempt_that_failed_then_the_next_one_waits_as_well(
 ) -> None:
     gate = Gate()
     gate.opened.set()
-    request = replace(HELLO, messages=(replace(HELLO.messages[0], text="[[error: 503 times=1]]"),))
-    retrying = RetryingModel(
-        model(client, url=wire.url), RetryPolicy(max_retries=2, base_delay_ms=1)
-    )
-    await collect(retrying, gate.before(request))
+    asked = replace(HELLO, messages=(UserMessage("[[error: 503 times=1]]"),))
+    policy = RetryPolicy(max_retries=2, base_delay_ms=1)
+    await collect(RetryingModel(model(client, url=wire.url), policy), gate.before(asked))
     assert gate.passed == wire.stats.requests == 2
