@@ -24,10 +24,7 @@ from heartbit_site.api.routes import (
     events,
     fleet,
     health,
-    identity,
     inbound,
-    keys,
-    members,
     messages,
     quarantine,
     runs,
@@ -35,8 +32,9 @@ from heartbit_site.api.routes import (
     turns,
     usage,
     versions,
+    workspaces,
 )
-from heartbit_site.contract import channels, webhooks
+from heartbit_site.contract import channels, identity, keys, members, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,9 +61,10 @@ ROUTERS = (
     turns.router,
     versions.router,
     usage.router,
-    identity.router,
-    members.router,
-    keys.router,
+    router_for(identity),
+    workspaces.router,
+    router_for(members),
+    router_for(keys),
     router_for(webhooks),
     router_for(channels),
     inbound.router,
