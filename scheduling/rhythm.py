@@ -23,13 +23,13 @@ from cronsim import CronSim, CronSimError
 
 from scheduling.choices import Kind
 from scheduling.errors import ScheduleError
+from scheduling.rules import SHORTEST_INTERVAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scheduling.models import Schedule
 
-SHORTEST_INTERVAL = 10
 _FIELDS = 5
 _LONGEST_LEAP = timedelta(hours=3)
 

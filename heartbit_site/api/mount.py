@@ -31,12 +31,11 @@ from heartbit_site.api.routes import (
     messages,
     quarantine,
     runs,
-    schedules,
     turns,
     usage,
     versions,
 )
-from heartbit_site.contract import channels, webhooks
+from heartbit_site.contract import channels, schedules, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +57,7 @@ ROUTERS = (
     messages.router,
     catalog.router,
     fleet.router,
-    schedules.router,
+    router_for(schedules),
     quarantine.router,
     turns.router,
     versions.router,

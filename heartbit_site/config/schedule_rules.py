@@ -7,19 +7,11 @@ Usage::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
 from agents.definitions.rules import storable
-from heartbit_site.base.moments import TooFarError, to_utc
 from scheduling import rhythm
 from scheduling.choices import Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-_YEARS: Final = range(2000, 2200)
 
 
 def titled(name: str) -> str:
@@ -47,18 +39,6 @@ def time_zone(name: str) -> str:
     except ScheduleError as error:
         raise ValueError(_unusable(error)) from None
     return name
-
-
-def moment(value: datetime) -> datetime:
-    """A time that the calendars of all zones have, in whole seconds."""
-    wrong = ValueError(f"must be between the years {_YEARS.start} and {_YEARS.stop - 1}")
-    try:
-        found = to_utc(value)
-    except TooFarError:
-        raise wrong from None
-    if found.year not in _YEARS:
-        raise wrong
-    return found.replace(microsecond=0)
 
 
 def _unusable(error: ScheduleError) -> str:

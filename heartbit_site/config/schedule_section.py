@@ -20,10 +20,8 @@ from agents.delivery.targets import (
     WebhookTarget,
 )
 from heartbit_site.config import schedule_rules
-from scheduling.actions.save_schedule import TASK_CHARACTERS
 from scheduling.choices import Kind
-from scheduling.models.schedule import LONGEST_JITTER
-from scheduling.rhythm import SHORTEST_INTERVAL
+from scheduling.rules import LONGEST_JITTER, SHORTEST_INTERVAL, TASK_CHARACTERS, moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 ScheduleName = Annotated[str, Field(max_length=100), AfterValidator(schedule_rules.titled)]
 Cron = Annotated[str, Field(max_length=120), AfterValidator(schedule_rules.cron)]
 TimeZone = Annotated[str, Field(max_length=60), AfterValidator(schedule_rules.time_zone)]
-Time = Annotated[AwareDatetime, AfterValidator(schedule_rules.moment)]
+Time = Annotated[AwareDatetime, AfterValidator(moment)]
 Tool = Annotated[str, Field(max_length=64), AfterValidator(rules.installed_tool)]
 
 #: The keys that say when, of which a schedule has one, and what it follows then.

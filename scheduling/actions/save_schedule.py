@@ -17,10 +17,10 @@ from scheduling.anew import RHYTHM, counts_anew, let_pass
 from scheduling.choices import Kind, Missed, Overlap, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Schedule
-from scheduling.models.schedule import LONGEST_JITTER
 from scheduling.projection import project
 from scheduling.querysets import database_now
 from scheduling.rhythm import rhythm_of
+from scheduling.rules import LONGEST_JITTER, TASK_CHARACTERS
 from scheduling.slots import fires_at, first_slot, next_slots
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from django.db.models import TextChoices
 
 MOST = 1_000  # of a workspace
-TASK_CHARACTERS = 20_000
 CREATED = "schedule.create"  # in the audit
 _CHANGED = (
     *("name", "agent_id", "task_type", "task", "tool", "arguments", *RHYTHM),

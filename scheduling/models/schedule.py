@@ -11,8 +11,7 @@ from django_celery_beat.models import PeriodicTask
 from agents.models import Agent
 from heartbit_site.base.models import Workspace
 from scheduling.choices import Kind, Missed, Overlap, TaskType
-
-LONGEST_JITTER = 3600
+from scheduling.rules import LONGEST_JITTER, SHORTEST_INTERVAL
 
 
 class Schedule(models.Model):
@@ -68,7 +67,7 @@ class Schedule(models.Model):
     every_seconds = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(10)],
+        validators=[MinValueValidator(SHORTEST_INTERVAL)],
         help_text="For an interval: seconds between two firings.",
     )
     at = models.DateTimeField(null=True, blank=True, help_text="For a one-off: when.")

@@ -11,10 +11,14 @@ import pytest
 from django.utils import timezone
 
 from agents.models import Delivery, Run, ToolBinding
-from heartbit_site.api.schedule_inputs import ScheduleIn
-from heartbit_site.api.schedule_outputs import FiringOut, ScheduleOut, ScheduleSummaryOut
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.contract.schedules import (
+    FiringOut,
+    ScheduleIn,
+    ScheduleOut,
+    ScheduleSummaryOut,
+)
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap, TaskType
 from scheduling.firings import note
