@@ -10,13 +10,10 @@ from heartbit_site.contract.model import (
     Body,
     Id,
     Moment,
-    Name,
     Next,
     Targets,
-    Text,
     Time,
     View,
-    Word,
     without_defaults,
 )
 from heartbit_site.contract.operation import (
@@ -27,11 +24,18 @@ from heartbit_site.contract.operation import (
     Operation,
 )
 from scheduling import rules
+from scheduling.spec import (
+    KINDS,
+    AgentName,
+    Missed,
+    Overlap,
+    RhythmSpec,
+    ScheduleName,
+    ScheduleSpec,
+    TaskType,
+)
 
 Kind = Literal["cron", "interval", "once"]
-TaskType = Literal["system_prompt", "message", "tool_call"]
-Missed = Literal["skip", "one", "all"]
-Overlap = Literal["skip", "queue", "parallel"]
 RunStatus = Literal[
     "queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"
 ]
@@ -39,13 +43,8 @@ DeliveryState = Literal["pending", "delivered", "failed"]
 FiringState = Literal["started", "held", "skipped", "failed"]
 
 At = Annotated[Moment, AfterValidator(rules.moment)]
-Seconds = Annotated[int, Field(ge=rules.SHORTEST_INTERVAL, le=2**31 - 1)]
-ScheduleName = Annotated[Word, Field(min_length=1, max_length=100)]
-Task = Annotated[Text, Field(max_length=rules.TASK_CHARACTERS)]
 
 R = TypeVar("R", bound="RhythmIn")
-#: The fields that say when, of which a schedule has one.
-WHEN = ("cron", "every_seconds", "at")
 
 
 class SlotOut(View):
@@ -156,17 +155,10 @@ class BackfilledOut(View):
     slots: int
 
 
-class RhythmIn(Body):
+class RhythmIn(RhythmSpec):
     """When something comes due: one of `cron`, `every_seconds` and `at`."""
 
-    cron: Annotated[Word, Field(max_length=120)] | None = Field(
-        None, description="Minute, hour, day, month, weekday: 0 9 * * MON is Mondays at nine."
-    )
-    every_seconds: Seconds | None = Field(None, description="Again and again, counted in seconds.")
     at: At | None = Field(None, description="Once, then.")
-    time_zone: Annotated[Word, Field(max_length=60)] = Field(
-        "UTC", description="Where nine o'clock is meant, such as Europe/Berlin."
-    )
     begins_at: At | None = Field(
         None, description="Nothing comes due before; an interval counts from it. Null: now."
     )
@@ -177,32 +169,10 @@ class RhythmIn(Body):
         return _with_one_of(self, at_least=1)
 
 
-class ScheduleIn(RhythmIn):
+class ScheduleIn(RhythmIn, ScheduleSpec):
     """What an agent is to do, and when."""
 
-    name: ScheduleName = Field(description="What it is for, such as Monday sales report.")
-    agent: Name = Field(description="Who does it.")
-    task_type: TaskType = Field(
-        "system_prompt",
-        description="message: all go to one conversation, so the agent knows what it said before.",
-    )
-    task: Task = Field("", description="What the agent is asked to do each time.")
-    tool: Name = Field("", description="With tool_call: which of the agent's tools.")
-    arguments: dict[str, JsonValue] = Field(
-        default_factory=dict, description="With tool_call: what the tool is called with."
-    )
-    missed: Missed = Field(
-        "one", description="Of slots that passed while nothing could fire: none, the last, all."
-    )
-    overlap: Overlap = Field(
-        "skip", description="When it comes due while its last run is still at work."
-    )
-    jitter_seconds: Annotated[int, Field(ge=0, le=rules.LONGEST_JITTER)] = Field(
-        0, description="Each slot fires up to so many seconds late."
-    )
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
     deliver: Targets = Field(default_factory=list)
-    enabled: bool = Field(default=True, description="A paused one lets its slots pass.")
 
 
 class ScheduleChangeIn(ScheduleIn):
@@ -211,7 +181,7 @@ class ScheduleChangeIn(ScheduleIn):
     model_config = ConfigDict(json_schema_extra=without_defaults)
 
     name: ScheduleName = Field("-", description="What it is for.")
-    agent: Name = Field("-", description="Who does it.")
+    agent: AgentName = Field("-", description="Who does it.")
 
     @model_validator(mode="after")
     def _says_when(self) -> ScheduleChangeIn:
@@ -226,7 +196,7 @@ class SpanIn(Body):
 
 
 def _with_one_of(body: R, *, at_least: int) -> R:
-    given = sum(getattr(body, name) is not None for name in WHEN)
+    given = sum(getattr(body, name) is not None for name in KINDS)
     if not at_least <= given <= 1:
         raise ValueError("give one of cron, every_seconds and at")
     return body

@@ -8,12 +8,9 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from pydantic import Field
 
-from agents.versions import find_editable
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.models import Workspace
 from heartbit_site.base.preview import preview
-from heartbit_site.config.schedule_section import KINDS
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.schedules import (
@@ -38,13 +35,14 @@ from heartbit_site.operations.paging import page
 from scheduling.actions.backfill_schedule import backfill_schedule as backfill
 from scheduling.actions.remove_schedule import remove_schedule as remove
 from scheduling.actions.run_schedule_now import run_schedule_now
-from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import TaskType
+from scheduling.actions.set_schedule import change_schedule as change
+from scheduling.actions.set_schedule import create_schedule as create
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now, find_schedule
 from scheduling.rhythm import rhythm_of, spoken, time_zone
+from scheduling.rows import put
 from scheduling.slots import next_slots
 
 if TYPE_CHECKING:
@@ -79,17 +77,14 @@ def list_schedules(
 
 def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
     """It comes due from now on; 409 when the name is taken."""
-    row = Schedule(workspace=access.workspace)
-    _set(row, body.model_dump())
-    save_schedule(row, by=actor_of(access))
-    return _whole(row)
+    return _whole(create(access.workspace, body.model_dump(), by=actor_of(access)))
 
 
 def preview_rhythm(access: Access, body: RhythmIn) -> RhythmOut:
     """When something would come due, in words, and next; nothing is stored."""
     now = database_now()
     row = Schedule()
-    _set(row, body.model_dump())
+    put(row, body.model_dump())
     row.begins_at = body.begins_at or now.replace(microsecond=0)
     return _rhythm(row, now)
 
@@ -99,15 +94,10 @@ def show_schedule(access: Access, schedule: Named) -> ScheduleOut:
     return _whole(find_schedule(access.workspace, schedule))
 
 
-@transaction.atomic
 def change_schedule(access: Access, schedule: Named, body: ScheduleChangeIn) -> ScheduleOut:
     """What is given is changed. Another rhythm, or `enabled` again, counts from now."""
-    # As ``save_schedule`` does: whoever else changes it waits, and neither writes over the other.
-    Workspace.objects.select_for_update(no_key=True).get(pk=access.workspace.pk)
     row = find_schedule(access.workspace, schedule)
-    _set(row, body.model_dump(exclude_unset=True))
-    save_schedule(row, by=actor_of(access))
-    return _whole(row)
+    return _whole(change(row, body.model_dump(exclude_unset=True), by=actor_of(access)))
 
 
 def remove_schedule(access: Access, schedule: Named) -> None:
@@ -155,21 +145,6 @@ def list_firings(
         rows = rows.filter(status=status)
     found, following = page(rows, "-slot", cursor, limit)
     return FiringsOut(firings=[FiringOut.of(one) for one in found], next=following)
-
-
-def _set(row: Schedule, given: Mapping[str, Any]) -> None:
-    rest = dict(given)
-    for name, kind in KINDS.items():
-        value = rest.pop(name, None)
-        if value is not None:
-            row.kind = kind
-            setattr(row, name, value)
-    if "agent" in rest:
-        row.agent = find_editable(row.workspace, rest.pop("agent"))
-    for name, value in rest.items():
-        setattr(row, name, value)
-    if (given.get("tool") or given.get("arguments")) and row.task_type != TaskType.TOOL_CALL:
-        raise ScheduleError("A tool and its arguments go with the task_type tool_call alone.")
 
 
 def _whole(row: Schedule) -> ScheduleOut:
