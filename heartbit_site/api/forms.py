@@ -7,14 +7,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Q, Sum
-from django.db.models.functions import Left, Length
 
 from agents.argument_order import in_tool_order
 from agents.querysets import shown_tool
 from agents.questions import asked_form
 from heartbit_site.api.asked_view import view
 from heartbit_site.base.models import UsageEntry
-from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
+from heartbit_site.base.preview import preview
+from heartbit_site.operations.beginnings import with_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,17 +51,6 @@ def money(value: Decimal | None) -> str | None:
         return None
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def with_beginning(rows: QuerySet[Any], column: str) -> QuerySet[Any]:
-    """Read the beginning and the length of a long text, for ``beginning``, instead of all of it."""
-    found: QuerySet[Any] = rows.annotate(
-        **{
-            f"{column}_beginning": Left(column, PREVIEW_CHARACTERS + 1),
-            f"{column}_characters": Length(column),
-        }
-    ).defer(column)
-    return found
 
 
 def beginning(row: Any, column: str, name: str) -> dict[str, Any]:

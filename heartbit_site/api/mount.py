@@ -28,13 +28,13 @@ from heartbit_site.api.routes import (
     messages,
     quarantine,
     runs,
-    schedules,
     turns,
     usage,
     versions,
     workspaces,
 )
-from heartbit_site.contract import channels, identity, keys, members, webhooks
+from heartbit_site.contract import channels, identity, keys, members, schedules, webhooks
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ ROUTERS = (
     messages.router,
     catalog.router,
     fleet.router,
-    schedules.router,
+    router_for(schedules),
     quarantine.router,
     turns.router,
     versions.router,

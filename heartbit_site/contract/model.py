@@ -71,6 +71,12 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def without_defaults(schema: dict[str, Any]) -> None:
+    """Drop the defaults of a change's schema: what is left out stays as it is."""
+    for each in schema["properties"].values():
+        each.pop("default", None)
+
+
 def _written_out(value: Any) -> Any:
     # pydantic would take a bare number too, as seconds or as milliseconds, by its size.
     if value is not None and not (isinstance(value, str) and _DATE.match(value)):

@@ -37,7 +37,7 @@ from heartbit_site.api.auth import (
     starter_of,
     workspace_of,
 )
-from heartbit_site.api.idempotency import IdempotencyKey, run_with
+from heartbit_site.api.idempotency import IdempotencyKey  # noqa: TC001
 from heartbit_site.api.inputs import RunIn, SteerIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import (
@@ -53,6 +53,7 @@ from heartbit_site.api.threads import find_conversation
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.model import Name, Word  # noqa: TC001
+from heartbit_site.operations.idempotency import run_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
