@@ -1,4 +1,4 @@
-"""People, keys and the audit as the JSON of responses."""
+"""People and keys as the JSON of responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from heartbit_site.api.forms import time
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Workspace
+    from heartbit_site.base.models import ApiKey, Membership, Workspace
 
 
 def workspace(row: Workspace, scopes: Collection[str]) -> dict[str, Any]:
@@ -40,19 +40,4 @@ def key(row: ApiKey) -> dict[str, Any]:
         "created_at": time(row.created_at),
         "expires_at": time(row.expires_at),
         "last_used_at": time(row.last_used_at),
-    }
-
-
-def entry(row: AuditEntry) -> dict[str, Any]:
-    """An entry of the audit."""
-    return {
-        "number": row.number,
-        "at": time(row.at),
-        "actor": row.actor,
-        "via": row.via,
-        "action": row.action,
-        "target": row.target,
-        "label": row.label,
-        "details": row.details,
-        "hash": row.hash,
     }

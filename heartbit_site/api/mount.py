@@ -13,12 +13,9 @@ from heartbit_site.api.description import DescribedAPI
 from heartbit_site.api.endpoints import router_for
 from heartbit_site.api.routes import (
     approvals,
-    artifacts,
-    audit,
-    blackboard,
+    artifact_files,
     catalog,
     conversations,
-    deliveries,
     doubts,
     dry_runs,
     events,
@@ -28,15 +25,22 @@ from heartbit_site.api.routes import (
     inbound,
     keys,
     members,
-    messages,
     quarantine,
     runs,
     schedules,
     turns,
-    usage,
     versions,
 )
-from heartbit_site.contract import channels, webhooks
+from heartbit_site.contract import (
+    artifacts,
+    audit,
+    blackboard,
+    channels,
+    deliveries,
+    messages,
+    usage,
+    webhooks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,28 +52,29 @@ NAMESPACE = "api-v1"
 ROUTERS = (
     runs.router,
     events.router,
-    artifacts.router,
-    deliveries.router,
-    blackboard.router,
+    router_for(artifacts),
+    artifact_files.router,
+    router_for(deliveries),
+    router_for(blackboard),
     approvals.router,
     dry_runs.router,
     doubts.router,
     conversations.router,
-    messages.router,
+    router_for(messages),
     catalog.router,
     fleet.router,
     schedules.router,
     quarantine.router,
     turns.router,
     versions.router,
-    usage.router,
+    router_for(usage),
     identity.router,
     members.router,
     keys.router,
     router_for(webhooks),
     router_for(channels),
     inbound.router,
-    audit.router,
+    router_for(audit),
     health.router,
 )
 
