@@ -29,14 +29,12 @@ from heartbit_site.api.routes import (
     keys,
     members,
     messages,
-    quarantine,
-    runs,
     schedules,
     turns,
     usage,
     versions,
 )
-from heartbit_site.contract import channels, webhooks
+from heartbit_site.contract import channels, runs, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "api-v1"
 ROUTERS = (
-    runs.router,
+    router_for(runs),
     events.router,
     artifacts.router,
     deliveries.router,
@@ -59,7 +57,6 @@ ROUTERS = (
     catalog.router,
     fleet.router,
     schedules.router,
-    quarantine.router,
     turns.router,
     versions.router,
     usage.router,
