@@ -25,8 +25,6 @@ from heartbit_site.api.routes import (
     inbound,
     keys,
     members,
-    quarantine,
-    runs,
     schedules,
     turns,
     versions,
@@ -38,6 +36,7 @@ from heartbit_site.contract import (
     channels,
     deliveries,
     messages,
+    runs,
     usage,
     webhooks,
 )
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "api-v1"
 ROUTERS = (
-    runs.router,
+    router_for(runs),
     events.router,
     router_for(artifacts),
     artifact_files.router,
@@ -64,7 +63,6 @@ ROUTERS = (
     catalog.router,
     fleet.router,
     schedules.router,
-    quarantine.router,
     turns.router,
     versions.router,
     router_for(usage),
