@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from agents.doubts import Doubt
     from agents.metrics import AgentMetrics, AgentOverview
-    from agents.models import AgentVersion, Conversation, ToolCall, Wait
+    from agents.models import AgentVersion, ToolCall, Wait
     from heartbit_site.api.asked_view import Offers
     from heartbit_site.base.toolspec import ToolSpec
 
@@ -89,17 +89,6 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
         "task_characters": len(call.run.task),
         "home": call.run.home,
         "queue": call.run.queue,
-    }
-
-
-def conversation(row: Conversation) -> dict[str, Any]:
-    """A thread."""
-    return {
-        "conversation": str(row.pk),
-        "agent": row.agent,
-        "title": row.title,
-        "second_message": str(row.second_message),
-        "created_at": time(row.created_at),
     }
 
 

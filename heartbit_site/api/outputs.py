@@ -158,25 +158,6 @@ class QuestionStateOut(Schema):
     reason: str = Field(description="What the decider wrote for the model.")
 
 
-class ConversationOut(Schema):
-    """A thread."""
-
-    conversation: str
-    agent: str
-    title: str
-    second_message: str
-    created_at: str
-
-
-class PostedOut(Schema):
-    """What became of a message."""
-
-    run: str
-    outcome: Literal["new", "held", "steered"] = Field(
-        description="new: it starts now; held: after the run before it; steered: that run was told."
-    )
-
-
 class AgentMetricsOut(Schema):
     """What an agent has done so far, as orchestrator and as sub-agent."""
 

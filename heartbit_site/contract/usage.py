@@ -17,7 +17,6 @@ def _or_null(text: Any) -> Any:
     return text or None
 
 
-Day = Annotated[date, Field(description="UTC, as 2026-11-22.")]
 #: A name that rows leave empty if there is none.
 NameOrNull = Annotated[str | None, BeforeValidator(_or_null)]
 
@@ -68,7 +67,7 @@ class AgentUseOut(View):
 class DayUseOut(View):
     """What a day brought."""
 
-    day: Day
+    day: date = Field(description="UTC, as 2026-11-22.")
     runs: int = Field(description="Those that somebody started, of which there still is a row.")
     tokens: int
     cost_usd: Money = Field(validation_alias="usd")

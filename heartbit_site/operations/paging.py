@@ -93,13 +93,19 @@ def number(cursor: str) -> int:
 
 
 def _place(rows: QuerySet[M], by: str, cursor: str) -> int | str | datetime | UUID:
-    meta = rows.model._meta
-    field = meta.pk if by == "pk" else meta.get_field(by)
+    field = _field(rows, by)
     if isinstance(field, CharField):
         return cursor
     if isinstance(field, UUIDField):  # they rise with time
         return _id(cursor)
     return _moment(cursor) if isinstance(field, DateTimeField) else number(cursor)
+
+
+def _field(rows: QuerySet[M], by: str) -> object:
+    if by in rows.query.annotations:
+        return rows.query.annotations[by].output_field
+    meta = rows.model._meta
+    return meta.pk if by == "pk" else meta.get_field(by)
 
 
 def _id(cursor: str) -> UUID:
