@@ -65,7 +65,7 @@ class HelperOut(View):
 class TextStepOut(View):
     """What the agent said on the way to its answer."""
 
-    kind: Literal["text"] = "text"
+    kind: Literal["text"]
     text: str
     html: str = Field(description="The same Markdown as sanitised HTML.")
 
@@ -73,7 +73,7 @@ class TextStepOut(View):
 class CallStepOut(View):
     """A tool call; of long arguments and results only the beginning is here, the run has all."""
 
-    kind: Literal["call"] = "call"
+    kind: Literal["call"]
     call: str = Field(validation_alias="call_id")
     tool: str
     arguments: str = Field(description="JSON as the model wrote it.")
@@ -86,7 +86,7 @@ class CallStepOut(View):
 class SteerStepOut(View):
     """What a person said while the agent worked."""
 
-    kind: Literal["steer"] = "steer"
+    kind: Literal["steer"]
     text: str
     by: str
     at: Time

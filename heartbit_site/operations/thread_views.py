@@ -96,11 +96,15 @@ def _steps(trees: dict[UUID, list[Run]]) -> dict[UUID, list[Step]]:
         steps = found[event.run_id]
         if event.type == RunSteered.type:
             payload = event.payload
-            steps.append(SteerStepOut(text=payload["text"], by=payload.get("by", ""), at=event.at))
+            steps.append(
+                SteerStepOut(
+                    kind="steer", text=payload["text"], by=payload.get("by", ""), at=event.at
+                )
+            )
             continue
         text = event.payload["message"]["text"]
         if text:
-            steps.append(TextStepOut(text=text, html=to_html(text)))
+            steps.append(TextStepOut(kind="text", text=text, html=to_html(text)))
         steps += [calls[name] for name in _called(event) if name in calls]
     return found
 
@@ -112,6 +116,7 @@ def _calls(trees: dict[UUID, list[Run]]) -> dict[OfCall, CallStepOut]:
         name = (call.run_id, call.call_id)
         found[name] = CallStepOut.of(
             call,
+            kind="call",
             arguments=call.arguments[:_LONGEST],
             result=call.result[:_LONGEST] if call.result is not None else None,
             duration_ms=took.get(name),
