@@ -12,6 +12,6 @@ IdempotencyKey = Annotated[
     Word | None,
     Header(
         alias="Idempotency-Key",
-        description="The same key gives the same run, however often it is sent.",
+        description="The same key gives the same run or message, however often it is sent.",
     ),
 ]

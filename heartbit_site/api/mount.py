@@ -13,28 +13,35 @@ from heartbit_site.api.description import DescribedAPI
 from heartbit_site.api.endpoints import router_for
 from heartbit_site.api.routes import (
     approvals,
-    artifacts,
-    audit,
-    blackboard,
+    artifact_files,
     catalog,
-    conversations,
-    deliveries,
     doubts,
     dry_runs,
     events,
     fleet,
     health,
     inbound,
-    messages,
-    quarantine,
-    runs,
+    pauses,
     turns,
-    usage,
     versions,
     workspaces,
 )
-from heartbit_site.contract import channels, identity, keys, members, schedules, webhooks
-
+from heartbit_site.contract import (
+    artifacts,
+    audit,
+    blackboard,
+    channels,
+    conversations,
+    deliveries,
+    identity,
+    keys,
+    members,
+    messages,
+    runs,
+    schedules,
+    usage,
+    webhooks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,23 +51,24 @@ if TYPE_CHECKING:
 
 NAMESPACE = "api-v1"
 ROUTERS = (
-    runs.router,
+    router_for(runs),
     events.router,
-    artifacts.router,
-    deliveries.router,
-    blackboard.router,
+    router_for(artifacts),
+    artifact_files.router,
+    router_for(deliveries),
+    router_for(blackboard),
     approvals.router,
     dry_runs.router,
     doubts.router,
-    conversations.router,
-    messages.router,
+    router_for(conversations),
+    router_for(messages),
     catalog.router,
     fleet.router,
+    pauses.router,
     router_for(schedules),
-    quarantine.router,
     turns.router,
     versions.router,
-    usage.router,
+    router_for(usage),
     router_for(identity),
     workspaces.router,
     router_for(members),
@@ -68,7 +76,7 @@ ROUTERS = (
     router_for(webhooks),
     router_for(channels),
     inbound.router,
-    audit.router,
+    router_for(audit),
     health.router,
 )
 
