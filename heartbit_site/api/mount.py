@@ -22,7 +22,6 @@ from heartbit_site.api.routes import (
     doubts,
     dry_runs,
     events,
-    fleet,
     health,
     identity,
     inbound,
@@ -36,7 +35,7 @@ from heartbit_site.api.routes import (
     usage,
     versions,
 )
-from heartbit_site.contract import channels, webhooks
+from heartbit_site.contract import agent_status, channels, fleet, pauses, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +56,9 @@ ROUTERS = (
     conversations.router,
     messages.router,
     catalog.router,
-    fleet.router,
+    router_for(agent_status),
+    router_for(fleet),
+    router_for(pauses),
     schedules.router,
     quarantine.router,
     turns.router,
