@@ -23,10 +23,7 @@ from heartbit_site.api.routes import (
     dry_runs,
     events,
     health,
-    identity,
     inbound,
-    keys,
-    members,
     messages,
     quarantine,
     runs,
@@ -34,8 +31,18 @@ from heartbit_site.api.routes import (
     turns,
     usage,
     versions,
+    workspaces,
 )
-from heartbit_site.contract import agent_status, channels, fleet, pauses, webhooks
+from heartbit_site.contract import (
+    agent_status,
+    channels,
+    fleet,
+    identity,
+    keys,
+    members,
+    pauses,
+    webhooks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,9 +71,10 @@ ROUTERS = (
     turns.router,
     versions.router,
     usage.router,
-    identity.router,
-    members.router,
-    keys.router,
+    router_for(identity),
+    workspaces.router,
+    router_for(members),
+    router_for(keys),
     router_for(webhooks),
     router_for(channels),
     inbound.router,
