@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from heartbit_site.api.forms import agent_metrics, time
+from heartbit_site.api.forms import time
+from heartbit_site.contract.agents import AgentMetricsOut
 
 if TYPE_CHECKING:
     from agents.agent_status import AgentStatus
@@ -84,6 +85,6 @@ def agent_status(found: AgentStatus) -> dict[str, Any]:
             "waiting": queue.waiting,
             "oldest_seconds": None if oldest is None else round(oldest, 3),
         },
-        "metrics": agent_metrics(overview.metrics),
+        "metrics": AgentMetricsOut.of(overview.metrics).model_dump(mode="json"),
         "problem": found.problem,
     }

@@ -7,7 +7,7 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
-from heartbit_site.api.outputs import AgentMetricsOut  # noqa: TC001  pydantic evaluates it
+from heartbit_site.contract.agents import AgentMetricsOut  # noqa: TC001  pydantic evaluates it
 
 HeldKind = Literal["queue", "workspace", "tool", "all"]
 NAME = "The queue's, the tool's, or the workspace's slug; empty: everything."

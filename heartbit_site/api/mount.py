@@ -16,13 +16,13 @@ from heartbit_site.api.routes import (
     artifacts,
     audit,
     blackboard,
-    catalog,
     conversations,
     deliveries,
     doubts,
     dry_runs,
     events,
     fleet,
+    forks,
     health,
     identity,
     inbound,
@@ -32,11 +32,9 @@ from heartbit_site.api.routes import (
     quarantine,
     runs,
     schedules,
-    turns,
     usage,
-    versions,
 )
-from heartbit_site.contract import channels, webhooks
+from heartbit_site.contract import agents, channels, tools, turns, versions, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,12 +54,14 @@ ROUTERS = (
     doubts.router,
     conversations.router,
     messages.router,
-    catalog.router,
+    router_for(agents),
+    router_for(tools),
     fleet.router,
     schedules.router,
     quarantine.router,
-    turns.router,
-    versions.router,
+    router_for(turns),
+    forks.router,
+    router_for(versions),
     usage.router,
     identity.router,
     members.router,

@@ -1,4 +1,4 @@
-"""What requests about the past hold: forks and rollbacks."""
+"""What requests about forks hold."""
 
 from __future__ import annotations
 
@@ -27,13 +27,4 @@ class ForkIn(Body):
     result: Text | None = Field(None, description="The call's result instead: nothing runs again.")
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         None, description="Another version of the same agent."
-    )
-
-
-class RollbackIn(Body):
-    """How a version comes back."""
-
-    anyway: bool = Field(
-        default=False,
-        description="Also when tools or team are not as they were: with today's, as a new version.",
     )

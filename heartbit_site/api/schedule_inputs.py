@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
-from heartbit_site.api.agent_inputs import without_defaults
 from heartbit_site.api.inputs import Body
 from heartbit_site.config import schedule_rules
 from heartbit_site.config.schedule_section import KINDS
-from heartbit_site.contract.model import Moment, Name, Targets, Text, Word
+from heartbit_site.contract.model import Moment, Name, Targets, Text, Word, without_defaults
 from scheduling.actions.save_schedule import TASK_CHARACTERS
 from scheduling.models.schedule import LONGEST_JITTER
 from scheduling.rhythm import SHORTEST_INTERVAL

@@ -13,8 +13,10 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.load import load
 from heartbit_site.cli.output import note, write, write_json
 from heartbit_site.cli.turn_text import effects
+from heartbit_site.contract.turns import SHOW_TURN
 
 if TYPE_CHECKING:
+    from heartbit_site.cli.backend import Backend
     from heartbit_site.cli.past import Past
 
 
@@ -66,10 +68,12 @@ class Order:
         return {name: value for name, value in wanted.items() if value not in ("", None)}
 
 
-def fork(past: Past, order: Order, *, follow: bool, as_json: bool, plain: bool) -> int:
+def fork(
+    backend: Backend, past: Past, order: Order, *, follow: bool, as_json: bool, plain: bool
+) -> int:
     """Fork a run on the fleet, and print the new one's id or follow it."""
     turn, edits = order.place(), order.edits()
-    confirm(past, order, turn)
+    confirm(backend, order, turn)
     made = past.fork(order.run, turn, edits)
     if follow:
         if not as_json:
@@ -84,10 +88,10 @@ def fork(past: Past, order: Order, *, follow: bool, as_json: bool, plain: bool) 
     return OK
 
 
-def fork_here(past: Past, order: Order, *, as_json: bool, plain: bool) -> int:
+def fork_here(backend: Backend, order: Order, *, as_json: bool, plain: bool) -> int:
     """Fork a run and execute the new one in this process."""
     turn, edits = order.place(), order.edits()
-    confirm(past, order, turn)
+    confirm(backend, order, turn)
     here, standalone = load("past_here"), load("standalone")
 
     def start() -> Any:
@@ -98,7 +102,7 @@ def fork_here(past: Past, order: Order, *, as_json: bool, plain: bool) -> int:
     return code
 
 
-def confirm(past: Past, order: Order, turn: int) -> None:
+def confirm(backend: Backend, order: Order, turn: int) -> None:
     """Ask before effects happen a second time.
 
     Raises:
@@ -106,7 +110,7 @@ def confirm(past: Past, order: Order, turn: int) -> None:
     """
     if order.arguments is None or order.yes:
         return
-    again = effects(past.turn(order.run, turn))
+    again = effects(backend.call(SHOW_TURN, run_id=order.run, number=turn))
     if not again:
         return
     note(f"All calls of turn {turn} run again, and what they do outside happens again:")

@@ -1,4 +1,4 @@
-"""The past of an installation, here or through its server: one form for both. No Django."""
+"""Forks of runs, here or through a server: one form for both. No Django."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ if TYPE_CHECKING:
 
 
 class Past(Protocol):
-    """Turns of runs and versions of agents; the dictionaries are those of the REST API."""
-
-    def turn(self, run: str, number: int) -> dict[str, Any]:
-        """One turn with everything that is known of it."""
-        ...
+    """Forks; the dictionaries are those of the REST API."""
 
     def fork(self, run: str, turn: int, edits: Mapping[str, Any]) -> dict[str, Any]:
         """Fork a run on the fleet; the new one as `--json` prints it."""
@@ -27,18 +23,6 @@ class Past(Protocol):
 
     def stay(self, run: Mapping[str, Any], *, as_json: bool, plain: bool) -> int:
         """Show a run to its end; the exit code says how it ended."""
-        ...
-
-    def versions(self, agent: str) -> dict[str, Any]:
-        """An agent's versions, the newest first."""
-        ...
-
-    def diff(self, agent: str, older: int | None, newer: int | None) -> dict[str, Any]:
-        """What changed between two versions."""
-        ...
-
-    def rollback(self, agent: str, number: int, *, anyway: bool) -> dict[str, Any]:
-        """Make an earlier version what the agent is."""
         ...
 
 

@@ -1,10 +1,10 @@
-"""The past of a server. No Django."""
+"""Forks at a server. No Django."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heartbit_site.cli.remote_client import agent_path, get, post, whole
+from heartbit_site.cli.remote_client import post
 from heartbit_site.cli.remote_outcome import described, warn_without_worker
 from heartbit_site.cli.remote_runs import path_of, stay
 
@@ -21,10 +21,6 @@ class There:
         self._server = server
         self._made: dict[str, Any] = {}
 
-    def turn(self, run: str, number: int) -> dict[str, Any]:
-        """One turn with everything that is known of it."""
-        return self._get(f"{path_of(run)}/turns/{number}")
-
     def fork(self, run: str, turn: int, edits: Mapping[str, Any]) -> dict[str, Any]:
         """Fork a run on the fleet; the new one as `--json` prints it."""
         self._made = post(self._server, f"{path_of(run)}/fork", {"turn": turn, **edits})
@@ -37,24 +33,3 @@ class There:
     def stay(self, run: Mapping[str, Any], *, as_json: bool, plain: bool) -> int:
         """Show a run to its end; the exit code says how it ended."""
         return stay(self._server, self._made, as_json=as_json, plain=plain)
-
-    def versions(self, agent: str) -> dict[str, Any]:
-        """An agent's versions, the newest first."""
-        found: dict[str, Any] = whole(self._server, f"{agent_path(agent)}/versions", "versions")
-        return found
-
-    def diff(self, agent: str, older: int | None, newer: int | None) -> dict[str, Any]:
-        """What changed between two versions."""
-        wanted = {"older": older, "newer": newer}
-        query = {name: number for name, number in wanted.items() if number is not None}
-        return self._get(f"{agent_path(agent)}/versions/diff", query)
-
-    def rollback(self, agent: str, number: int, *, anyway: bool) -> dict[str, Any]:
-        """Make an earlier version what the agent is."""
-        path = f"{agent_path(agent)}/versions/{number}/rollback"
-        done: dict[str, Any] = post(self._server, path, {"anyway": anyway})
-        return done
-
-    def _get(self, path: str, query: Mapping[str, int] | None = None) -> dict[str, Any]:
-        found: dict[str, Any] = get(self._server, path, query)
-        return found

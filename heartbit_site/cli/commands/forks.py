@@ -6,7 +6,6 @@ import typer
 
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.load import load
 from heartbit_site.cli.past import past
 
 TURN = typer.Option(
@@ -50,8 +49,10 @@ def fork(
     """
     if here and url:
         raise CommandError("--here is this process, --url another machine: choose one.", USAGE)
-    found = past("" if here else url)
-    forking = load("forking")
+    from heartbit_site.cli import forking
+    from heartbit_site.cli.backend import backend_for
+
+    backend = backend_for("" if here else url)
     order = forking.Order(
         run=run,
         turn=turn,
@@ -64,5 +65,7 @@ def fork(
         yes=yes,
     )
     if here:
-        raise typer.Exit(forking.fork_here(found, order, as_json=as_json, plain=plain))
-    raise typer.Exit(forking.fork(found, order, follow=watch, as_json=as_json, plain=plain))
+        raise typer.Exit(forking.fork_here(backend, order, as_json=as_json, plain=plain))
+    raise typer.Exit(
+        forking.fork(backend, past(url), order, follow=watch, as_json=as_json, plain=plain)
+    )

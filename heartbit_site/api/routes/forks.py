@@ -1,68 +1,27 @@
-"""The past of runs: any turn, and forks from it."""
+"""Forks of runs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
-from ninja import Path, Router
+from ninja import Router
 from ninja.responses import Status as Answer
 
 from agents.actions.fork_run import fork_run
 from agents.models import Run
 from agents.querysets import find_past_run, find_run
-from agents.turns import describe_turn, list_turns
 from heartbit_site.api import past_forms
-from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, starter_of, workspace_of
+from heartbit_site.api.auth import WRITE_RUNS, starter_of, workspace_of
 from heartbit_site.api.idempotency import IdempotencyKey  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import RunDetailOut
 from heartbit_site.api.past_inputs import ForkIn  # noqa: TC001
-from heartbit_site.api.past_outputs import TurnOut, TurnsOut
 from heartbit_site.api.routes.runs import detail
 from heartbit_site.base import orm
-from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import number, page_of
+from heartbit_site.contract.model import Word  # noqa: TC001
 
 router = Router(tags=["runs"])
-
-Number = Annotated[int, Path(ge=1, le=100_000, description="From 1.")]
-
-
-@router.get(
-    "/runs/{run_id}/turns",
-    auth=READ_RUNS,
-    response=answers(TurnsOut, 404, 409),
-    summary="A run's turns",
-)
-async def turns(
-    request: HttpRequest, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
-) -> Any:
-    """The answered turns of a run, in short, the oldest first.
-
-    A row has the beginning of its text: `GET /runs/{run_id}/turns/{number}` has all of the turn.
-    """
-    workspace = workspace_of(request)
-
-    def read() -> dict[str, Any]:
-        run = find_run(workspace, run_id)
-        answered = {turn["turn"]: turn for turn in list_turns(run)}
-        found, following = page_of(answered, number, cursor, limit)
-        return {"run": str(run.pk), "turns": found, "next": following}
-
-    return await orm.in_thread(read)
-
-
-@router.get(
-    "/runs/{run_id}/turns/{number}",
-    auth=READ_RUNS,
-    response=answers(TurnOut, 404, 409),
-    summary="A turn",
-)
-async def turn(request: HttpRequest, run_id: Word, number: Number) -> Any:
-    """One turn: what the model was sent, what it answered, what its calls gave."""
-    workspace = workspace_of(request)
-    return await orm.in_thread(lambda: describe_turn(find_past_run(workspace, run_id), number))
 
 
 @router.post(

@@ -1,16 +1,16 @@
-"""What responses say of the past: a run's turns, and an agent's versions."""
+"""Turns of runs: what the model was sent, what it answered, what its calls gave."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from heartbit_site.contract.model import Next  # noqa: TC001
+from heartbit_site.contract.model import Next, Time, View
+from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
-class TurnUsageOut(Schema):
+class TurnUsageOut(View):
     """Tokens of one model call."""
 
     input_tokens: int
@@ -18,14 +18,14 @@ class TurnUsageOut(Schema):
     cached_input_tokens: int
 
 
-class TurnFiguresOut(Schema):
+class TurnFiguresOut(View):
     """What one model call took."""
 
     model: str
     usage: TurnUsageOut
     cost_usd: str | None = Field(description="Null: the price is unknown.")
     duration_ms: int
-    answered_at: str
+    answered_at: Time
 
 
 class TurnRowOut(TurnFiguresOut):
@@ -38,7 +38,7 @@ class TurnRowOut(TurnFiguresOut):
     complete: bool = Field(description="Whether every call has its result.")
 
 
-class TurnsOut(Schema):
+class TurnsOut(View):
     """The answered turns of a run, the oldest first."""
 
     run: str
@@ -46,7 +46,7 @@ class TurnsOut(Schema):
     next: Next
 
 
-class AskedCallOut(Schema):
+class RequestedCallOut(View):
     """A call as the model wrote it."""
 
     id: str
@@ -54,7 +54,37 @@ class AskedCallOut(Schema):
     arguments: str
 
 
-class OfferedToolOut(Schema):
+class UserMessageOut(View):
+    """What the model was told."""
+
+    role: Literal["user"]
+    text: str
+
+
+class AssistantMessageOut(View):
+    """What the model said."""
+
+    role: Literal["assistant"]
+    text: str
+    tool_calls: list[RequestedCallOut]
+
+
+class ToolMessageOut(View):
+    """What a call gave, as the model was told."""
+
+    role: Literal["tool"]
+    call_id: str
+    name: str
+    content: str
+    is_error: bool
+
+
+Message = Annotated[
+    UserMessageOut | AssistantMessageOut | ToolMessageOut, Field(discriminator="role")
+]
+
+
+class OfferedToolOut(View):
     """A tool as the model saw it."""
 
     name: str
@@ -62,13 +92,11 @@ class OfferedToolOut(Schema):
     parameters: dict[str, Any]
 
 
-class TurnRequestOut(Schema):
+class TurnRequestOut(View):
     """What the model was sent."""
 
     system: str
-    messages: list[dict[str, Any]] = Field(
-        description="By role: user (text), assistant (text, tool_calls), tool (name, content)."
-    )
+    messages: list[Message]
     left_out: int = Field(description="Messages that the context strategy did not send.")
     tools: list[OfferedToolOut]
     changed_tools: list[str] = Field(
@@ -81,16 +109,13 @@ class TurnRequestOut(Schema):
     reasoning_effort: str
 
 
-class TurnAnswerOut(Schema):
+class TurnAnswerOut(AssistantMessageOut):
     """What the model answered."""
 
-    role: Literal["assistant"]
-    text: str
-    tool_calls: list[AskedCallOut]
     finish_reason: str
 
 
-class CallDecisionOut(Schema):
+class CallDecisionOut(View):
     """What a person decided about a call."""
 
     status: str
@@ -99,7 +124,7 @@ class CallDecisionOut(Schema):
     arguments: str | None = Field(description="With status edited or answered: what ran.")
 
 
-class TurnCallOut(Schema):
+class TurnCallOut(View):
     """A tool call of the turn, and what came of it."""
 
     call: str
@@ -109,7 +134,7 @@ class TurnCallOut(Schema):
     status: str
     result: str | None
     duration_ms: int | None
-    finished_at: str | None
+    finished_at: Time | None
     decision: CallDecisionOut | None
     runs: list[str] = Field(description="Runs of the sub-agents it waited for.")
 
@@ -128,65 +153,11 @@ class TurnOut(TurnFiguresOut):
     calls: list[TurnCallOut]
 
 
-class VersionOut(Schema):
-    """A version of an agent."""
-
-    number: int
-    hash: str
-    created_at: str | None
-    current: bool
-    runs: int = Field(description="How many runs are pinned to it.")
-
-
-class VersionsOut(Schema):
-    """Those of an agent, the newest first."""
-
-    agent: str
-    versions: list[VersionOut]
-    next: Next
-
-
-class VersionDetailOut(VersionOut):
-    """A version with its content."""
-
-    agent: str
-    snapshot: dict[str, Any]
-
-
-class FieldChangeOut(Schema):
-    """A setting that changed."""
-
-    name: str
-    before: Any
-    after: Any
-
-
-class PartChangeOut(Schema):
-    """A tool or team member that came, went or changed."""
-
-    name: str
-    kind: Literal["added", "removed", "changed"]
-    definition: bool = Field(description="Whether what the model is told of it is other.")
-    fields: list[FieldChangeOut]
-
-
-class DiffOut(Schema):
-    """What changed from one version to another."""
-
-    agent: str
-    older: int
-    newer: int
-    changed: bool
-    prompt: str = Field(description="A unified diff; empty: the same.")
-    fields: list[FieldChangeOut]
-    tools: list[PartChangeOut]
-    team: list[PartChangeOut]
-
-
-class RolledBackOut(Schema):
-    """What the agent is now."""
-
-    agent: str
-    version: int = Field(description="The current one now.")
-    wanted: int
-    differs: str = Field(description="What is not as in the wanted version; empty: nothing.")
+LIST_TURNS = Operation(
+    "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "A run's turns", READ_RUNS,
+    errors=(409,), rows="turns",
+)  # fmt: skip
+SHOW_TURN = Operation(
+    "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "A turn", READ_RUNS,
+    errors=(409,),
+)  # fmt: skip
