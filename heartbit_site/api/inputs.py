@@ -9,44 +9,13 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.choices import SecondMessage
-from heartbit_site.contract.model import Moment, Name, Priority, Reference, Targets, Text, Word  # noqa: TC001
+from heartbit_site.contract.model import Moment, Name, Reference, Text, Word  # noqa: TC001
 
 
 class Body(Schema):
     """A JSON object: no field but its own, no value of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class RunIn(Body):
-    """A task for an agent, as text, in its long form, or both."""
-
-    task: Text = Field("", description="What the agent should do.")
-    payload: dict[str, JsonValue] | None = Field(
-        None, description="The long form: {action, spec, inputs, constraints}."
-    )
-    agent: Name = Field("", description=f"Who does it; {ORCHESTRATOR} if empty.")
-    model: Reference = Field("", description="For this run and its sub-agents.")
-    priority: Priority = 0
-    conversation_id: Word | None = Field(
-        None, description="Answer on this thread; its agent does it, so name no other."
-    )
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
-    deliver: Targets = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _thread(self) -> RunIn:
-        if self.conversation_id is not None and (self.agent or self.payload or self.priority):
-            raise ValueError(
-                "a message on a conversation takes no agent, payload or priority: leave them out"
-            )
-        return self
-
-
-class SteerIn(Body):
-    """Something that the run should know from its next model call on."""
-
-    text: Text
 
 
 class AlwaysIn(Body):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from heartbit_site.api.forms import beginning, time, with_beginning
+from heartbit_site.api.forms import beginning, time
 from heartbit_site.contract.model import Next  # noqa: TC001
+from heartbit_site.operations.beginnings import with_beginning
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

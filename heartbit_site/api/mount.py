@@ -29,12 +29,10 @@ from heartbit_site.api.routes import (
     keys,
     members,
     messages,
-    quarantine,
-    runs,
     schedules,
     usage,
 )
-from heartbit_site.contract import agents, channels, tools, turns, versions, webhooks
+from heartbit_site.contract import agents, channels, runs, tools, turns, versions, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "api-v1"
 ROUTERS = (
-    runs.router,
+    router_for(runs),
     events.router,
     artifacts.router,
     deliveries.router,
@@ -58,7 +56,6 @@ ROUTERS = (
     router_for(tools),
     fleet.router,
     schedules.router,
-    quarantine.router,
     router_for(turns),
     forks.router,
     router_for(versions),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Subquery
 
-from heartbit_site.api.forms import beginning, time, with_beginning
+from heartbit_site.api.forms import beginning, time
+from heartbit_site.operations.beginnings import with_beginning
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field, JsonValue
 
-from heartbit_site.api.outputs import Status  # noqa: TC001  pydantic evaluates the annotations
 from heartbit_site.contract.model import Next  # noqa: TC001
+from heartbit_site.contract.runs import Status  # noqa: TC001  pydantic evaluates the annotations
 
 DeliveryState = Literal["pending", "delivered", "failed"]
 FiringState = Literal["started", "held", "skipped", "failed"]

@@ -14,12 +14,15 @@ from agents.choices import RunStatus
 from agents.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
 from agents.models import Conversation, Run, RunEvent, ToolCall
 from heartbit_site.api import forms
-from heartbit_site.api.threads import heading_of
 from heartbit_site.base.markdown import to_html
+from heartbit_site.operations.run_views import costs_of
+from heartbit_site.operations.threads import heading_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from uuid import UUID
+
+    from heartbit_site.operations.run_views import Costs
 
 _LONGEST = 20_000  # characters of one call's arguments or result: the run has all of it
 _TASK = 300  # characters of a sub-agent's task
@@ -45,7 +48,7 @@ def messages(conversation: Conversation, *, before: UUID | None, limit: int) -> 
     page = list(runs.order_by("-created_at")[: limit + 1])
     more, page = len(page) > limit, page[:limit][::-1]
     trees = _by_root(page)
-    costs = forms.costs_of(run for tree in trees.values() for run in tree)
+    costs = costs_of(run for tree in trees.values() for run in tree)
     steps = _steps(page, trees)
     return {
         "messages": [_message(run, trees[run.pk], costs, steps[run.pk]) for run in page],
@@ -62,7 +65,7 @@ def _by_root(page: list[Run]) -> dict[UUID, list[Run]]:
 
 
 def _message(
-    run: Run, tree: list[Run], costs: forms.Costs, steps: list[dict[str, Any]]
+    run: Run, tree: list[Run], costs: Costs, steps: list[dict[str, Any]]
 ) -> dict[str, Any]:
     answer = run.output
     last = steps[-1] if steps else {}

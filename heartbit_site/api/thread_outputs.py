@@ -7,12 +7,9 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, JsonValue
 
-from heartbit_site.api.outputs import (
-    ConversationOut,
-    Status,
-    UsageOut,
-)
+from heartbit_site.api.outputs import ConversationOut
 from heartbit_site.contract.model import Next  # noqa: TC001
+from heartbit_site.contract.runs import Status, UsageOut  # noqa: TC001
 
 
 class ConversationRowOut(ConversationOut):

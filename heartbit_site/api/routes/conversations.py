@@ -19,7 +19,10 @@ from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import ConversationOut, PostedOut
 from heartbit_site.api.thread_inputs import ConversationChangeIn  # noqa: TC001
 from heartbit_site.api.thread_outputs import ConversationPageOut, ThreadOut
-from heartbit_site.api.threads import (
+from heartbit_site.base import orm
+from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.model import Name, Word  # noqa: TC001
+from heartbit_site.operations.threads import (
     change_conversation,
     delete_conversation,
     find_conversation,
@@ -27,9 +30,6 @@ from heartbit_site.api.threads import (
     page_of,
     with_activity,
 )
-from heartbit_site.base import orm
-from heartbit_site.base.audit import actor_of
-from heartbit_site.contract.model import Name, Word  # noqa: TC001
 
 router = Router(tags=["conversations"])
 

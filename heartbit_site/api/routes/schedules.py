@@ -18,7 +18,7 @@ from heartbit_site.api.auth import (
     access_of,
     workspace_of,
 )
-from heartbit_site.api.idempotency import IdempotencyKey, run_with
+from heartbit_site.api.idempotency import IdempotencyKey  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.schedule_edits import change_schedule, make_schedule, preview_rhythm
 from heartbit_site.api.schedule_inputs import (  # noqa: TC001  ninja evaluates the annotations
@@ -39,6 +39,7 @@ from heartbit_site.api.schedule_outputs import (
 from heartbit_site.base import orm
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
+from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.paging import page
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
