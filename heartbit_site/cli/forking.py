@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from heartbit_site.cli import remote_runs
+from heartbit_site.cli.backend import ServerBackend, backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.load import load
 from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.remote_outcome import described, warn_without_worker
 from heartbit_site.cli.turn_text import effects
-from heartbit_site.contract.turns import SHOW_TURN
+from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.past import Past
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Order:
     yes: bool
 
     def place(self) -> int:
-        """The turn that is meant.
+        """Return the turn that is meant.
 
         Raises:
             CommandError: None is named, or another one than the call's.
@@ -51,13 +53,14 @@ class Order:
             raise CommandError(f"The call {self.call} belongs to turn {own}.", USAGE)
         return int(own) if self.turn is None else self.turn
 
-    def edits(self) -> dict[str, Any]:
-        """As the REST API takes them.
+    def body(self) -> ForkIn:
+        """Return the fork that is asked for.
 
         Raises:
-            CommandError: The arguments are no JSON object.
+            CommandError: Something of it cannot be.
         """
-        wanted = {
+        given = {
+            "turn": self.place(),
             "message": self.message,
             "task": self.task,
             "call": self.call,
@@ -65,41 +68,32 @@ class Order:
             "result": self.result,
             "version": self.version,
         }
-        return {name: value for name, value in wanted.items() if value not in ("", None)}
+        wanted = {name: value for name, value in given.items() if value not in ("", None)}
+        return checked(ForkIn, wanted)
 
 
-def fork(
-    backend: Backend, past: Past, order: Order, *, follow: bool, as_json: bool, plain: bool
-) -> int:
+def fork(url: str | None, order: Order, *, follow: bool, as_json: bool, plain: bool) -> int:
     """Fork a run on the fleet, and print the new one's id or follow it."""
-    turn, edits = order.place(), order.edits()
-    confirm(backend, order, turn)
-    made = past.fork(order.run, turn, edits)
+    backend, body = backend_for(url), order.body()
+    confirm(backend, order, body.turn)
+    made = backend.call(FORK_RUN, body, run_id=order.run)
+    shown = made.model_dump(mode="json")
     if follow:
         if not as_json:
-            note(f"Run {made['run']}")
-        past.warn(made)
-        return past.stay(made, as_json=as_json, plain=plain)
+            note(f"Run {made.run}")
+        warn_without_worker(shown)
+        if isinstance(backend, ServerBackend):
+            return remote_runs.stay(backend.server, shown, as_json=as_json, plain=plain)
+        fleet = load("fleet")
+        run = fleet.Run.objects.get(pk=made.run)
+        code: int = fleet.stay(run, as_json=as_json, plain=plain)
+        return code
     if as_json:
-        write_json(made)
+        write_json(described(shown))
     else:
-        write(made["run"])
-    past.warn(made)
+        write(made.run)
+    warn_without_worker(shown)
     return OK
-
-
-def fork_here(backend: Backend, order: Order, *, as_json: bool, plain: bool) -> int:
-    """Fork a run and execute the new one in this process."""
-    turn, edits = order.place(), order.edits()
-    confirm(backend, order, turn)
-    here, standalone = load("past_here"), load("standalone")
-
-    def start() -> Any:
-        return here.forked(order.run, turn, edits, here.Home.LOCAL)
-
-    workspace = load("past_here").default_workspace()
-    code: int = standalone.stay_here(workspace, start, as_json=as_json, plain=plain)
-    return code
 
 
 def confirm(backend: Backend, order: Order, turn: int) -> None:

@@ -1,13 +1,14 @@
-"""Turns of runs: what the model was sent, what it answered, what its calls gave."""
+"""Turns of runs: what the model was sent, answered and called; and forks from a turn."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import Next, Time, View
-from heartbit_site.contract.operation import READ_RUNS, Operation
+from heartbit_site.contract.model import Body, Next, Text, Time, View
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.runs import RunDetailOut
 
 
 class TurnUsageOut(View):
@@ -153,6 +154,26 @@ class TurnOut(TurnFiguresOut):
     calls: list[TurnCallOut]
 
 
+class ForkIn(Body):
+    """Where a fork begins, and what is different in it."""
+
+    turn: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        description="The last turn that is kept; 0: the task alone."
+    )
+    message: Text = Field("", description="What the next model call is told.")
+    task: Text = Field("", description="Instead of the run's task.")
+    call: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$", max_length=24)] = Field(
+        "", description="A call of the turn, such as 2.0; with arguments or result."
+    )
+    arguments: dict[str, JsonValue] | None = Field(
+        None, description="The call's arguments instead: all calls of the turn run again."
+    )
+    result: Text | None = Field(None, description="The call's result instead: nothing runs again.")
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        None, description="Another version of the same agent."
+    )
+
+
 LIST_TURNS = Operation(
     "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "A run's turns", READ_RUNS,
     errors=(409,), rows="turns",
@@ -160,4 +181,8 @@ LIST_TURNS = Operation(
 SHOW_TURN = Operation(
     "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "A turn", READ_RUNS,
     errors=(409,),
+)  # fmt: skip
+FORK_RUN = Operation(
+    "turns.fork_run", "POST /runs/{run_id}/fork", RunDetailOut, "Fork a run", WRITE_RUNS,
+    body=ForkIn, status=201, other_status=200, errors=(409,),
 )  # fmt: skip

@@ -126,7 +126,7 @@ def test_effects_that_would_happen_again_need_a_yes(capsys: pytest.CaptureFixtur
 def test_what_cannot_be_meant_is_said_in_a_sentence(asked: dict[str, Any], sentence: str) -> None:
     order = order_of(**asked)
     with pytest.raises(CommandError, match=sentence) as refused:
-        _ = order.place(), order.edits()
+        order.body()
     assert refused.value.code == 2
 
 
@@ -209,7 +209,8 @@ def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
 def test_an_order_finds_its_turn() -> None:
     order = order_of(call="2.1", arguments='{"a": 1}')
     assert order.place() == 2
-    assert order.edits() == {"call": "2.1", "arguments": {"a": 1}}
+    sent = order.body().model_dump(exclude_unset=True)
+    assert sent == {"turn": 2, "call": "2.1", "arguments": {"a": 1}}
 
 
 def order_of(**asked: Any) -> forking.Order:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.past import past
 
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."
@@ -50,9 +50,7 @@ def fork(
     if here and url:
         raise CommandError("--here is this process, --url another machine: choose one.", USAGE)
     from heartbit_site.cli import forking
-    from heartbit_site.cli.backend import backend_for
 
-    backend = backend_for("" if here else url)
     order = forking.Order(
         run=run,
         turn=turn,
@@ -64,8 +62,9 @@ def fork(
         version=version,
         yes=yes,
     )
-    if here:
-        raise typer.Exit(forking.fork_here(backend, order, as_json=as_json, plain=plain))
-    raise typer.Exit(
-        forking.fork(backend, past(url), order, follow=watch, as_json=as_json, plain=plain)
-    )
+    if not here:
+        raise typer.Exit(forking.fork(url, order, follow=watch, as_json=as_json, plain=plain))
+    begin("heartbit_site.cli.forking_here")
+    from heartbit_site.cli.forking_here import fork_here
+
+    raise typer.Exit(fork_here(order, as_json=as_json, plain=plain))
