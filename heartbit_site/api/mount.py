@@ -34,7 +34,7 @@ from heartbit_site.api.routes import (
     usage,
     versions,
 )
-from heartbit_site.contract import channels, runs, webhooks
+from heartbit_site.contract import calls, channels, runs, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 NAMESPACE = "api-v1"
 ROUTERS = (
     router_for(runs),
+    router_for(calls),
     events.router,
     artifacts.router,
     deliveries.router,
