@@ -8,14 +8,17 @@ from agents.actions.fork_run import fork_run
 from agents.actions.rollback_agent import rollback_agent
 from agents.choices import Home
 from agents.models import Run
-from agents.querysets import find_past_run, tree
+from agents.querysets import find_past_run
 from agents.turns import describe_turn
 from agents.versions import find_editable, versions_of
 from heartbit_site.api import past_forms
 from heartbit_site.cli import describe
 from heartbit_site.cli.deciding import actor
-from heartbit_site.cli.fleet import stay, warn_without_worker
+from heartbit_site.cli.local_backend import LocalBackend
+from heartbit_site.cli.outcome import warn_without_worker
+from heartbit_site.cli.run_streams import stay
 from heartbit_site.first_start import default_workspace
+from heartbit_site.operations.run_views import detail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,15 +35,16 @@ class Here:
     def fork(self, run: str, turn: int, edits: Mapping[str, Any]) -> dict[str, Any]:
         """Fork a run on the fleet; the new one as `--json` prints it."""
         made = Run.objects.get(pk=forked(run, turn, edits, Home.FLEET))
-        return describe.run_tree(made, tree(made.root_id))
+        return describe.run_tree(detail(made))
 
     def warn(self, run: Mapping[str, Any]) -> None:
         """Say so when no worker serves the queue of a run that was made a moment ago."""
-        warn_without_worker(Run.objects.get(pk=run["run"]))
+        warn_without_worker(detail(Run.objects.get(pk=run["run"])))
 
     def stay(self, run: Mapping[str, Any], *, as_json: bool, plain: bool) -> int:
         """Show a run to its end; the exit code says how it ended."""
-        return stay(Run.objects.get(pk=run["run"]), as_json=as_json, plain=plain)
+        made = detail(Run.objects.get(pk=run["run"]))
+        return stay(LocalBackend(), made, as_json=as_json, plain=plain)
 
     def versions(self, agent: str) -> dict[str, Any]:
         """An agent's versions, the newest first."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.describe import run_tree
+from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.remote_client import agent_path, get, post, whole
-from heartbit_site.cli.remote_outcome import described, warn_without_worker
-from heartbit_site.cli.remote_runs import path_of, stay
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.run_streams import stay
+from heartbit_site.contract.runs import RunDetailOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,16 +23,17 @@ class There:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._made: dict[str, Any] = {}
+        self._made: RunDetailOut
 
     def turn(self, run: str, number: int) -> dict[str, Any]:
         """One turn with everything that is known of it."""
-        return self._get(f"{path_of(run)}/turns/{number}")
+        return self._get(f"/runs/{run_id_of(run)}/turns/{number}")
 
     def fork(self, run: str, turn: int, edits: Mapping[str, Any]) -> dict[str, Any]:
         """Fork a run on the fleet; the new one as `--json` prints it."""
-        self._made = post(self._server, f"{path_of(run)}/fork", {"turn": turn, **edits})
-        return described(self._made)
+        made = post(self._server, f"/runs/{run_id_of(run)}/fork", {"turn": turn, **edits})
+        self._made = RunDetailOut.model_validate(made)
+        return run_tree(self._made)
 
     def warn(self, run: Mapping[str, Any]) -> None:
         """Say so when no worker serves the queue of a run that was made a moment ago."""
@@ -36,7 +41,7 @@ class There:
 
     def stay(self, run: Mapping[str, Any], *, as_json: bool, plain: bool) -> int:
         """Show a run to its end; the exit code says how it ended."""
-        return stay(self._server, self._made, as_json=as_json, plain=plain)
+        return stay(ServerBackend(self._server), self._made, as_json=as_json, plain=plain)
 
     def versions(self, agent: str) -> dict[str, Any]:
         """An agent's versions, the newest first."""
