@@ -31,7 +31,16 @@ from heartbit_site.api.routes import (
     schedules,
     usage,
 )
-from heartbit_site.contract import agents, channels, runs, tools, turns, versions, webhooks
+from heartbit_site.contract import (
+    agents,
+    calls,
+    channels,
+    runs,
+    tools,
+    turns,
+    versions,
+    webhooks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +51,7 @@ if TYPE_CHECKING:
 NAMESPACE = "api-v1"
 ROUTERS = (
     router_for(runs),
+    router_for(calls),
     events.router,
     artifacts.router,
     deliveries.router,

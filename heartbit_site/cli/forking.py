@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli import remote_runs
-from heartbit_site.cli.backend import ServerBackend, backend_for, checked
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.backend import backend_for, checked
+from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.load import load
-from heartbit_site.cli.output import note, write, write_json
-from heartbit_site.cli.remote_outcome import described, warn_without_worker
+from heartbit_site.cli.output import note
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.submission import accepted
 from heartbit_site.cli.turn_text import effects
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
 
@@ -76,24 +75,8 @@ def fork(url: str | None, order: Order, *, follow: bool, as_json: bool, plain: b
     """Fork a run on the fleet, and print the new one's id or follow it."""
     backend, body = backend_for(url), order.body()
     confirm(backend, order, body.turn)
-    made = backend.call(FORK_RUN, body, run_id=order.run)
-    shown = made.model_dump(mode="json")
-    if follow:
-        if not as_json:
-            note(f"Run {made.run}")
-        warn_without_worker(shown)
-        if isinstance(backend, ServerBackend):
-            return remote_runs.stay(backend.server, shown, as_json=as_json, plain=plain)
-        fleet = load("fleet")
-        run = fleet.Run.objects.get(pk=made.run)
-        code: int = fleet.stay(run, as_json=as_json, plain=plain)
-        return code
-    if as_json:
-        write_json(described(shown))
-    else:
-        write(made.run)
-    warn_without_worker(shown)
-    return OK
+    run = backend.call(FORK_RUN, body, run_id=run_id_of(order.run))
+    return accepted(backend, run, follow=follow, as_json=as_json, plain=plain)
 
 
 def confirm(backend: Backend, order: Order, turn: int) -> None:
@@ -104,7 +87,7 @@ def confirm(backend: Backend, order: Order, turn: int) -> None:
     """
     if order.arguments is None or order.yes:
         return
-    again = effects(backend.call(SHOW_TURN, run_id=order.run, number=turn))
+    again = effects(backend.call(SHOW_TURN, run_id=run_id_of(order.run), number=turn))
     if not again:
         return
     note(f"All calls of turn {turn} run again, and what they do outside happens again:")

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 Asked = Literal["stop", "restart"]
 Switch = Literal["start", "stop", "restart"]
 Holdable = Literal["queue", "workspace", "tool", "all"]
-Settling = Literal["retry", "resume", "discard"]
 
 
 class Operation(Protocol):
@@ -47,10 +46,6 @@ class Operation(Protocol):
 
     def switch(self, name: str, to: Switch) -> dict[str, Any]:
         """Start, stop or restart an agent; what it is doing then."""
-        ...
-
-    def settle(self, run: str, how: Settling) -> dict[str, Any]:
-        """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
         ...
 
 

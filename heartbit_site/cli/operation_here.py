@@ -8,17 +8,11 @@ from django.db import transaction
 
 from agents import pauses
 from agents.actions.ask_worker import ask_worker
-from agents.actions.discard_run import discard_run
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
-from agents.actions.retry_run import retry_run
-from agents.actions.revive_run import revive_run
 from agents.actions.switch_agent import switch_agent
 from agents.agent_status import status_of, statuses
-from agents.choices import Home
 from agents.fleet import read_fleet
-from agents.models import Run
-from agents.querysets import find_run
 from agents.versions import find_editable
 from heartbit_site.api import fleet_forms
 from heartbit_site.base.audit import record
@@ -29,7 +23,7 @@ from heartbit_site.workspaces import find_workspace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.operation import Asked, Holdable, Settling, Switch
+    from heartbit_site.cli.operation import Asked, Holdable, Switch
 
 
 class Here:
@@ -71,19 +65,6 @@ class Here:
                 target = f"agent:{agent.pk}"
                 record(actor(), f"agent.{to}", workspace=workspace, target=target, label=agent.name)
         return self.agent(name)
-
-    def settle(self, run: str, how: Settling) -> dict[str, Any]:
-        """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
-        found = find_run(default_workspace(), run)
-        if how == "retry":
-            retried = retry_run(found, by=actor(), home=Home(found.home))
-            found = Run.objects.get(pk=retried)
-        elif how == "resume":
-            revive_run(found, by=actor())
-        else:
-            discard_run(found, by=actor())
-        found.refresh_from_db(fields=["status"])
-        return {"run": str(found.pk), "status": found.status, "home": found.home}
 
 
 def _held(what: Holdable, name: str, place: str) -> pauses.Held:

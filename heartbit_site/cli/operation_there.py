@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from heartbit_site.cli.remote_client import agent_path, get, post, whole
-from heartbit_site.cli.remote_runs import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.operation import Asked, Holdable, Settling, Switch
+    from heartbit_site.cli.operation import Asked, Holdable, Switch
     from heartbit_site.cli.remote import Server
 
 
@@ -51,10 +50,6 @@ class There:
     def switch(self, name: str, to: Switch) -> dict[str, Any]:
         """Start, stop or restart an agent; what it is doing then."""
         return self._post(f"{agent_path(name)}/{to}")
-
-    def settle(self, run: str, how: Settling) -> dict[str, Any]:
-        """Settle a quarantine: ``run`` and ``status``, of the new run if there is one."""
-        return self._post(f"{path_of(run)}/{how}")
 
     def _get(self, path: str) -> dict[str, Any]:
         found: dict[str, Any] = get(self._server, path)

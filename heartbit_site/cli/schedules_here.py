@@ -9,10 +9,11 @@ from heartbit_site.api import schedule_forms as forms
 from heartbit_site.api.schedule_edits import change_schedule, make_schedule
 from heartbit_site.api.schedule_inputs import ScheduleChangeIn, ScheduleIn, SpanIn
 from heartbit_site.cli.deciding import actor
-from heartbit_site.cli.fleet import warn_without_worker
 from heartbit_site.cli.local_backend import LocalBackend
+from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.requests_here import asked, checked
 from heartbit_site.first_start import default_workspace
+from heartbit_site.operations.run_views import detail
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
@@ -68,7 +69,7 @@ class Here:
     def run(self, name: str) -> str:
         """Start its run now; the run's id. Says so when no worker serves its queue."""
         started = run_schedule_now(find_schedule(default_workspace(), name), by=actor())
-        warn_without_worker(Run.objects.get(pk=started))
+        warn_without_worker(detail(Run.objects.get(pk=started)))
         return str(started)
 
     def backfill(self, name: str, begin: str, end: str) -> int:

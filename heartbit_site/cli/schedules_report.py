@@ -13,8 +13,8 @@ from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_jso
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.outcome import LIVE
 from heartbit_site.cli.output import one_line, write, write_json
-from heartbit_site.cli.remote_outcome import LIVE
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.times import distance, moment, span, spoken, time_zone

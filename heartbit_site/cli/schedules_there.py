@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.remote_client import Client, get, post, whole
-from heartbit_site.cli.remote_outcome import warn_without_worker
-from heartbit_site.cli.remote_runs import path_of
+from heartbit_site.contract.runs import SHOW_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ class There:
     def run(self, name: str) -> str:
         """Start its run now; the run's id. Says so when no worker serves its queue."""
         started = str(post(self._server, f"{self._path(name)}/run")["run"])
-        warn_without_worker(get(self._server, path_of(started)))
+        warn_without_worker(ServerBackend(self._server).call(SHOW_RUN, run_id=started))
         return started
 
     def backfill(self, name: str, begin: str, end: str) -> int:

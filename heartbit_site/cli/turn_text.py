@@ -11,6 +11,7 @@ from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.output import one_line, seconds, write, write_view
 from heartbit_site.cli.question import margined
+from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.contract.turns import SHOW_TURN
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ WIDEST: Final = 110
 
 def show(url: str | None, run: str, number: int, *, as_json: bool) -> int:
     """Print a turn: what was sent, what was answered, what came of the calls."""
-    turn = backend_for(url).call(SHOW_TURN, run_id=run, number=number)
+    turn = backend_for(url).call(SHOW_TURN, run_id=run_id_of(run), number=number)
     if as_json:
         write_view(turn)
         return OK
