@@ -6,19 +6,15 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasPath, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AliasPath, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions import rules
 from agents.definitions.spec import AgentSpec, Description, FullText, Name
-from heartbit_site.contract.model import Id, Money, Next, Time, View, without_defaults
+from heartbit_site.contract.model import Id, Money, Next, Seconds, Time, View, without_defaults
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
-
-
-def _to_milliseconds(seconds: float) -> float:
-    return round(seconds, 3)
 
 
 class AgentMetricsOut(View):
@@ -32,9 +28,7 @@ class AgentMetricsOut(View):
     input_tokens: int
     output_tokens: int
     cost_usd: Money | None = Field(description="Null: a price is unknown.")
-    uptime_seconds: Annotated[float, AfterValidator(_to_milliseconds)] = Field(
-        description="Since it was last enabled."
-    )
+    uptime_seconds: Seconds = Field(description="Since it was last enabled.")
     last_activity: Time | None
 
 

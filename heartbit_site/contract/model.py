@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Self
 from uuid import UUID
 
@@ -139,6 +140,8 @@ Id = Annotated[str, BeforeValidator(_as_text)]
 Money = Annotated[str, BeforeValidator(dollars)]
 #: A time that an answer names: ISO 8601 in UTC.
 Time = Annotated[datetime, PlainSerializer(_iso, return_type=str)]
+#: A duration that an answer names, to the millisecond.
+Seconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 Targets = Annotated[
     list[dict[str, JsonValue]],
     Field(
