@@ -175,9 +175,3 @@ class PostedOut(Schema):
     outcome: Literal["new", "held", "steered"] = Field(
         description="new: it starts now; held: after the run before it; steered: that run was told."
     )
-
-
-class HealthOut(Schema):
-    """The server answers, and so does its database."""
-
-    status: Literal["ok"]
