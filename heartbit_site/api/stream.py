@@ -18,17 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from agents.events import (
     ModelAnswered,
-    Recorded,
     RunCancelled,
     RunFailed,
     RunQuarantined,
     RunSucceeded,
-    decode,
 )
+from agents.live import journal
 from agents.live.lines import line_of
 from agents.live.updates import Happened, RunSeen, Streamed
 from agents.live.watchers import watch
-from agents.querysets import events_after, tree
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -125,13 +123,7 @@ def message(update: Update, run_id: UUID) -> bytes:
 
 def recorded(run: Run, selection: Selection) -> list[bytes]:
     """The stream of a run as far as its journal goes by now."""
-    updates: list[Update] = []
-    for row in tree(run.root_id):
-        updates.append(RunSeen(row))
-        updates += [
-            Happened(row.pk, Recorded(event.seq, event.at, decode(event.type, event.payload)))
-            for event in events_after(row.pk, 0)
-        ]
+    updates = journal.recorded(run.root_id)
     return [message(update, run.pk) for update in updates if selection.wants(update)]
 
 

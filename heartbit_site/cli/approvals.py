@@ -15,11 +15,12 @@ from heartbit_site.cli import docket
 from heartbit_site.cli.deciding import OwnDesk, this_person
 from heartbit_site.cli.errors import OK, CommandError
 from heartbit_site.cli.escape import visible
-from heartbit_site.cli.fleet import warn_without_worker
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
+from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.output import note
 from heartbit_site.cli.waiting import closed, short_id, unasked_calls, waiting_calls
 from heartbit_site.first_start import default_workspace
+from heartbit_site.operations.run_views import detail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,7 @@ def _warn(calls: Sequence[WaitingCall]) -> None:
         if run.finished_at is not None:
             continue
         if run.home == Home.FLEET:
-            warn_without_worker(run)
+            warn_without_worker(detail(run))
         elif not _goes_on(call.root_id, until):
             name = short_id(call.root_id)
             note(f"Its process has ended: `heartbit resume {name}` goes on with it.")

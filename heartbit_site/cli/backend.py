@@ -24,6 +24,7 @@ from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from heartbit_site.cli.remote import Server
     from heartbit_site.contract.operation import Operation
@@ -114,14 +115,18 @@ def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -
     return found
 
 
-def backend_for(url: str | None) -> Backend:
+def backend_for(url: str | None, file: Path | None = None) -> Backend:
     """Return the server that an option or the environment names, else this installation.
+
+    Args:
+        url: What ``--url`` says; None: it was not given.
+        file: What ``--config`` names.
 
     Raises:
         ConfigurationError: As for ``remote.server`` and ``begin``.
         EmbeddedError: As for ``begin``.
     """
-    server = remote.server(url)
+    server = remote.server(url, file)
     if server is not None:
         return ServerBackend(server)
     begin("heartbit_site.cli.local_backend")

@@ -1,4 +1,4 @@
-"""The machine form of runs (`--json`): one JSON object a run.
+"""The machine form of runs (`--json`): one JSON object a run. No Django.
 
     {"run": "0199...", "root": "0199...", "parent": null, "agent": "writer", "home": "fleet",
      "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
@@ -20,48 +20,24 @@ at the end the run::
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
-from heartbit_site.base.preview import preview
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from agents.models import Run
+    from heartbit_site.contract.runs import RunSummaryOut, RunTreeOut
+
+#: What is printed of a run; an answer of the REST API says more.
+FIELDS: Final = {
+    *("run", "root", "parent", "agent", "home", "model", "status", "task", "output"),
+    *("structured", "error", "usage", "created_at", "started_at", "finished_at"),
+}
 
 
-def run_tree(run: Run, runs: list[Run]) -> dict[str, Any]:
-    """A run with its sub-agents, from the rows of its tree."""
-    children = [run_tree(child, runs) for child in runs if child.parent_id == run.pk]
-    return {**run_row(run), "children": children}
+def run_tree(run: RunTreeOut) -> dict[str, Any]:
+    """Return a run with its sub-agents."""
+    children = [run_tree(child) for child in run.children]
+    return {**run.model_dump(mode="json", include=FIELDS), "children": children}
 
 
-def run_summary(run: Run) -> dict[str, Any]:
-    """One run of a list, without its answer."""
-    row = run_row(run)
-    del row["output"], row["structured"]
-    return {**row, "task": preview(run.task), "task_characters": len(run.task)}
-
-
-def run_row(run: Run) -> dict[str, Any]:
-    """One run."""
-    return {
-        "run": str(run.pk),
-        "root": str(run.root_id),
-        "parent": str(run.parent_id) if run.parent_id else None,
-        "agent": run.agent,
-        "home": run.home,
-        "model": run.model,
-        "status": run.status,
-        "task": run.task,
-        "output": run.output,
-        "structured": run.structured,
-        "error": run.error,
-        "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
-        "created_at": _time(run.created_at),
-        "started_at": _time(run.started_at),
-        "finished_at": _time(run.finished_at),
-    }
-
-
-def _time(value: datetime | None) -> str | None:
-    return value.astimezone(UTC).isoformat() if value else None
+def run_summary(run: RunSummaryOut) -> dict[str, Any]:
+    """Return a run of a list, without its answer."""
+    return run.model_dump(mode="json", include={*FIELDS, "task_characters"})

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from django.db import connections
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from heartbit_site.api.endpoints import function_of
@@ -56,6 +57,8 @@ class LocalBackend(Backend):
         try:
             found = function(self.access, **values)
             if inspect.isawaitable(found):
+                # The next one is new, whatever becomes of the database meanwhile.
+                connections.close_all()
                 found = asyncio.run(_awaited(found))
         except (NotFoundError, ConflictError, CommandError):
             raise

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 from uuid import UUID
 
-from heartbit_site.cli import remote_outcome
-from heartbit_site.cli.output import one_line, write, write_json
+from heartbit_site.cli.output import write_json
 
 if TYPE_CHECKING:
     from agents.live.updates import Update
@@ -99,30 +98,6 @@ def progress(*, plain_lines: bool) -> Progress:
     """The live tree where there is a terminal for it, else plain lines."""
     module = importlib.import_module("heartbit_site.cli.display")
     return Progress(module.progress(plain_lines=plain_lines))
-
-
-def show(run: dict[str, Any], updates: list[dict[str, Any]]) -> None:
-    """Print a run as it is now: its tree, then its answer or why there is none."""
-    load = importlib.import_module
-    render, tree_module = load("heartbit_site.cli.render"), load("heartbit_site.cli.tree")
-    rich_console, rich_text = load("rich.console"), load("rich.text")
-    tree = tree_module.Tree()
-    for update in updates:
-        tree.apply(decoded(update))
-    console = rich_console.Console(highlight=False)
-    glyphs = render.ASCII if console.options.ascii_only else render.UNICODE
-    canvas = render.Canvas(console.width, datetime.now().astimezone(), glyphs=glyphs)
-    head = [f"Run {run['run']}", f"Task: {one_line(run['task'])}"]
-    if run.get("started_by"):  # a former server does not say
-        head.append(f"Started by: {one_line(run['started_by'])}")
-    for line in [*map(rich_text.Text, head), *render.render(tree, canvas)]:
-        console.print(line, soft_wrap=True)
-    if run["status"] in remote_outcome.LIVE:
-        remote_outcome.warn_without_worker(run)
-    elif run["output"]:
-        write(f"\n{remote_outcome.answer(run)}")
-    else:
-        write(f"\n{remote_outcome.reason(run)}")
 
 
 def decoded(update: dict[str, Any]) -> Update:

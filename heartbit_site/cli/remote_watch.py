@@ -29,7 +29,9 @@ from heartbit_site.cli.remote_client import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from agents.live.updates import Update
     from heartbit_site.cli.remote import Server
+    from heartbit_site.cli.run_streams import Ending
 
 TICK_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 0.5
@@ -44,26 +46,32 @@ class LostError(Exception):
         self.error = error
 
 
-def watch(server: Server, root: str, *, as_json: bool, plain: bool) -> bool:
-    """Show a tree until all of its runs have ended; whether it was watched to its end."""
-    display = remote_display.Lines() if as_json else remote_display.progress(plain_lines=plain)
-    with display:
-        return asyncio.run(_watch(server, root, display))
+class ServerStream:
+    """See ``run_streams.Stream``."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def recorded(self, root: str) -> list[Update]:
+        """Return what the journals of a tree hold by now."""
+        return asyncio.run(_recorded(self._server, root))
+
+    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+        """Show a tree until all of its runs have ended; nobody can be asked from afar."""
+        display = remote_display.Lines() if as_json else remote_display.progress(plain_lines=plain)
+        with display:
+            return asyncio.run(_watch(self._server, root, display))
 
 
-def show(server: Server, run: dict[str, Any]) -> None:
-    """Print a run's tree as it is now, and how it ended if it has."""
-    remote_display.show(run, asyncio.run(_recorded(server, run["root"])))
-
-
-async def _recorded(server: Server, root: str) -> list[dict[str, Any]]:
+async def _recorded(server: Server, root: str) -> list[Update]:
     try:
-        return [update async for update in _stream(server, root, follow=False)]
+        updates = _stream(server, root, follow=False)
+        return [remote_display.decoded(update) async for update in updates]
     except LostError as error:
         raise error.error from None
 
 
-async def _watch(server: Server, root: str, display: remote_display.Shown) -> bool:
+async def _watch(server: Server, root: str, display: remote_display.Shown) -> Ending:
     following = asyncio.create_task(_follow(server, root, display))
     ticking = asyncio.create_task(_tick(display))
     with _first_interrupt(following.cancel):
@@ -71,9 +79,9 @@ async def _watch(server: Server, root: str, display: remote_display.Shown) -> bo
     ticking.cancel()
     await asyncio.gather(ticking, return_exceptions=True)
     if following.cancelled():
-        return False
+        return "left"
     following.result()
-    return True
+    return "ended"
 
 
 async def _tick(display: remote_display.Shown) -> None:

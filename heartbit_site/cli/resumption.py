@@ -10,11 +10,14 @@ from agents.choices import RunStatus
 from agents.models import Agent, Run
 from agents.querysets import find_run
 from heartbit_site.cli.deciding import actor
-from heartbit_site.cli.fleet import stay, warn_without_worker
+from heartbit_site.cli.local_backend import LocalBackend
+from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.output import note
 from heartbit_site.cli.preflight import check_run
+from heartbit_site.cli.run_streams import stay
 from heartbit_site.cli.standalone import stay_here
 from heartbit_site.first_start import default_workspace
+from heartbit_site.operations.run_views import detail
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -38,8 +41,8 @@ def resume(text: str, *, as_json: bool, plain: bool) -> int:
         if found.executor:
             note(f"Process {found.executor} works on it; this one watches.")
         else:
-            warn_without_worker(root)
-        return stay(root, as_json=as_json, plain=plain, leaves=True)
+            warn_without_worker(detail(root))
+        return stay(LocalBackend(), detail(root), as_json=as_json, plain=plain, leaves=True)
     pinned: Agent = root.version.agent
     pinned.current_version = root.version  # what it runs with, whatever was published since
     check_run(pinned, root.model)

@@ -1,120 +1,92 @@
-"""One run with everything that is known of it: tree, calls, decisions, cost, result."""
+"""One run with everything that is known of it: tree, calls, decisions, cost, result. No Django."""
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from agents.choices import TERMINAL
-from agents.models import Decision, Run, ToolCall
-from agents.outcome import metrics_of, result_of
-from agents.querysets import find_run, shown_tool, tree
-from heartbit_site.cli import describe
+from heartbit_site.cli.backend import backend_for
+from heartbit_site.cli.describe import run_tree
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
-from heartbit_site.cli.outcome import answer, reason
+from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
 from heartbit_site.cli.output import one_line, seconds, write, write_json
 from heartbit_site.cli.question import margined
-from heartbit_site.cli.reports import print_tree
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.run_streams import print_tree
 from heartbit_site.cli.table import print_table
-from heartbit_site.first_start import default_workspace
+from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL
+from heartbit_site.contract.runs import SHOW_RUN
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
-    from agents.results import Metrics
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallSummaryOut
+    from heartbit_site.contract.runs import MetricsOut
 
 COLUMNS = ("AGENT", "CALL", "STATUS", "DECISION", "TOOL")
 DETAIL_WIDTH = 200
 
 
-def show_run(text: str, *, as_json: bool) -> int:
-    """Show it; with JSON, its result in the form of `agents.results` once it has ended."""
-    run = find_run(default_workspace(), text)
-    rows = tree(run.root_id)
-    shown = _below(run, rows)
-    decisions: dict[tuple[UUID, str], list[Decision]] = {}
-    for decision in Decision.objects.filter(run__in=shown).order_by("at", "id"):
-        decisions.setdefault((decision.run_id, decision.call_id), []).append(decision)
-    calls = [
-        (call, decisions.get((call.run_id, call.call_id), []))
-        for call in ToolCall.objects.filter(run__in=shown).select_related("run").order_by("id")
-    ]
-    metrics = metrics_of(run)
+def show_run(url: str | None, name: str, *, as_json: bool) -> int:
+    """Show a run; with JSON, its result in the form of `agents.results` once it has ended."""
+    backend = backend_for(url)
+    run = backend.call(SHOW_RUN, run_id=run_id_of(name))
+    listed = backend.every(LIST_CALLS, run_id=run.run).calls
     if as_json:
-        ended = run.status in TERMINAL
         write_json(
             {
-                **describe.run_tree(run, rows),
-                "calls": [_call(*call) for call in calls],
-                "cost_usd": metrics.cost_usd,
-                "result": result_of(run).as_dict() if ended else None,
+                **run_tree(run),
+                "calls": [_json(_whole(backend, call)) for call in listed],
+                "cost_usd": run.metrics.cost_usd,
+                "result": None if run.result is None else run.result.model_dump(mode="json"),
             }
         )
         return OK
-    print_tree(run, rows)
-    if calls:
+    print_tree(backend, run)
+    if listed:
         write("")
-        print_table(COLUMNS, [_cells(*call) for call in calls])
-    _print_edits([decision for each in decisions.values() for decision in each])
-    write(f"\n{_figures(metrics)}")
-    if run.status in TERMINAL:
+        print_table(COLUMNS, [_cells(call) for call in listed])
+    for call in listed:
+        if any(decision.arguments is not None for decision in call.decisions):
+            _print_edits(_whole(backend, call))
+    write(f"\n{_figures(run.metrics)}")
+    if run.status in LIVE:
+        warn_without_worker(run)
+    else:
         write(f"\n{answer(run) if run.status == 'succeeded' else reason(run)}")
     return OK
 
 
-def _below(run: Run, rows: list[Run]) -> list[Run]:
-    return rows if run.parent_id is None else [row for row in rows if row.pk == run.pk]
+def _whole(backend: Backend, call: CallSummaryOut) -> CallOut:
+    if not call.shortened:
+        return call
+    return backend.call(SHOW_CALL, run_id=call.run, call_id=call.call)
 
 
-def _call(call: ToolCall, decisions: list[Decision]) -> dict[str, Any]:
-    return {
-        "run": str(call.run_id),
-        "call": call.call_id,
-        "tool": shown_tool(call),
-        "arguments": call.arguments,
-        "effect": call.effect,
-        "status": call.status,
-        "result": call.result,
-        "decision": _decision(decisions[-1]) if decisions else None,
-        "decisions": [_decision(decision) for decision in decisions],
-    }
+def _json(call: CallOut) -> dict[str, Any]:
+    found = call.model_dump(mode="json", exclude={"agent", "shortened"})
+    return {**found, "decision": found["decisions"][-1] if found["decisions"] else None}
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
-    return {
-        "verdict": decision.verdict,
-        "by": decision.decided_by,
-        "via": decision.via,
-        "reason": decision.reason,
-        "arguments": decision.arguments,
-        "digest": decision.digest,
-        "runs_digest": decision.runs_digest,
-        "at": decision.at.astimezone(UTC).isoformat(),
-    }
-
-
-def _cells(call: ToolCall, decisions: list[Decision]) -> tuple[str, ...]:
-    arguments = one_line(call.arguments, DETAIL_WIDTH)
+def _cells(call: CallOut) -> tuple[str, ...]:
     return (
-        one_line(call.run.agent, 20),
-        call.call_id,
+        one_line(call.agent, 20),
+        call.call,
         call.status,
-        one_line(", ".join(_said(decision) for decision in decisions), 60),
-        f"{one_line(shown_tool(call), 40)} {arguments}",
+        one_line(", ".join(_said(decision) for decision in call.decisions), 60),
+        f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
     )
 
 
-def _said(decision: Decision) -> str:
+def _said(decision: CallDecisionOut) -> str:
     why = f" ({visible(decision.reason)})" if decision.reason else ""
-    return f"{decision.verdict} by {visible(decision.decided_by)}{why}"
+    return f"{decision.verdict} by {visible(decision.by)}{why}"
 
 
-def _print_edits(decisions: list[Decision]) -> None:
-    """What ran instead of what the model wrote."""
-    for decision in decisions:
+def _print_edits(call: CallOut) -> None:
+    """Print what ran instead of what the model wrote."""
+    for decision in call.decisions:
         if decision.arguments is not None:
-            write(f"\n{decision.call_id} ran with these arguments instead:")
+            write(f"\n{call.call} ran with these arguments instead:")
             write("\n".join(margined(_readable(decision.arguments), DETAIL_WIDTH)))
 
 
@@ -122,7 +94,7 @@ def _readable(text: str) -> str:
     return "\n".join(visible(line) for line in text.splitlines())
 
 
-def _figures(metrics: Metrics) -> str:
+def _figures(metrics: MetricsOut) -> str:
     cost = "cost unknown" if metrics.cost_usd is None else f"${metrics.cost_usd}"
     return (
         f"{seconds(metrics.duration_ms / 1000)}, of it {seconds(metrics.queued_ms / 1000)} queued; "

@@ -14,14 +14,14 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import one_line, write, write_json, write_view
-from heartbit_site.cli.remote_outcome import LIVE
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
 from heartbit_site.cli.webhook_option import find_webhook
-from heartbit_site.cli.without_worker import warn_without_worker
 from heartbit_site.contract import schedules as contract
+from heartbit_site.contract.runs import SHOW_RUN
 from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn, SpanIn
 from scheduling.delivery_words import DELIVERIES
 
@@ -202,7 +202,7 @@ def run(url: str | None, name: str, *, as_json: bool) -> int:
     """Start a schedule's run now and print its id; say so when no worker serves its queue."""
     backend = backend_for(url)
     started = backend.call(contract.RUN_SCHEDULE, schedule=_key(backend, name))
-    warn_without_worker(backend, started.run)
+    warn_without_worker(backend.call(SHOW_RUN, run_id=started.run))
     if as_json:
         write_view(started)
     else:

@@ -14,7 +14,6 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import find_agent, start_run, task_text
 from agents.choices import Home
 from agents.models import Run
-from agents.querysets import tree
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.cli import describe
@@ -29,6 +28,7 @@ from heartbit_site.cli.team import team_of
 from heartbit_site.cli.waiting import short_id
 from heartbit_site.cli.watch import exit_code, interrupts, watch
 from heartbit_site.first_start import default_workspace
+from heartbit_site.operations.run_views import detail
 
 if TYPE_CHECKING:
     import signal
@@ -129,7 +129,7 @@ def stay_here(
     stay = asyncio.run(_run(start, cancel, display, leaves=leaves))
     run = Run.objects.get(pk=stay.run_id)
     if run.finished_at is not None:  # perhaps while the process was about to leave
-        return conclude(run.pk, as_json=as_json)
+        return conclude(detail(run), as_json=as_json)
     name = short_id(run.pk)
     if stay.signal is not None:
         note(f"Left the run as it is ({stay.signal.name}): `heartbit resume {name}` goes on.")
@@ -137,9 +137,9 @@ def stay_here(
     if stay.waits:
         note(f"Nobody can be asked here. Afterwards `heartbit resume {name}` goes on.")
         if as_json:
-            write_json(describe.run_tree(run, tree(run.root_id)))
+            write_json(describe.run_tree(detail(run)))
         return WAITING
-    return conclude(run.pk, as_json=as_json)
+    return conclude(detail(run), as_json=as_json)
 
 
 async def _run(

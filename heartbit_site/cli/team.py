@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agents.actions.start_run import find_agent
+from agents.actions.start_run import find_agent, task_text
+from agents.payload import parse
+from agents.querysets import find_run
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.output import note
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.read import load
+from heartbit_site.operations.run_views import detail
+from heartbit_site.operations.runs import accept
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.models import Agent
     from heartbit_site.base.models import Workspace
+    from heartbit_site.cli.local_backend import LocalBackend
+    from heartbit_site.contract.runs import RunDetailOut, RunIn
 
 
 def team_of(workspace: Workspace, file: Path, agent: str) -> Agent:
@@ -37,3 +43,23 @@ def team_of(workspace: Workspace, file: Path, agent: str) -> Agent:
     for provider, url in configuration.base_urls.items():
         os.environ.setdefault(f"{provider.upper().replace('-', '_')}_BASE_URL", url)
     return find_agent(workspace, agent, origin=entry.origin) if agent else entry
+
+
+def start_with(
+    backend: LocalBackend, file: Path, body: RunIn, idempotency_key: str | None
+) -> RunDetailOut:
+    """Start a run on the fleet that an agent of the file's team does.
+
+    Raises:
+        EmptyTaskError: The task is blank.
+        ConfigFileError: As for ``team_of``.
+        ConfigurationError: As for ``team_of``.
+        AgentNotFoundError: As for ``team_of``.
+    """
+    workspace = backend.access.workspace
+    payload = parse(body.payload) if body.payload is not None else None
+    task_text(body.task, payload)  # an empty one is refused before a team is made
+    chosen = team_of(workspace, file, body.agent)
+    task = body.model_copy(update={"agent": chosen.name})
+    _, run_id = accept(backend.access, task, idempotency_key, origin=chosen.origin)
+    return detail(find_run(workspace, run_id))

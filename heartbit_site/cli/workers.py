@@ -5,6 +5,6 @@ from __future__ import annotations
 from agents.models import WorkerHeartbeat
 
 
-def alive(queue: str = "") -> list[WorkerHeartbeat]:
-    """Fleet workers that beat within their lease; only those of a queue, if one is given."""
-    return list(WorkerHeartbeat.objects.serving(queue))
+def alive() -> list[WorkerHeartbeat]:
+    """Return the fleet workers that beat within their lease."""
+    return list(WorkerHeartbeat.objects.serving())

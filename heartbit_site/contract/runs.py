@@ -136,6 +136,7 @@ class RunSeenOut(RunDetailOut):
     held: str = Field(
         description="Why nobody takes it while it is queued, as a sentence; empty: nothing known."
     )
+    metrics: MetricsOut = Field(description="What it took until now.")
     forks: list[ForkOut] = Field(description="The newest runs that began with its journal.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Q, Sum
 
@@ -11,6 +11,7 @@ from agents.choices import TERMINAL
 from agents.events import RunSucceeded
 from agents.forks import forks_of
 from agents.models import RunEvent, WorkerHeartbeat
+from agents.outcome import metrics_of
 from agents.outcome import result_of as find_result
 from agents.pauses import why_held
 from agents.querysets import tree
@@ -18,6 +19,7 @@ from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.runs import (
     ForkOut,
+    MetricsOut,
     ResultOut,
     RunDetailOut,
     RunSeenOut,
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from agents.models import Run
-
-D = TypeVar("D", bound=RunDetailOut)
 
 #: What the model calls of each run cost; None where a price is unknown.
 Costs = dict["UUID", Decimal | None]
@@ -65,13 +65,17 @@ def summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> RunSummaryOut:
 
 def detail(run: Run) -> RunDetailOut:
     """Return a run as it is answered alone: with its tree and its result."""
-    return _whole(RunDetailOut, run)
+    row, values = _whole(run)
+    return RunDetailOut.of(row, **values)
 
 
 def seen(run: Run) -> RunSeenOut:
     """Return a run as whoever looks at it wants it."""
-    forks = [ForkOut(run=str(fork), turn=turn) for fork, turn in forks_of(run.pk)]
-    return _whole(RunSeenOut, run, held=why_held(run), forks=forks)
+    row, values = _whole(run)
+    result: ResultOut | None = values["result"]
+    metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
+    forks = [ForkOut(run=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
+    return RunSeenOut.of(row, **values, held=why_held(row), metrics=metrics, forks=forks)
 
 
 def result_of(run: Run) -> ResultOut | None:
@@ -83,20 +87,19 @@ def result_of(run: Run) -> ResultOut | None:
     return ResultOut.of(find_result(run), finish_reason=reason)
 
 
-def _whole(form: type[D], run: Run, **more: Any) -> D:
+def _whole(run: Run) -> tuple[Run, dict[str, Any]]:
+    """Return a run's row and the values of its view that the row does not have."""
     rows = tree(run.root_id)
     row = next(row for row in rows if row.pk == run.pk)  # of the same moment as the others
-    return form.of(
-        row,
+    return row, {
         **_computed(row, rows, costs_of(rows)),
-        result=result_of(row),
-        has_worker=WorkerHeartbeat.objects.serving(row.queue).exists(),
-        **more,
-    )
+        "result": result_of(row),
+        "has_worker": WorkerHeartbeat.objects.serving(row.queue).exists(),
+    }
 
 
 def _computed(run: Run, rows: list[Run], costs: Costs) -> dict[str, Any]:
-    """Return the values of a run's view that its row does not have."""
+    """Return what a run's row does not say of itself and of the runs below it."""
     return {
         "task_characters": len(run.task),
         "usage": run,

@@ -14,7 +14,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
-from agents.models import Agent, InboundMessage, Run, RunEvent
+from agents.models import Agent, InboundMessage, Run, RunEvent, ToolCall
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Workspace
@@ -92,6 +92,17 @@ def turns(workspace: Workspace) -> Listed:
         RunEvent.objects.create(run=run, seq=turn + 1, **encode(answer))
 
     return Listed(f"/runs/{run.pk}/turns", "turns", "turn", add)
+
+
+def calls(workspace: Workspace) -> Listed:
+    agent_of(workspace, "parked")
+    run = start_run(workspace, "x", agent="parked")
+
+    def add(number: int) -> None:
+        count = ToolCall.objects.filter(run=run).count()
+        ToolCall.objects.create(run_id=run, call_id=f"1.{count}", tool="calculate", arguments="{}")
+
+    return Listed(f"/runs/{run}/calls", "calls", "call", add)
 
 
 def runs(workspace: Workspace) -> Listed:
@@ -187,7 +198,7 @@ def tools(workspace: Workspace) -> Listed:
 
 
 LISTS = (
-    *(approvals, doubts, agents, versions, turns, runs, conversations, messages),
+    *(approvals, doubts, agents, versions, turns, calls, runs, conversations, messages),
     *(members, keys, webhooks, deliveries, results, channels, inbound),
     *(schedules, firings, audit, tools),
 )

@@ -10,7 +10,7 @@ import pytest
 from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
-from agents.models import BlackboardEntry, Run, RunEvent, WebhookDelivery
+from agents.models import BlackboardEntry, Decision, Run, RunEvent, ToolCall, WebhookDelivery
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from tests.admin import rows
@@ -116,6 +116,31 @@ def test_given_a_long_answer_then_the_list_of_turns_has_its_beginning(
     [row] = caller.get(f"/runs/{run}/turns").json()["turns"]
     assert (row["text"], row["text_characters"]) == (preview(LONG), len(LONG))
     assert caller.get(f"/runs/{run}/turns/1").json()["answer"]["text"] == LONG
+
+
+def test_given_long_calls_then_the_list_has_their_beginnings(
+    caller: Caller, workspace: Workspace
+) -> None:
+    call = unserved(workspace)
+    path = f"/runs/{call.run_id}/calls"
+    [row] = caller.get(path).json()["calls"]
+    assert caller.get(f"{path}/{row['call']}").json().items() <= row.items()
+    assert not row["shortened"]
+    ToolCall.objects.filter(pk=call.pk).update(arguments=LONG, result=LONG)
+    Decision.objects.create(
+        run=call.run, call_id=call.call_id, wait_key="x", verdict="edited", arguments=LONG
+    )
+    [row] = caller.get(path).json()["calls"]
+    assert (row["arguments"], row["result"], row["shortened"]) == (
+        preview(LONG),
+        preview(LONG),
+        True,
+    )
+    assert row["decisions"][0]["arguments"] == preview(LONG)
+    whole = caller.get(f"{path}/{row['call']}").json()
+    assert (whole["arguments"], whole["result"]) == (LONG, LONG)
+    assert whole["decisions"][0]["arguments"] == LONG
+    assert caller.get(f"{path}/9.9").json()["code"] == "call_not_found"
 
 
 def test_given_a_webhook_then_the_list_of_its_deliveries_has_no_payloads(

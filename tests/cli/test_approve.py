@@ -15,7 +15,7 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import approvals, checkup_work, errors, run_report
+from heartbit_site.cli import approvals, checkup_work, errors
 from heartbit_site.cli.choices import Order
 from heartbit_site.cli.payload_option import payload_of
 from heartbit_site.first_start import default_workspace
@@ -106,12 +106,10 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     assert "not now" in str(results["1.1"])
     refused(1, run, "1.0", yes=True, part="The call was already edited by ")
     refused(1, run, yes=True, part="its last call was already ")
-    assert run_report.show_run(name, as_json=False) == 0
-    shown = capsys.readouterr().out
+    shown = heartbit("runs", "show", name).out
     assert "edited by " in shown
     assert '{"expression": "2+3"}' in shown
-    assert run_report.show_run(name, as_json=True) == 0
-    machine = json.loads(capsys.readouterr().out)
+    machine = heartbit("runs", "show", name, "--json").json
     assert machine["calls"][1]["decision"]["reason"] == "not now"
     assert machine["result"]["status"] == "success"
     assert machine["result"]["metrics"]["tool_calls"] == 2

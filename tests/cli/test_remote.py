@@ -20,7 +20,7 @@ import pytest
 from agents.choices import LIVE
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.errors import ConfigurationError, ConflictError
-from heartbit_site.cli import remote, remote_outcome, remote_table, render
+from heartbit_site.cli import describe, remote
 from heartbit_site.cli.errors import USAGE
 from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
@@ -104,13 +104,21 @@ def test_submit_status_result_and_cancel_as_at_home(
     run_id = submitted.out.strip()
     waited = afar("result", run_id, "--wait")
     assert (waited.code, waited.out, waited.err) == (0, "All done.\n", "")
-    for arguments in (["status", run_id], ["status", run_id[:18], "--json"], ["cancel", run_id]):
+    for arguments in (
+        ["status", run_id],
+        ["status", run_id[:18], "--json"],
+        ["runs", "show", run_id],
+        ["runs", "show", run_id, "--json"],
+        ["cancel", run_id],
+    ):
         there, here = afar(*arguments), heartbit(*arguments)
         assert (there.code, there.out, there.err) == (here.code, here.out, here.err), arguments
     there, here = (command("status", "--last", "3") for command in (afar, heartbit))
     assert columns(there.out) == columns(here.out)
     there, here = (command("status", "--last", "3", "--json") for command in (afar, heartbit))
     assert there.out == here.out
+    listing = ("runs", "list", "--agent", "writer", "--last", "3", "--json")
+    assert afar(*listing).out == heartbit(*listing).out
     assert not {"output", "structured"} & there.json["runs"][0].keys()
     absent = afar("status", str(uuid4()))
     assert (absent.code, absent.out) == (2, "")
@@ -123,10 +131,6 @@ def columns(table: str) -> list[tuple[str, str, str]]:
         (line[:28], "" if line[15:28].strip() in LIVE else line[40:50], line[50:])
         for line in table.splitlines()
     ]
-
-
-def test_the_table_is_drawn_in_the_same_colours() -> None:
-    assert remote_table.STYLES == render.STYLES
 
 
 def test_watch_shows_the_run_and_exits_as_at_home(afar: Afar, worker: Worker) -> None:
@@ -358,7 +362,7 @@ def test_a_key_in_the_clear_is_warned_of(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_fields_are_those_at_home(heartbit: Command, afar: Afar, parked: str) -> None:
     run = afar("submit", "x", "--agent", parked, "--json").json
-    assert set(run) == {*remote_outcome.FIELDS, "children"}
+    assert set(run) == {*describe.FIELDS, "children"}
     assert heartbit("status", run["run"], "--json").json == run
 
 

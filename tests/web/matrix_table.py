@@ -77,6 +77,8 @@ ROUTES = (
     Route("POST", "/runs/{run_id}/resume", "runs:write", right=409),
     Route("POST", "/runs/{run_id}/discard", "runs:write", right=409),
     Route("POST", "/runs/{run_id}/cancel", "runs:write"),
+    Route("GET", "/runs/{run_id}/calls", "runs:read"),
+    Route("GET", "/runs/{run_id}/calls/{call_id}", "runs:read"),
     Route("GET", "/runs/{run_id}/turns", "runs:read"),
     Route("GET", "/runs/{run_id}/turns/{number}", "runs:read"),
     Route("POST", "/runs/{run_id}/fork", "runs:write", {"turn": 0}, right=201),

@@ -19,7 +19,7 @@ from agents.actions.decide_call import (
 )
 from agents.choices import Verdict
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.querysets import approval_of, calls_waiting, find_run
+from agents.querysets import approval_of, calls_waiting
 from agents.question_state import load_question_state
 from heartbit_site.api import forms
 from heartbit_site.api.asked_view import Offers
@@ -28,14 +28,13 @@ from heartbit_site.api.inputs import DecisionIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import ApprovalsOut, DecidedOut, QuestionStateOut
 from heartbit_site.base import orm
-from heartbit_site.base.errors import NotFoundError
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import page
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from heartbit_site.base.models import Workspace
 
 router = Router(tags=["approvals"])
 
@@ -48,10 +47,6 @@ _VERDICTS = {
     "answer": Verdict.ANSWERED,
     "deny": Verdict.DENIED,
 }
-
-
-class CallNotFoundError(NotFoundError):
-    """The run has no such tool call."""
 
 
 @router.get("/approvals", auth=READ_WAITING, response=answers(ApprovalsOut), summary="What waits")
@@ -150,23 +145,6 @@ def decider_of(request: HttpRequest) -> Decider:
     """Whoever asks, as decisions name them."""
     access = access_of(request)
     return Decider(access.name, access.via, access.user_id)
-
-
-def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
-    """A call of a run of the workspace.
-
-    Raises:
-        RunNotFoundError: There is no such run.
-        CallNotFoundError: It has no such call.
-    """
-    run = find_run(workspace, run_id)
-    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    call = calls.filter(run=run, call_id=call_id).first()
-    if call is None:
-        raise CallNotFoundError(
-            f"Run {run.pk} has no tool call {call_id[:24]}: GET /approvals lists what waits."
-        )
-    return call
 
 
 def _decide(call: ToolCall, body: DecisionIn, by: Decider) -> None:

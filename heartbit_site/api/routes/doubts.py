@@ -15,9 +15,10 @@ from heartbit_site.api.auth import DECIDE, READ_WAITING, workspace_of
 from heartbit_site.api.inputs import OutcomeIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.outputs import DoubtsOut, SettledOut
-from heartbit_site.api.routes.approvals import decider_of, find_call
+from heartbit_site.api.routes.approvals import decider_of
 from heartbit_site.base import orm
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import page
 
 router = Router(tags=["approvals"])

@@ -15,8 +15,9 @@ from heartbit_site.api.auth import DECIDE, workspace_of
 from heartbit_site.api.dry_run_outputs import DryRunOut
 from heartbit_site.api.inputs import DryRunIn  # noqa: TC001
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.routes.approvals import decider_of, find_call
+from heartbit_site.api.routes.approvals import decider_of
 from heartbit_site.contract.model import Word  # noqa: TC001
+from heartbit_site.operations.calls import find_call
 
 if TYPE_CHECKING:
     from agents.dry_runs.changes import DryRun

@@ -6,9 +6,6 @@ import typer
 
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.begin import begin
-from heartbit_site.cli.load import load
-from heartbit_site.cli.output import note, write, write_json
-from heartbit_site.cli.past import past
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -30,7 +27,9 @@ agents = typer.Typer(
 
 def _list(*, as_json: bool) -> None:
     begin("heartbit_site.cli.agents_report")
-    raise typer.Exit(load("agents_report").list_agents(as_json=as_json))
+    from heartbit_site.cli import agents_report as report
+
+    raise typer.Exit(report.list_agents(as_json=as_json))
 
 
 @agents.callback(invoke_without_command=True)
@@ -50,7 +49,9 @@ def list_(*, as_json: bool = options.JSON) -> None:
 def show(name: str = NAME, *, as_json: bool = options.JSON) -> None:
     """Show an agent: its definition, versions and figures."""
     begin("heartbit_site.cli.agents_report")
-    raise typer.Exit(load("agents_report").show_agent(name, as_json=as_json))
+    from heartbit_site.cli import agents_report as report
+
+    raise typer.Exit(report.show_agent(name, as_json=as_json))
 
 
 @agents.command()
@@ -58,11 +59,9 @@ def versions(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """List what was published of an agent, the newest first."""
-    found = past(url).versions(name)
-    if as_json:
-        write_json(found)
-    else:
-        load("version_text").print_versions(found)
+    from heartbit_site.cli import versions_report as report
+
+    raise typer.Exit(report.list_all(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -75,11 +74,9 @@ def diff(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what changed between two versions of an agent."""
-    found = past(url).diff(name, older, newer)
-    if as_json:
-        write_json(found)
-    else:
-        load("version_text").print_diff(found)
+    from heartbit_site.cli import versions_report as report
+
+    raise typer.Exit(report.compare(url, name, older, newer, as_json=as_json))
 
 
 @agents.command()
@@ -92,13 +89,9 @@ def rollback(
     as_json: bool = options.JSON,
 ) -> None:
     """Bring an agent back to an earlier version; its runs stay as they are."""
-    done = past(url).rollback(name, number, anyway=anyway)
-    if as_json:
-        write_json(done)
-        return
-    write(f"{done['agent']} is v{done['version']} now: its next runs use it.")
-    if done["differs"]:
-        note(f"Not as in v{done['wanted']}: {done['differs']}.")
+    from heartbit_site.cli import versions_report as report
+
+    raise typer.Exit(report.roll_back(url, name, number, anyway=anyway, as_json=as_json))
 
 
 @agents.command()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import typer
 
-from heartbit_site.cli import options, remote, remote_options
+from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.forks import fork
 from heartbit_site.cli.load import load
-from heartbit_site.cli.operation import Settling, operation
-from heartbit_site.cli.output import write_json
-from heartbit_site.cli.past import past
+
+if TYPE_CHECKING:
+    from heartbit_site.cli.runs_report import Settling
 
 
 class Status(StrEnum):
@@ -44,12 +45,11 @@ runs = typer.Typer(
 runs.command()(fork)
 
 
-def _list(agent: str, status: Status | None, last: int, *, as_json: bool) -> None:
-    begin("heartbit_site.cli.reports")
-    code = load("reports").list_runs(
-        last, agent=agent, status=status.value if status else "", as_json=as_json
-    )
-    raise typer.Exit(code)
+def _list(url: str | None, agent: str, status: Status | None, last: int, *, as_json: bool) -> None:
+    from heartbit_site.cli import runs_report as report
+
+    state = status.value if status else ""
+    raise typer.Exit(report.list_runs(url, last, agent=agent, status=state, as_json=as_json))
 
 
 @runs.callback(invoke_without_command=True)
@@ -59,11 +59,12 @@ def of_runs(
     agent: str = AGENT,
     status: Status | None = STATUS,
     last: int = LAST,
+    url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
     """List the last ones when nothing else is asked for."""
     if context.invoked_subcommand is None:
-        _list(agent, status, last, as_json=as_json)
+        _list(url, agent, status, last, as_json=as_json)
 
 
 @runs.command(name="list")
@@ -72,10 +73,11 @@ def list_(
     agent: str = AGENT,
     status: Status | None = STATUS,
     last: int = LAST,
+    url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
     """List the last runs, the newest first."""
-    _list(agent, status, last, as_json=as_json)
+    _list(url, agent, status, last, as_json=as_json)
 
 
 @runs.command()
@@ -88,18 +90,12 @@ def show(
 ) -> None:
     """Show a run: its tree, calls, decisions, cost and result; or one turn of it."""
     if turn is not None:
-        found = past(url).turn(run, turn)
-        if as_json:
-            write_json(found)
-        else:
-            load("turn_text").print_turn(found)
-        return
-    server = remote.server(url)
-    if server is not None:
-        there = load("remote_runs")
-        raise typer.Exit(there.one_run(server, run, watch=False, as_json=as_json, plain=True))
-    begin("heartbit_site.cli.run_report")
-    raise typer.Exit(load("run_report").show_run(run, as_json=as_json))
+        from heartbit_site.cli import turn_text
+
+        raise typer.Exit(turn_text.show(url, run, turn, as_json=as_json))
+    from heartbit_site.cli import run_report as report
+
+    raise typer.Exit(report.show_run(url, run, as_json=as_json))
 
 
 @runs.command()
@@ -139,8 +135,9 @@ def discard(
 
 
 def _settle(run: str, how: Settling, url: str | None, *, as_json: bool) -> None:
-    found = operation(url)
-    raise typer.Exit(load("quarantine_report").settle(found, run, how, as_json=as_json))
+    from heartbit_site.cli import runs_report as report
+
+    raise typer.Exit(report.settle(url, run, how, as_json=as_json))
 
 
 @runs.command()

@@ -6,10 +6,8 @@ from pathlib import Path  # noqa: TC003  typer reads the annotations
 
 import typer
 
-from heartbit_site.cli import options, remote, remote_options
-from heartbit_site.cli.begin import begin
+from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.load import load
 
 TASK = typer.Argument(None, help="What the agent should do.", show_default=False)
 AGENT = typer.Option(
@@ -72,46 +70,16 @@ def submit(
         )
     if task is not None and not payload:
         options.not_empty(task)
-    server = remote.server(url, config)
-    if server is not None and config is not None:
-        raise CommandError(
-            f"--config {config} is for this installation, but {server.url} does the run: import "
-            "the file there (`heartbit config import`), or leave --config out; with --url '' it is "
-            "done here.",
-            USAGE,
-        )
-    if server is None:
-        begin("heartbit_site.cli.fleet")
-    # The long form is read after the installation is ready, as everything else that may be slow.
-    task_payload = load("payload_option").payload_of(payload) if payload else None
-    if server is not None:
-        runs = load("remote_runs")
-        request = runs.Request(
-            task=task or "",
-            agent=agent,
-            model=model,
-            priority=priority,
-            payload=task_payload,
-            approve=approve,
-        )
-        code = runs.submit(
-            server,
-            request,
-            idempotency_key=idempotency_key,
-            follow=watch,
-            as_json=as_json,
-            plain=plain,
-        )
-        raise typer.Exit(code)
-    fleet = load("fleet")
-    wanted = fleet.Request(
+    from heartbit_site.cli import submission
+
+    order = submission.Order(
         task=task or "",
         agent=agent,
         model=model,
         priority=priority,
         idempotency_key=idempotency_key,
-        payload=task_payload,
+        payload=payload,
         file=config,
         approve=approve,
     )
-    raise typer.Exit(fleet.submit(wanted, follow=watch, as_json=as_json, plain=plain))
+    raise typer.Exit(submission.submit(url, order, follow=watch, as_json=as_json, plain=plain))

@@ -1,0 +1,24 @@
+"""A run tree as far as its journals go by now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.events import Recorded, decode
+from agents.live.updates import Happened, RunSeen, Update
+from agents.querysets import events_after, tree
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+def recorded(root_id: UUID) -> list[Update]:
+    """Return every run of a tree, each followed by the events of its journal."""
+    updates: list[Update] = []
+    for row in tree(root_id):
+        updates.append(RunSeen(row))
+        updates += [
+            Happened(row.pk, Recorded(event.seq, event.at, decode(event.type, event.payload)))
+            for event in events_after(row.pk, 0)
+        ]
+    return updates

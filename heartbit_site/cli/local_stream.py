@@ -1,0 +1,56 @@
+"""Run trees of this installation, watched and read through its database."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connections
+
+from agents.live.journal import recorded
+from agents.live.valkey import ValkeySource, connect
+from heartbit_site.cli.attendant import Attendant
+from heartbit_site.cli.display import Display, JsonLines, progress
+from heartbit_site.cli.watch import interrupts, watch
+
+if TYPE_CHECKING:
+    from agents.live.updates import Update
+    from heartbit_site.cli.run_streams import Ending
+
+
+class LocalStream:
+    """See ``run_streams.Stream``."""
+
+    def recorded(self, root: str) -> list[Update]:
+        """Return what the journals of a tree hold by now."""
+        return recorded(UUID(root))
+
+    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+        """Show a tree until all of its runs have ended, or somebody leaves it."""
+        display: Display = JsonLines() if as_json else progress(plain_lines=plain)
+        connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
+        return asyncio.run(_watch(UUID(root), display, leaves=leaves))
+
+
+async def _watch(root_id: UUID, display: Display, *, leaves: bool) -> Ending:
+    valkey = connect(settings.REDIS_URL)
+    try:
+        attendant = Attendant(display, leaves=leaves)
+        with display:
+            watching = asyncio.ensure_future(
+                watch(root_id, ValkeySource(valkey), display, attendant)
+            )
+
+            def leave() -> None:
+                watching.cancel()
+
+            with interrupts(display, leave, attendant):
+                await asyncio.wait([watching])
+        if watching.cancelled():
+            return "left"
+        watching.result()
+        return "waits" if attendant.waits else "ended"
+    finally:
+        await valkey.aclose()

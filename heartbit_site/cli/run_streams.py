@@ -1,0 +1,98 @@
+"""Runs as their journals and streams tell them: watched to the end, or as they are. No Django."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.errors import CANCELLED, WAITING
+from heartbit_site.cli.load import load
+from heartbit_site.cli.outcome import conclude
+from heartbit_site.cli.output import note, one_line
+from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
+from heartbit_site.cli.tree import Tree
+from heartbit_site.contract.runs import SHOW_RUN
+
+if TYPE_CHECKING:
+    from agents.live.updates import Update
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.runs import RunDetailOut
+
+Ending = Literal["ended", "left", "waits"]
+
+
+class Stream(Protocol):
+    """The updates of run trees, from the database or from a server."""
+
+    def recorded(self, root: str) -> list[Update]:
+        """Return what the journals of a tree hold by now."""
+        ...
+
+    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+        """Show a tree until all of its runs have ended, or somebody leaves it.
+
+        Args:
+            root: The run at the top.
+            as_json: Print its updates.
+            plain: Write progress as lines.
+            leaves: Leave when the tree can only wait for a person, and nobody can be asked here.
+        """
+        ...
+
+
+def stream_of(backend: Backend) -> Stream:
+    """Return the updates that go with a backend."""
+    found: Stream = (
+        load("remote_watch").ServerStream(backend.server)
+        if isinstance(backend, ServerBackend)
+        else load("local_stream").LocalStream()
+    )
+    return found
+
+
+def stay(
+    backend: Backend, run: RunDetailOut, *, as_json: bool, plain: bool, leaves: bool = False
+) -> int:
+    """Show a run's tree until it has ended, then how it ended. Ctrl-C leaves; the run goes on.
+
+    Args:
+        backend: Where it is.
+        run: Which.
+        as_json: Print its events and its machine form.
+        plain: Write progress as lines.
+        leaves: Leave when the tree can only wait for a person, and nobody can be asked here.
+    """
+    match stream_of(backend).watch(run.root, as_json=as_json, plain=plain, leaves=leaves):
+        case "waits":
+            note(
+                f"Nobody can be asked here. `heartbit resume {run.run}` then watches the run again."
+            )
+            return WAITING
+        case "left":
+            note(
+                f"The run goes on: `heartbit status {run.run} --watch`, or "
+                f"`heartbit cancel {run.run}`."
+            )
+            return CANCELLED
+        case "ended":
+            ended = backend.call(SHOW_RUN, run_id=run.run)
+            return conclude(ended, as_json=as_json, watched=True)
+
+
+def print_tree(backend: Backend, run: RunDetailOut) -> None:
+    """Print a run's id, its task, and its tree as it is now."""
+    tree = Tree()
+    for update in stream_of(backend).recorded(run.root):
+        tree.apply(update)
+    console = Console(highlight=False)
+    glyphs = ASCII if console.options.ascii_only else UNICODE
+    head = [f"Run {run.run}", f"Task: {one_line(run.task)}"]
+    if run.started_by:
+        head.append(f"Started by: {one_line(run.started_by)}")
+    canvas = Canvas(console.width, datetime.now(UTC), glyphs=glyphs)
+    for line in [*map(Text, head), *render(tree, canvas)]:
+        console.print(line, soft_wrap=True)

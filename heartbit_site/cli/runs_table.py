@@ -1,0 +1,49 @@
+"""Runs as a table. No Django."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.cli.render import STYLES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from heartbit_site.contract.runs import RunSummaryOut
+
+AGENT_WIDTH: Final = 20
+TASK_WIDTH: Final = 200
+SHORT_ID: Final = 13  # the milliseconds of a UUIDv7: what tells two runs apart
+NO_RUNS: Final = 'No runs yet: heartbit "<task>" starts one.'
+
+
+def table(runs: Sequence[RunSummaryOut], console: Console, *, none: str = NO_RUNS) -> list[Text]:
+    """Return a line for each run, below a headline; one with ``none`` if there are no runs."""
+    if not runs:
+        return [Text(none, style="dim")]
+    now = datetime.now(UTC)
+    names = max(5, *(len(one_line(run.agent, AGENT_WIDTH)) for run in runs))
+    head = (
+        f"{'RUN':<{SHORT_ID}}  {'STATUS':<11}  {'AGE':>10}  {'TOOK':>10}  {'AGENT':<{names}}  TASK"
+    )
+    return [Text(head, style="dim"), *(_row(run, names, now, console) for run in runs)]
+
+
+def _row(run: RunSummaryOut, names: int, now: datetime, console: Console) -> Text:
+    age = seconds((now - run.created_at).total_seconds())
+    took = ""
+    if run.started_at is not None:
+        took = seconds(((run.finished_at or now) - run.started_at).total_seconds())
+    line = Text(f"{one_line(run.run)[:SHORT_ID]:<{SHORT_ID}}  ")
+    line.append(f"{run.status:<11}", style=STYLES.get(run.status, ""))
+    line.append(f"  {age:>10}  {took:>10}  {one_line(run.agent, AGENT_WIDTH):<{names}}  ")
+    line.append(one_line(run.task, TASK_WIDTH))
+    if console.is_terminal:
+        line.truncate(console.width, overflow="ellipsis")
+    return line

@@ -1,0 +1,63 @@
+"""Tool calls of runs, with what became of them and what people decided."""
+
+from __future__ import annotations
+
+from pydantic import AliasPath, Field
+
+from heartbit_site.contract.model import Id, Next, Time, View
+from heartbit_site.contract.operation import READ_RUNS, Operation
+
+
+class CallDecisionOut(View):
+    """What was decided about a call, by whom, and for exactly what."""
+
+    verdict: str = Field(
+        description="approved, edited, answered or denied; retried, done or skipped."
+    )
+    by: str = Field(validation_alias="decided_by")
+    via: str = Field(
+        description="Where, such as terminal or web; grant: a standing permission did."
+    )
+    reason: str
+    arguments: str | None = Field(description="What somebody wrote and runs instead, as JSON.")
+    digest: str = Field(description="Of what was shown.")
+    runs_digest: str = Field(description="Of what runs; empty: nothing does.")
+    at: Time
+
+
+class CallOut(View):
+    """A tool call."""
+
+    run: Id = Field(validation_alias="run_id", description="Its run, maybe of a sub-agent.")
+    call: str = Field(validation_alias="call_id")
+    agent: str = Field(validation_alias=AliasPath("run", "agent"))
+    tool: str
+    arguments: str = Field(description="JSON as the model wrote it.")
+    effect: str
+    status: str
+    result: str | None = Field(description="Null: none yet.")
+    decisions: list[CallDecisionOut] = Field(description="The oldest first.")
+
+
+class CallSummaryOut(CallOut):
+    """A tool call in a list; of long texts only the beginnings are here."""
+
+    shortened: bool = Field(
+        description="A text ends in … here: all of it is in `GET /runs/{run}/calls/{call}`."
+    )
+
+
+class CallsOut(View):
+    """The calls of a run, of one at the top of a tree with those of its sub-agents."""
+
+    calls: list[CallSummaryOut]
+    next: Next
+
+
+LIST_CALLS = Operation(
+    "calls.list_calls", "GET /runs/{run_id}/calls", CallsOut, "List a run's tool calls", READ_RUNS,
+    rows="calls",
+)  # fmt: skip
+SHOW_CALL = Operation(
+    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "A tool call", READ_RUNS
+)

@@ -1,0 +1,106 @@
+"""Tool calls of runs, with what became of them and what people decided."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from agents.models import Decision, ToolCall
+from agents.querysets import find_run, shown_tool
+from heartbit_site.base.access import Access
+from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.preview import preview
+from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallsOut, CallSummaryOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.beginnings import with_beginning
+from heartbit_site.operations.paging import page
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from heartbit_site.base.models import Workspace
+
+#: Long columns of a call's run, which no call shows.
+_OF_RUN = ("run__task", "run__payload", "run__output", "run__structured")
+
+
+class CallNotFoundError(NotFoundError):
+    """The run has no such tool call."""
+
+
+def list_calls(
+    access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> CallsOut:
+    """Every call of a run, the oldest first; with those of its sub-agents if it has no parent."""
+    run = find_run(access.workspace, run_id)
+    rows: QuerySet[Any] = (
+        ToolCall.objects.filter(run__root_id=run.pk)
+        if run.parent_id is None
+        else ToolCall.objects.filter(run=run)
+    )
+    rows = with_beginning(with_beginning(rows, "arguments"), "result")
+    found, following = page(rows.select_related("run").defer(*_OF_RUN), "pk", cursor, limit)
+    decisions = _decisions(found)
+    return CallsOut(calls=[_summary(call, decisions) for call in found], next=following)
+
+
+def show_call(access: Access, run_id: Word, call_id: Word) -> CallOut:
+    """Return a call with the whole of what the model wrote and got."""
+    call = find_call(access.workspace, run_id, call_id)
+    decided = _decisions([call])[call.run_id, call.call_id]
+    return CallOut.of(call, tool=shown_tool(call), decisions=decided)
+
+
+def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
+    """Return a call of a run of the workspace.
+
+    Raises:
+        RunNotFoundError: There is no such run.
+        CallNotFoundError: It has no such call.
+    """
+    run = find_run(workspace, run_id)
+    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
+    call = calls.filter(run=run, call_id=call_id).first()
+    if call is None:
+        raise CallNotFoundError(
+            f"Run {run.pk} has no tool call {call_id[:24]}: GET /approvals lists what waits."
+        )
+    return call
+
+
+def _decisions(calls: Sequence[ToolCall]) -> Mapping[tuple[UUID, str], list[CallDecisionOut]]:
+    found: defaultdict[tuple[UUID, str], list[CallDecisionOut]] = defaultdict(list)
+    rows = Decision.objects.filter(
+        run__in={call.run_id for call in calls}, call_id__in={call.call_id for call in calls}
+    )
+    for row in rows.order_by("at", "id"):
+        found[row.run_id, row.call_id].append(CallDecisionOut.of(row))
+    return found
+
+
+def _summary(
+    call: Any, decisions: Mapping[tuple[UUID, str], list[CallDecisionOut]]
+) -> CallSummaryOut:
+    arguments, result = preview(call.arguments_beginning), call.result_beginning
+    whole = decisions[call.run_id, call.call_id]
+    decided = [
+        one.model_copy(
+            update={
+                "reason": preview(one.reason),
+                "arguments": None if one.arguments is None else preview(one.arguments),
+            }
+        )
+        for one in whole
+    ]
+    shown = None if result is None else preview(result)
+    return CallSummaryOut.of(
+        call,
+        tool=shown_tool(call),
+        arguments=arguments,
+        result=shown,
+        decisions=decided,
+        shortened=(arguments, shown, decided) != (call.arguments_beginning, result, whole),
+    )
