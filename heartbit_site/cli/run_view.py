@@ -9,6 +9,7 @@ from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
 from agents import events
+from agents.live.words import decision, say
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 #: As agents.choices.TERMINAL, which needs Django.
 TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})
+_LONGEST: Final = 80  # characters of a call's arguments, in its name
+#: Happen to the conversation: the last one of them is the run's remark.
+_REMARKS: Final = (
+    events.RunForked,
+    events.ModelCut,
+    events.ContextSummarized,
+    events.RunSteered,
+    events.RunRevived,
+)
 
 
 @dataclass(slots=True)
@@ -93,6 +103,11 @@ class RunView:
         return self.status in TERMINAL
 
     @property
+    def call_names(self) -> dict[str, str]:
+        """The tool calls by id, as ``agents.live.words`` names them."""
+        return {call.call_id: _named(call) for call in self.calls}
+
+    @property
     def open_calls(self) -> list[CallView]:
         """Calls without a result."""
         return [call for call in self.calls if not call.over]
@@ -124,6 +139,10 @@ class RunView:
             return False
         self.seq = recorded.seq
         self._fold(recorded.event, recorded.at)
+        if isinstance(recorded.event, _REMARKS):
+            said = say(recorded.event, {})
+            text = "" if isinstance(recorded.event, events.ContextSummarized) else said.text
+            self.remark = f"{said.title}: {text}" if text else said.title
         return True
 
     @singledispatchmethod
@@ -140,7 +159,6 @@ class RunView:
         self.status, self.started_at, self.pause, self.cancelling = "queued", None, None, False
         self.waits.clear()
         self.input_tokens = self.output_tokens = 0
-        self.remark = f"goes on after turn {event.turn} of another run"
 
     @_fold.register
     def _(self, event: events.RunStarted, at: datetime) -> None:
@@ -200,17 +218,11 @@ class RunView:
         self.text = ""
         self.input_tokens += event.usage.input_tokens
         self.output_tokens += event.usage.output_tokens
-        self.remark = f"got half an answer: {event.reason}"
 
     @_fold.register
     def _(self, event: events.ContextSummarized, at: datetime) -> None:
         self.input_tokens += event.usage.input_tokens
         self.output_tokens += event.usage.output_tokens
-        self.remark = f"summed up {event.upto - 1} earlier messages"
-
-    @_fold.register
-    def _(self, event: events.RunSteered, at: datetime) -> None:
-        self.remark = f"was told{f' by {event.by}' if event.by else ''}: {event.text}"
 
     @_fold.register
     def _(self, event: events.CallWaiting, at: datetime) -> None:
@@ -246,12 +258,11 @@ class RunView:
 
     @_fold.register
     def _(self, event: events.RunQuarantined, at: datetime) -> None:
-        self._end("quarantined", at, "Its workers died too often; see their logs.")
+        self._end("quarantined", at, say(event, {}).text)
 
     @_fold.register
     def _(self, event: events.RunRevived, at: datetime) -> None:
         self.status, self.finished_at, self.problem = "queued", None, ""
-        self.remark = f"was let go on{f' by {event.by}' if event.by else ''}"
 
     @_fold.register
     def _(self, event: events.RunDiscarded, at: datetime) -> None:
@@ -279,12 +290,11 @@ class RunView:
             call.asked = call.doubt = False
 
 
-def decision(value: dict[str, Any]) -> str:
-    """What became of a question about a call, from the value of its wait."""
-    status, by = str(value.get("status", "")), str(value.get("by", ""))
-    if status == "edited":
-        status = "approved with other arguments"
-    return " by ".join(filter(None, (status, by)))
+def _named(call: CallView) -> str:
+    arguments = " ".join(brief_arguments(call).split())
+    if len(arguments) > _LONGEST:
+        arguments = f"{arguments[: _LONGEST - 1].rstrip()}…"
+    return f"{call.tool} {arguments}" if arguments else call.tool
 
 
 def written(value: dict[str, Any]) -> str:
