@@ -14,7 +14,7 @@ from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
     from datetime import datetime
 
     from agents.models import RunEvent
@@ -40,16 +40,16 @@ class Line:
     turn: int = 0
 
 
-def line(row: RunEvent, *, began: datetime, calls: Mapping[str, str]) -> Line:
+def line(row: RunEvent, *, began: datetime, name_of: Callable[[str], str]) -> Line:
     """Make an event readable.
 
     Args:
         row: The event.
         began: When the run was accepted; times are shown from there.
-        calls: How the run's tool calls are named, by call id.
+        name_of: Names a tool call of the run, by its id.
     """
     try:
-        said = say(events.decode(row.type, row.payload), calls)
+        said = say(events.decode(row.type, row.payload), name_of)
     except (KeyError, ValidationError):  # written by another version of Heartbit
         said = Said(row.type, icon="help")
     said = replace(said, text=beginning(said.text, _PREVIEW))

@@ -139,7 +139,10 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
             (entry, entry.value if isinstance(entry.value, str) else pretty_json(entry.value))
             for entry in queries.blackboard(run.root_id)
         ],
-        lines=[line(event, began=run.created_at, calls=names) for event in events],
+        lines=[
+            line(event, began=run.created_at, name_of=lambda call_id: names.get(call_id, ""))
+            for event in events
+        ],
         after=after,
         newer=last if last < run.last_seq else 0,
     )

@@ -16,9 +16,11 @@ from heartbit_site.base.amounts import counted, duration, money
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from heartbit_site.base.admin.themed import Tone
+
+    Namer = Callable[[str], str]
 
 #: What a person decided about a call, or said of its outcome.
 _DECISIONS: Final = {
@@ -54,14 +56,14 @@ class Said:
         return self.title[:1].upper() + self.title[1:]
 
 
-def say(event: events.Event, calls: Mapping[str, str]) -> Said:
+def say(event: events.Event, name_of: Namer) -> Said:
     """Put an event into words.
 
     Args:
         event: The event.
-        calls: How the run's tool calls are named, by call id.
+        name_of: Names a tool call of the run, by its id.
     """
-    return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, calls)
+    return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
 
 
 def decision(value: Mapping[str, Any]) -> str:
@@ -135,12 +137,14 @@ def _say_model(event: events.Event) -> Said | None:
             return None
 
 
-def _say_call(event: events.Event, calls: Mapping[str, str]) -> Said:
+def _say_call(event: events.Event, name_of: Namer) -> Said:
     match event:
         case events.ToolStarted(call_id=call_id, effect=effect):
-            return Said(f"about to run {_name(call_id, calls)}", "", "pending", "info", _of(effect))
+            return Said(
+                f"about to run {_name(call_id, name_of)}", "", "pending", "info", _of(effect)
+            )
         case events.ToolFinished(call_id=call_id, status=status, content=content):
-            name, is_ok = _name(call_id, calls), status == "ok"
+            name, is_ok = _name(call_id, name_of), status == "ok"
             took = duration(timedelta(milliseconds=event.duration_ms)) if event.duration_ms else ""
             grant = "" if event.grant is None else f"by standing permission {event.grant}"
             note = ", ".join(filter(None, (took, grant)))
@@ -149,39 +153,39 @@ def _say_call(event: events.Event, calls: Mapping[str, str]) -> Said:
         case events.CallWaiting(call_id=call_id, keys=keys):
             agents = sum(key.startswith("child:") for key in keys)
             note = counted(agents, "sub-agent") if agents else ""
-            title = f"waits for {_name(call_id, calls)}"
+            title = f"waits for {_name(call_id, name_of)}"
             return Said(title, "", "hourglass_top", "primary", note)
         case events.WaitResolved(key=key, value=value):
-            return _resolved(key, value, calls)
+            return _resolved(key, value, name_of)
         case _:
-            return _say_question(event, calls)
+            return _say_question(event, name_of)
 
 
-def _say_question(event: events.Event, calls: Mapping[str, str]) -> Said:
+def _say_question(event: events.Event, name_of: Namer) -> Said:
     match event:
         case events.ApprovalRequested(call_id=call_id, effect=effect):
-            title = f"asks for approval of {_name(call_id, calls)}"
+            title = f"asks for approval of {_name(call_id, name_of)}"
             text = f"{event.reason}\n{readable_json(event.arguments)}"
             return Said(title, text, "back_hand", "warning", _of(effect))
         case events.ApprovalEscalated(call_id=call_id, group=group):
             people = visible(group) or "everybody who may decide"
-            title = f"nobody decided about {_name(call_id, calls)} in time: escalated to {people}"
+            title = f"nobody decided about {_name(call_id, name_of)} in time: escalated to {people}"
             return Said(title, "", "back_hand", "warning")
         case events.DecisionLapsed(call_id=call_id, reason=reason):
-            title = f"did not run {_name(call_id, calls)}: it is asked about again"
+            title = f"did not run {_name(call_id, name_of)}: it is asked about again"
             return Said(title, visible(reason), "block", "warning")
         case events.OutcomeAsked(call_id=call_id):
-            title = f"waits for a word on {_name(call_id, calls)}: nobody knows what became of it"
+            title = f"waits for a word on {_name(call_id, name_of)}: nobody knows what became of it"
             return Said(title, "", "help", "warning")
         case _:
             return Said(event.type)
 
 
-def _resolved(key: str, value: Mapping[str, Any], calls: Mapping[str, str]) -> Said:
+def _resolved(key: str, value: Mapping[str, Any], name_of: Namer) -> Said:
     kind, _, subject = key.partition(":")
     status = str(value.get("status", "ended"))
     if kind in ("approval", "outcome"):
-        title = f"{decision(value)}: {_name(subject.partition(':')[0], calls)}"
+        title = f"{decision(value)}: {_name(subject.partition(':')[0], name_of)}"
         text = visible(
             str(value.get("arguments") or value.get("reason") or value.get("result") or "")
         )
@@ -206,8 +210,8 @@ def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSumma
     return ", ".join(figures)
 
 
-def _name(call_id: str, calls: Mapping[str, str]) -> str:
-    return visible(calls.get(call_id) or f"call {call_id}")
+def _name(call_id: str, name_of: Namer) -> str:
+    return visible(name_of(call_id) or f"call {call_id}")
 
 
 def _of(effect: str) -> str:

@@ -10,7 +10,7 @@ from agents.live.words import say
 from heartbit_site.cli.output import one_line, seconds
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.run_view import RunView
+    from agents.live.view import RunView
     from heartbit_site.cli.tree import Tree
 
 NAME_WIDTH: Final = 13
@@ -55,7 +55,7 @@ def _say(event: events.Event, run: RunView) -> str:
         return ""  # a sub-agent says itself how it ended
     if isinstance(event, events.RunStarted) and run.turn:
         return "goes on"
-    said = say(event, run.call_names)
+    said = say(event, run.name_of)
     notes = [said.note] if said.note and not isinstance(event, events.RunStarted) else []
     title, text = said.title, said.text
     if isinstance(event, _ENDINGS):

@@ -96,7 +96,7 @@ def test_a_call_waits_for_a_person_until_somebody_decides() -> None:
     value = {"status": "edited", "by": "alice"}
     build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
     assert run.status == "queued"
-    assert run.calls[0].decided == "approved with other arguments by alice"
+    assert run.calls["1.0"].decided == "approved with other arguments by alice"
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
     assert "(approved with other arguments by alice)" in shown[1]
     build.event(ROOT, events.ToolFinished("1.0", "ok", "sent", "pure", 1, grant=7), 4)
@@ -143,14 +143,14 @@ def test_a_call_that_was_approved_as_it_was_keeps_its_arguments() -> None:
     asks(build)
     value = {"status": "approved", "by": "alice", "arguments": None}
     build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
-    assert build.tree.runs[ROOT].calls[0].arguments == '{"to": "all"}'
+    assert build.tree.runs[ROOT].calls["1.0"].arguments == '{"to": "all"}'
 
 
 def test_a_run_that_is_cancelled_asks_nobody_any_more() -> None:
     build = Builder()
     asks(build)
     build.event(ROOT, events.RunCancelled(), 3)
-    assert not any(call.asked for call in build.tree.runs[ROOT].calls)
+    assert not any(call.asked for call in build.tree.runs[ROOT].calls.values())
 
 
 def test_pauses_summaries_and_words_of_others_are_told() -> None:

@@ -23,9 +23,9 @@ export class CallView {
     if (now === this.shown) return;
     this.shown = now;
     this.call = call;
-    fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, call.name || call.id),
+    fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, call.tool || call.id),
       el("span.clip.quiet.code-line", {}, short(call.arguments)), status(call),
-      call.ms ? el("span.number.quiet", {}, duration(call.ms)) : null);
+      call.duration_ms ? el("span.number.quiet", {}, duration(call.duration_ms)) : null);
     if (this.element.open) this.unfold();
   }
 
@@ -33,7 +33,7 @@ export class CallView {
     const { call } = this;
     if (!this.element.open) return;
     fill(this.inside,
-      el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.name}`),
+      el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.tool}`),
       call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),
       call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
@@ -42,13 +42,13 @@ export class CallView {
         return [index ? ", " : "", el("a", { href: address }, agent || id)];
       })) : null,
       call.result === null ? null : [el("h3", {}, call.status === "ok" ? "Result" : "What went wrong"),
-        code(pretty(call.result), `Result of ${call.name}`)]);
+        code(pretty(call.result), `Result of ${call.tool}`)]);
   }
 
   asked() {
-    const { asked, decision, doubt, status: now } = this.call;
-    if (doubt && now === "uncertain") return el("p.hint", {}, "Its worker died while it ran: a person says, above, what became of it.");
-    return asked && !decision && now === "waiting" ? el("p.hint", {}, `Waits for a person. ${asked.reason ?? ""}`) : null;
+    const { asked, doubt, reason } = this.call;
+    if (doubt) return el("p.hint", {}, "Its worker died while it ran: a person says, above, what became of it.");
+    return asked ? el("p.hint", {}, `Waits for a person. ${reason}`) : null;
   }
 
   decided() {
