@@ -1,4 +1,4 @@
-"""What a Google-style docstring says: its text, and each parameter's line of ``Args:``. Pure.
+"""What a docstring says: its text, and what it says of each parameter; Google, NumPy or reST style.
 
 Usage::
 
@@ -9,37 +9,52 @@ Usage::
 from __future__ import annotations
 
 import inspect
-import re
-from typing import Final
+from itertools import groupby
+from textwrap import indent
+from typing import TYPE_CHECKING
 
-_HEADINGS: Final = frozenset({"Args:", "Arguments:", "Parameters:"})
-_PARAMETER: Final = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\s*\([^)]*\))?\s*:(?:\s+(?P<text>.*))?")
+from docstring_parser import (
+    Docstring,
+    DocstringMeta,
+    DocstringParam,
+    DocstringRaises,
+    DocstringReturns,
+    ParseError,
+    parse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def read(docstring: str) -> tuple[str, dict[str, str]]:
-    """The docstring without its ``Args:`` section, and what that says, by parameter."""
-    lines = inspect.cleandoc(docstring).splitlines()
-    start = next((index for index, line in enumerate(lines) if line in _HEADINGS), None)
-    if start is None:
-        return "\n".join(lines), {}
-    end = start + 1
-    while end < len(lines) and (not lines[end] or lines[end][0].isspace()):
-        end += 1
-    before, section, after = lines[:start], lines[start + 1 : end], lines[end:]
-    parts = ("\n".join(part).strip() for part in (before, after))
-    return "\n\n".join(filter(None, parts)), _parameters(section)
+    """Return the docstring without its parameters, and what it says of each of these."""
+    text = inspect.cleandoc(docstring)
+    try:
+        found = parse(text)
+    except ParseError:  # it only looks like one with sections
+        return text, {}
+    if not found.params:
+        return text, {}
+    said = {one.arg_name: " ".join((one.description or "").split()) for one in found.params}
+    return _without_parameters(found), said
 
 
-def _parameters(section: list[str]) -> dict[str, str]:
-    """Entries begin at the section's own indent; deeper lines continue them."""
-    margin = min((len(line) - len(line.lstrip()) for line in section if line), default=0)
-    texts: dict[str, list[str]] = {}
-    name = ""
-    for line in section:
-        entry = _PARAMETER.fullmatch(line[margin:].rstrip())
-        if entry is not None:
-            name = entry["name"]
-            texts[name] = [entry["text"] or ""]
-        elif name:
-            texts[name].append(line.strip())
-    return {name: " ".join(" ".join(words).split()) for name, words in texts.items()}
+def _without_parameters(found: Docstring) -> str:
+    others = [one for one in found.meta if not isinstance(one, DocstringParam)]
+    sections = [_section(heading, entries) for heading, entries in groupby(others, _heading)]
+    return "\n\n".join(filter(None, [(found.description or "").strip(), *sections]))
+
+
+def _section(heading: str, entries: Iterable[DocstringMeta]) -> str:
+    lines = "\n".join(map(_entry, entries))
+    return f"{heading}:\n{indent(lines, '    ')}"
+
+
+def _heading(one: DocstringMeta) -> str:
+    return one.args[0].capitalize()
+
+
+def _entry(one: DocstringMeta) -> str:
+    kind = one.type_name if isinstance(one, DocstringReturns | DocstringRaises) else None
+    return ": ".join(filter(None, [kind, one.description]))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from email.utils import parseaddr
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
@@ -254,6 +255,23 @@ def _host_name(word: str) -> str | None:
     return "is no host; write heartbit.example, without a scheme or port"
 
 
+def mail_host(value: str) -> str:
+    """Return the host of a mail server."""
+    host = value.strip()
+    if host == "*" or not _HOST_NAME.fullmatch(host):
+        raise ValueError("it is no host; write smtp.example.org, and the port into EMAIL_PORT")
+    return host
+
+
+def sender(value: str) -> str:
+    """Return an e-mail address, perhaps with a name before it."""
+    written = value.strip()
+    _, address = parseaddr(written)
+    if not all(address.partition("@")) or not written.isprintable():
+        raise ValueError("it is no address; write heartbit@example.org or Name <name@example.org>")
+    return written
+
+
 def _origin(word: str) -> str | None:
     host = _host_of(word.replace("://*.", "://", 1), ("http", "https"))
     if host is not None and urlsplit(word).path in ("", "/") and word.isprintable():
@@ -290,7 +308,7 @@ def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
             "its host or port cannot be read; write "
             + ("redis://HOST:6379/0" if schemes is _REDIS else "postgresql://USER@HOST/DATABASE")
         ) from None
-    if parts.scheme not in schemes:
+    if parts.scheme not in schemes or "://" not in url:
         raise ValueError(f"it begins with {parts.scheme or 'no scheme'!r}; Heartbit needs {names}")
     return parts
 
@@ -351,13 +369,13 @@ DEBUG: Final = Variable("HEARTBIT_DEBUG", False, flag)  # noqa: FBT003  a defaul
 EMAIL_BACKEND: Final = Variable(
     "EMAIL_BACKEND", "django.core.mail.backends.smtp.EmailBackend", dotted_class
 )
-EMAIL_HOST: Final = Variable("EMAIL_HOST", "localhost", text)
+EMAIL_HOST: Final = Variable("EMAIL_HOST", "localhost", mail_host)
 EMAIL_PORT: Final = Variable("EMAIL_PORT", 25, whole(1, 65_535))
 EMAIL_HOST_USER: Final = Variable("EMAIL_HOST_USER", "", verbatim)
 EMAIL_HOST_PASSWORD: Final = Variable("EMAIL_HOST_PASSWORD", "", verbatim, secret=True)
 EMAIL_USE_TLS: Final = Variable("EMAIL_USE_TLS", False, flag)  # noqa: FBT003  a default
 EMAIL_USE_SSL: Final = Variable("EMAIL_USE_SSL", False, flag)  # noqa: FBT003  a default
-DEFAULT_FROM_EMAIL: Final = Variable("DEFAULT_FROM_EMAIL", "heartbit@localhost", text)
+DEFAULT_FROM_EMAIL: Final = Variable("DEFAULT_FROM_EMAIL", "heartbit@localhost", sender)
 
 VARIABLES: Final[tuple[Variable[object], ...]] = tuple(
     value for value in tuple(globals().values()) if isinstance(value, Variable)

@@ -54,7 +54,7 @@ class Operation(Generic[Out]):
     """Something that can be asked or done.
 
     Attributes:
-        function: What does it: a module of ``heartbit_site.operations`` and a function there. The
+        handler: What does it: a module of ``heartbit_site.operations`` and a function there. The
             module's name is also the operation's tag in OpenAPI, the function's its operationId.
         route: Method and path of its request; the path is one below ``/api/v1``, with
             ``{parameters}``.
@@ -68,7 +68,7 @@ class Operation(Generic[Out]):
         rows: The field of ``output`` that comes in pages; empty: there is none.
     """
 
-    function: str
+    handler: str
     route: str
     output: type[Out] | None
     summary: str
@@ -82,12 +82,12 @@ class Operation(Generic[Out]):
     @property
     def noun(self) -> str:
         """The module of ``heartbit_site.operations`` that does it."""
-        return self.function.partition(".")[0]
+        return self.handler.partition(".")[0]
 
     @property
     def name(self) -> str:
         """The function that does it."""
-        return self.function.partition(".")[2]
+        return self.handler.partition(".")[2]
 
     @property
     def method(self) -> str:

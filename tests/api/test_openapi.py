@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def described(web: WebServer) -> Any:
-    response = httpx.get(f"{web.url}/api/v1/openapi.json")
+    response = httpx.get(f"{web.url}/api/v1/openapi.json", timeout=60)
     assert response.status_code == 200
     return response.json()
 

@@ -179,6 +179,38 @@ def test_parameters_are_described_by_the_docstring_unless_by_themselves() -> Non
     assert spec.description == "Search the web.\n\nTakes a while.\n\nReturns:\n    The pages."
 
 
+NUMPY = """Search the web.
+
+Parameters
+----------
+query : str
+    What to look for.
+
+Returns
+-------
+str
+    The pages.
+"""
+REST = """Search the web.
+
+:param query: What to look for.
+:returns: The pages.
+"""
+
+
+@pytest.mark.parametrize("docstring", [NUMPY, REST], ids=["NumPy", "reST"])
+def test_docstrings_of_other_styles_describe_parameters_too(docstring: str) -> None:
+    def search(query: str) -> str:
+        return query
+
+    search.__doc__ = docstring
+    spec = spec_of(tool(effect="pure")(search))
+    assert spec.parameters["properties"]["query"]["description"] == "What to look for."
+    assert spec.description.startswith("Search the web.\n\nReturns:\n    ")
+    assert spec.description.endswith("The pages.")
+    assert "param" not in spec.description.lower()
+
+
 def test_options_are_taken_and_a_wrong_effect_is_refused() -> None:
     @tool(effect="pure", credentials=("WEATHER_KEY",), tags=("web",), timeout_seconds=5)
     def weather(city: str) -> str:

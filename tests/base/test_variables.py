@@ -36,7 +36,14 @@ VALUES: dict[str, Values] = {
             *("redis://h?socket_timeout=5&max_connections=9", "rediss://h/0?ssl_cert_reqs=none"),
         ],
         [
-            *("h:6379", "redis://:p@h:port/0", "redis://:p@h/db", "unix://", "unix:///s?db=x"),
+            *(
+                "h:6379",
+                "redis://:p@h:port/0",
+                "redis://:p@h/db",
+                "unix://",
+                "unix:/s",
+                "unix:///s?db=x",
+            ),
             *("redis://:p@h/0?socket_timeout=abc", "redis://:p@h/0?foo=1", "unix:///s?db=0&foo=1"),
             *("redis://:p@h/0?ssl_cert_reqs=none", "rediss://:p@h?ssl_cert_reqs=x"),
         ],
@@ -83,13 +90,13 @@ VALUES: dict[str, Values] = {
         ["django.core.mail.backends.locmem.EmailBackend"],
         ["smtp", "no.such.Backend", "django.core.mail.nothing.Backend"],
     ),
-    "EMAIL_HOST": ANY_TEXT,
+    "EMAIL_HOST": (["smtp.example.org", "[::1]"], ["smtp://h", "h:25", "a b", "*"]),
     "EMAIL_PORT": (["587"], ["abc", "0", "65536"]),
     "EMAIL_HOST_USER": ANY_TEXT,
     "EMAIL_HOST_PASSWORD": ANY_TEXT,
     "EMAIL_USE_TLS": FLAG,
     "EMAIL_USE_SSL": FLAG,
-    "DEFAULT_FROM_EMAIL": ANY_TEXT,
+    "DEFAULT_FROM_EMAIL": (["a@b.example", "Ann <a@b.example>"], ["ann", "a@"]),
 }
 GOOD = [(name, value) for name, (good, _) in VALUES.items() for value in good]
 BAD = [(name, value) for name, (_, bad) in VALUES.items() for value in bad]
