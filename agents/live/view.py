@@ -186,6 +186,8 @@ class RunView:
     def text(self) -> str:
         """What the model call in flight has said, or thought, so far."""
         written = self.writing
+        if written.turn <= self.turn or self.status != "running":
+            return ""  # of a call that was answered, or given up
         return written.thinking if written.kind == "thinking" else written.text
 
     @property
@@ -323,13 +325,11 @@ class RunView:
 
     @_fold.register
     def _(self, event: events.RunRequeued, at: datetime) -> None:
-        self._give_up()
         self._queue(at)
 
     @_fold.register
     def _(self, event: events.ModelAnswered, at: datetime) -> None:
         self.turn, message = event.turn, event.message
-        self._give_up()
         self._close("queue", at)
         if not self.waits:
             self.status = "running"
@@ -363,13 +363,11 @@ class RunView:
 
     @_fold.register
     def _(self, event: events.ModelDelayed, at: datetime) -> None:
-        self._give_up()
         self.pause = event.reason, at + timedelta(seconds=event.delay_seconds)
         self._wait(event.key, "pause", at, reason=event.reason)
 
     @_fold.register
     def _(self, event: events.ModelCut, at: datetime) -> None:
-        self._give_up()
         self._spend(event)
         self._took("model", at, event.duration_ms, name="cut off")
 
@@ -494,10 +492,6 @@ class RunView:
         self.waits[key] = {"kind": kind, **more}
         self._open(key, kind, at, call=more.get("call"))
 
-    def _give_up(self) -> None:
-        """Void the text of the model call in flight."""
-        self.writing.text = self.writing.thinking = ""
-
     def _spend(
         self, event: events.ModelAnswered | events.ModelCut | events.ContextSummarized
     ) -> None:
@@ -519,7 +513,6 @@ class RunView:
         self.finished_at, self.problem, self.pause = at, problem, None
         message = f"{problem[:1].upper()}{problem[1:]}" if problem else None
         self.ending = {"status": status, "message": message, "text": "", **more}
-        self._give_up()
         self.waits.clear()
         for key in list(self._open_times):
             self._close(key, at)

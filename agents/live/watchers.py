@@ -228,15 +228,16 @@ class _Reading:
         """Whether it is no delta that the view knows; keeps what is being written."""
         run_id = one.update.run_id
         if isinstance(one.update, Happened):
-            if isinstance(one.update.recorded.event, ModelAnswered):
+            event = one.update.recorded.event
+            # The next turn's text may have come before this event was read.
+            if isinstance(event, ModelAnswered) and one.run.writing.turn <= event.turn:
                 self._writing.pop(run_id, None)
         elif isinstance(one.update, Streamed):
             if one.view is None:
                 return False
-            written = self._writing.setdefault(run_id, [])
             if one.view["fresh"]:
-                written.clear()
-            written.append(one)
+                self._writing[run_id] = []
+            self._writing.setdefault(run_id, []).append(one)
         return True
 
     def _tell(self, batch: Batch) -> None:

@@ -162,7 +162,7 @@ class TestDeltas:
         run.stream(Delta(1, 2, 0, "Mo"))
         assert run.stream(Delta(1, 1, 8, "late")) is None
         run.stream(Delta(1, 2, 2, "on"))
-        assert run.text == "Moon"
+        assert run.writing.text == "Moon"
 
     def test_thinking_stands_beside_the_text_and_a_gap_is_marked(self) -> None:
         run = view()
@@ -175,6 +175,17 @@ class TestDeltas:
         assert change is not None
         assert (change["at"], change["text"], change["gap"]) == (3, "…end", True)
         assert (run.writing.thinking, run.writing.text) == ("Hm.", "It …end")
+
+    def test_the_next_turns_text_may_come_before_the_answer_is_read(self) -> None:
+        run = view()
+        started, answer = recorded((0, events.RunStarted("w", "t", "m")), (1, answered(1)))
+        run.fold(started)
+        run.stream(Delta(1, 1, 0, "It is."))
+        run.stream(Delta(2, 2, 0, "And"))
+        run.fold(answer)
+        change = run.stream(Delta(2, 2, 3, " so"))
+        assert change is not None
+        assert (change["at"], run.text) == (3, "And so")
 
     def test_an_answer_ends_its_text_and_keeps_the_thinking_that_is_journaled(self) -> None:
         run = view()
