@@ -580,7 +580,8 @@ def brief_arguments(call: CallView) -> str:
 
 
 def _call_part(call: CallView) -> Parts:
-    part = asdict(call)
+    part, decided = asdict(call), call.decided
+    part["decided"] = decided[:1].upper() + decided[1:]
     return {"id": part.pop("call_id"), "turn": int(call.call_id.partition(".")[0]), **part}
 
 

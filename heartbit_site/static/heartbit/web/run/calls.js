@@ -4,8 +4,6 @@ import { el, fill, icon, pill } from "../dom.js";
 import { duration, moment } from "../words.js";
 import { code, pretty } from "./json.js";
 
-const VERDICTS = { approved: "Approved", edited: "Approved with other arguments", answered: "Answered", denied: "Denied" };
-
 /** The view of a call; `update` shows it as it is now. */
 export class CallView {
   /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
@@ -52,10 +50,9 @@ export class CallView {
   }
 
   decided() {
-    const { decision } = this.call;
+    const { decision, decided } = this.call;
     if (!decision) return null;
-    const who = [VERDICTS[decision.status] ?? decision.status, decision.by ? `by ${decision.by}` : "", decision.at ? `at ${moment(decision.at)}` : ""];
-    return [el("p", {}, `${who.filter(Boolean).join(" ")}.`, decision.reason ? ` Reason: ${decision.reason}` : ""),
+    return [el("p", {}, `${decided} at ${moment(decision.at)}.`, decision.reason ? ` Reason: ${decision.reason}` : ""),
       decision.arguments ? [el("h3", {}, decision.status === "edited" ? "What ran instead" : "What ran"), code(pretty(decision.arguments), "What a person wrote")] : null];
   }
 }
