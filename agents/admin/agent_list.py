@@ -13,6 +13,7 @@ from agents.admin import queries, words
 from agents.admin.switches import AgentSwitches
 from agents.choices import RunStatus
 from agents.models import Agent
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import ModelAdmin, pill
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         """They take runs again, and what they had goes on."""
         count = self._switch_all(request, agents, "start")
-        messages.success(request, f"{words.counted(count, 'agent')} started.")
+        messages.success(request, f"{amounts.counted(count, 'agent')} started.")
 
     @admin.action(description="Stop", permissions=["change"])
     def stop(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
@@ -96,7 +97,8 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
         count = self._switch_all(request, agents, "stop")
         messages.success(
             request,
-            f"{words.counted(count, 'agent')} stopped. Live runs are kept, and go on at its start.",
+            f"{amounts.counted(count, 'agent')} stopped. "
+            "Live runs are kept, and go on at its start.",
         )
 
 

@@ -14,6 +14,7 @@ from agents.choices import CallStatus, Outcome
 from agents.doubts import made_with
 from agents.querysets import shown_tool
 from agents.questions import asked_form
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.visible_text import readable_json, visible
@@ -132,7 +133,7 @@ def asked_about(call: ToolCall) -> dict[str, Any]:
 def since(call: ToolCall) -> str:
     """How long a call of ``queries.waiting_calls`` has waited."""
     asked_at: datetime | None = getattr(call, "asked_at", None)
-    return words.duration(timezone.now() - asked_at) if asked_at else "a moment"
+    return amounts.duration(timezone.now() - asked_at) if asked_at else "a moment"
 
 
 def decided(decision: Decision) -> str:

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from agents.admin import words
 from agents.choices import RunStatus
+from heartbit_site.base import amounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -86,7 +86,7 @@ def activity(days: list[Day]) -> Chart:
     columns = [
         Column(
             label=_label(day),
-            said=f"{_name(day)}: {words.counted(day.total, 'run')}{_outcomes(day)}",
+            said=f"{_name(day)}: {amounts.counted(day.total, 'run')}{_outcomes(day)}",
             link=runs_link(day),
             height=_percent(day.total, most),
             segments=tuple(
@@ -96,7 +96,7 @@ def activity(days: list[Day]) -> Chart:
         )
         for day in days
     ]
-    return Chart(columns, words.counted(most, "run"))
+    return Chart(columns, amounts.counted(most, "run"))
 
 
 def spend(days: list[Day]) -> Chart:
@@ -105,13 +105,13 @@ def spend(days: list[Day]) -> Chart:
     columns = [
         Column(
             label=_label(day),
-            said=f"{_name(day)}: {_cost(day)}, {words.counted(day.calls, 'model call')}",
+            said=f"{_name(day)}: {_cost(day)}, {amounts.counted(day.calls, 'model call')}",
             link=usage_link(day),
             height=_percent(float(day.cost), float(most)),
         )
         for day in days
     ]
-    return Chart(columns, words.money(most))
+    return Chart(columns, amounts.money(most))
 
 
 def latency(days: list[Day]) -> Chart:
@@ -126,7 +126,7 @@ def _durations(days: list[Day], of: Callable[[Day], tuple[float, float]]) -> Cha
         median, slow = of(day)
         took = "no run ended"
         if day.median is not None and day.slow is not None:
-            took = f"median {words.duration(day.median)}, p95 {words.duration(day.slow)}"
+            took = f"median {amounts.duration(day.median)}, p95 {amounts.duration(day.slow)}"
         columns.append(
             Column(
                 label=_label(day),
@@ -137,7 +137,7 @@ def _durations(days: list[Day], of: Callable[[Day], tuple[float, float]]) -> Cha
             )
         )
     slowest = max((day.slow for day in days if day.slow is not None), default=None)
-    return Chart(columns, words.duration(slowest) if slowest is not None else "")
+    return Chart(columns, amounts.duration(slowest) if slowest is not None else "")
 
 
 def legend(days: Iterable[Day]) -> list[tuple[str, str, int, str]]:
@@ -184,9 +184,9 @@ def _outcomes(day: Day) -> str:
 def _cost(day: Day) -> str:
     if day.calls and day.calls == day.unpriced:
         return "cost unknown"
-    known = words.money(day.cost)
+    known = amounts.money(day.cost)
     return (
-        f"{known} and {words.counted(day.unpriced, 'call')} without a price"
+        f"{known} and {amounts.counted(day.unpriced, 'call')} without a price"
         if day.unpriced
         else known
     )

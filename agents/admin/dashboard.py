@@ -13,6 +13,7 @@ from django.utils.html import format_html, format_html_join
 from agents.admin import charts, figures, words
 from agents.choices import RunStatus
 from agents.fleet import Fleet, QueueNow, WorkerNow, read_fleet
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.reach import reach_of
 from heartbit_site.base.admin.themed import Tone, pill
 
@@ -185,7 +186,7 @@ def _cost(days: Iterable[figures.Day]) -> str:
     calls, unpriced = sum(day.calls for day in found), sum(day.unpriced for day in found)
     if calls and calls == unpriced:
         return "unknown"
-    return words.money(sum((day.cost for day in found), start=Decimal(0)))
+    return amounts.money(sum((day.cost for day in found), start=Decimal(0)))
 
 
 def _by_runs(agents: list[figures.TopAgent]) -> list[Ranked]:
@@ -193,7 +194,7 @@ def _by_runs(agents: list[figures.TopAgent]) -> list[Ranked]:
     return [
         Ranked(
             name=agent.name,
-            figure=words.counted(agent.runs, "run"),
+            figure=amounts.counted(agent.runs, "run"),
             note=f"{agent.failed} failed" if agent.failed else "",
             percent=f"{100 * agent.runs / most:.0f}",
             link=charts.runs_link(agent=agent.name, runs="all"),
@@ -207,8 +208,8 @@ def _by_cost(agents: list[figures.TopAgent]) -> list[Ranked]:
     return [
         Ranked(
             name=agent.name,
-            figure=words.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
-            note=f"{words.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
+            figure=amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
+            note=f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
             percent=f"{100 * agent.cost / most:.0f}",
             link=charts.runs_link(agent=agent.name, runs="all"),
         )
@@ -233,8 +234,8 @@ def _table(fleet: Fleet) -> FleetTable:
             (
                 worker,
                 pill(worker.state.capitalize(), tone=WORKER_TONES[worker.state]),
-                words.duration(timedelta(seconds=worker.uptime_seconds)),
-                words.duration(timedelta(seconds=worker.beat_seconds)),
+                amounts.duration(timedelta(seconds=worker.uptime_seconds)),
+                amounts.duration(timedelta(seconds=worker.beat_seconds)),
             )
             for worker in fleet.workers
         ],
@@ -242,7 +243,7 @@ def _table(fleet: Fleet) -> FleetTable:
             (
                 queue,
                 pill("Served", tone="success") if queue.served else pill("Nobody", tone="danger"),
-                words.duration(timedelta(seconds=queue.oldest_seconds)) if queue.depth else "-",
+                amounts.duration(timedelta(seconds=queue.oldest_seconds)) if queue.depth else "-",
             )
             for queue in fleet.queues
         ],

@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from agents.admin import words
 from agents.choices import TERMINAL
 from agents.models import Grant
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
 from heartbit_site.base.visible_text import visible
 
@@ -109,7 +110,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         count = held.update(revoked_at=timezone.now())
         for grant in ended:
             self.note(request, "revoke", grant)
-        messages.success(request, f"{words.counted(count, 'grant')} revoked.")
+        messages.success(request, f"{amounts.counted(count, 'grant')} revoked.")
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """Revoke is offered while there is something to revoke."""

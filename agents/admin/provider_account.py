@@ -21,6 +21,7 @@ from agents.admin import queries, words
 from agents.llm.providers import PROVIDERS
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
+from heartbit_site.base import amounts
 from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
 from heartbit_site.base.admin.trail import actor_of
@@ -256,7 +257,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         """How long ago."""
         if account.checked_at is None:
             return "never"
-        return f"{words.duration(timezone.now() - account.checked_at)} ago"
+        return f"{amounts.duration(timezone.now() - account.checked_at)} ago"
 
     @admin.display(description="tokens")
     def usage(self, account: ProviderAccount) -> str:
@@ -348,7 +349,7 @@ def _look_at(accounts: Iterable[ProviderAccount]) -> None:
 
 
 def _said(spent: queries.Spent) -> str:
-    calls = words.counted(spent.calls, "call")
+    calls = amounts.counted(spent.calls, "call")
     return f"{words.tokens(spent.input_tokens, spent.output_tokens)} · {calls}"
 
 

@@ -14,6 +14,7 @@ from agents.admin.events import Line, line
 from agents.choices import LIVE, RunStatus
 from agents.delivery.targets import whom
 from agents.forks import forks_of
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.markdown import LONGEST, to_html
 from heartbit_site.base.visible_text import visible
@@ -117,7 +118,7 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
     calls = queries.calls(run.pk)
     events = queries.journal(run.pk, after=after)
     decisions = queries.decisions(run.pk) if calls else {}
-    tools = {call.call_id: call.tool for call in calls}
+    names = {call.call_id: f"{call.tool} ({call.call_id})" for call in calls}
     last = events[-1].seq if events else after
     return RunPage(
         run=run,
@@ -138,7 +139,10 @@ def read(run: Run, *, after: int, refused: Refused | None = None) -> RunPage:
             (entry, entry.value if isinstance(entry.value, str) else pretty_json(entry.value))
             for entry in queries.blackboard(run.root_id)
         ],
-        lines=[line(event, began=run.created_at, tools=tools) for event in events],
+        lines=[
+            line(event, began=run.created_at, name_of=lambda call_id: names.get(call_id, ""))
+            for event in events
+        ],
         after=after,
         newer=last if last < run.last_seq else 0,
     )
@@ -200,7 +204,7 @@ def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
 
 
 def _later(run: Run, moment: datetime | None) -> str:
-    return f"{words.duration(moment - run.created_at)} later" if moment else "not yet"
+    return f"{amounts.duration(moment - run.created_at)} later" if moment else "not yet"
 
 
 def _below(run: Run, runs: list[Run]) -> set[UUID]:
@@ -215,7 +219,7 @@ def _below(run: Run, runs: list[Run]) -> set[UUID]:
 def _took(call: ToolCall) -> str:
     if call.started_at is None or call.finished_at is None:
         return ""
-    return words.duration(call.finished_at - call.started_at)
+    return amounts.duration(call.finished_at - call.started_at)
 
 
 def _branches(this: Run, runs: list[Run]) -> list[Branch]:

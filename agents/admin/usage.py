@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from unfold.paginator import InfinitePaginator
 
 from agents.admin import words
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.models import UsageEntry
 
@@ -71,7 +72,7 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
     @admin.display(description="cost")
     def price(self, entry: UsageEntry) -> SafeString | str:
         """What it cost, if that is known."""
-        return pill("unknown") if entry.cost_usd is None else words.money(entry.cost_usd)
+        return pill("unknown") if entry.cost_usd is None else amounts.money(entry.cost_usd)
 
     @admin.display(description="when")
     def when(self, entry: UsageEntry) -> str:

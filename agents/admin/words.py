@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from agents.choices import CallStatus, DeliveryStatus, RunStatus
 from heartbit_site.base.admin.themed import Tone, pill
+from heartbit_site.base.amounts import counted, duration, money
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
-    from decimal import Decimal
+    from datetime import datetime
     from uuid import UUID
 
     from django.utils.safestring import SafeString
@@ -73,11 +73,6 @@ def agent_pill(state: str) -> SafeString:
     return pill(state.capitalize(), tone=AGENT_TONES[state])
 
 
-def counted(count: int, noun: str) -> str:
-    """``1 agent``, ``2 agents``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def figure(count: int) -> str:
     """A number for a small place; nothing for none."""
     return "" if count == 0 else str(count) if count < 100 else "99+"
@@ -91,20 +86,6 @@ def beginning(text: str, most: int) -> str:
 def short(run_id: UUID) -> str:
     """The end of a run's id: ids of one second begin alike."""
     return str(run_id)[-8:]
-
-
-def duration(span: timedelta) -> str:
-    """A time span, as exact as a person wants it."""
-    seconds = max(0.0, span.total_seconds())
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
 
 
 def lasted(run: Run) -> str:
@@ -137,8 +118,3 @@ def cost(spent: Spent) -> str:
     return (
         f"{known} + {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else known
     )
-
-
-def money(amount: Decimal) -> str:
-    """US dollars; small amounts keep their leading digits."""
-    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

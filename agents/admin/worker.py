@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from agents.actions.ask_worker import WorkerNotFoundError, WorkerRequest, ask_worker
-from agents.admin import queries, words
+from agents.admin import queries
 from agents.choices import Home
 from agents.models import WorkerHeartbeat
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
 from heartbit_site.base.audit import Actor
 
@@ -117,4 +118,4 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     def beat(self, worker: WorkerHeartbeat) -> str:
         """How long ago."""
         silence: timedelta = getattr(worker, "silence", timedelta(0))
-        return f"{words.duration(silence)} ago"
+        return f"{amounts.duration(silence)} ago"

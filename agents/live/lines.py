@@ -1,35 +1,42 @@
 """The machine form of an update: a JSON object a line, of ``--watch --json`` and of streams. Pure.
 
     {"type": "run", "run": id, "parent": id | null, "agent": "writer", "task": "..."}
-    {"type": "event", "run": id, "seq": 3, "at": time, "event": "model.answered", "payload": {...}}
+    {"type": "event", "run": id, "seq": 3, "at": time, "event": "model.answered", "payload": {...},
+     "title": "Answered", "text": "...", "tone": "primary"}
     {"type": "delta", "run": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
      "text": "..."}
 
-Times are ISO 8601 in UTC.
+Times are ISO 8601 in UTC. An event's text is its beginning; the payload has all of it.
 """
 
 from __future__ import annotations
 
 from datetime import UTC
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents import events
 from agents.live.updates import Happened, RunSeen, Streamed, Update
+from agents.live.words import say
+from heartbit_site.base.preview import preview
+
+if TYPE_CHECKING:
+    from agents.live.view import RunView
 
 
-def line_of(update: Update) -> dict[str, Any]:
-    """One update."""
+def line_of(update: Update, run: RunView) -> dict[str, Any]:
+    """Return one update of a run whose view has it."""
     match update:
-        case RunSeen(run):
+        case RunSeen(seen):
             return {
                 "type": "run",
-                "run": str(run.pk),
-                "parent": str(run.parent_id) if run.parent_id else None,
-                "agent": run.agent,
-                "task": run.task,
+                "run": str(seen.pk),
+                "parent": str(seen.parent_id) if seen.parent_id else None,
+                "agent": seen.agent,
+                "task": seen.task,
             }
         case Happened(run_id, recorded):
             encoded = events.encode(recorded.event)
+            said = say(recorded.event, run.name_of)
             return {
                 "type": "event",
                 "run": str(run_id),
@@ -37,6 +44,9 @@ def line_of(update: Update) -> dict[str, Any]:
                 "at": recorded.at.astimezone(UTC).isoformat(),
                 "event": encoded["type"],
                 "payload": encoded["payload"],
+                "title": said.heading,
+                "text": preview(said.text),
+                "tone": said.tone,
             }
         case Streamed(run_id, delta):
             return {

@@ -1,13 +1,16 @@
-"""The lines of a page's socket: as programs get them, and what models wrote also as HTML.
+"""The lines of a page's socket: as programs get them, with what they change of a run's view.
 
-    {"type": "event", ..., "event": "model.answered", "payload": {...}, "html": "<p>...</p>"}
+    {"type": "event", ..., "event": "model.answered", "payload": {...}, "html": "<p>...</p>",
+     "view": {"run": {...}, "turn 1": {...}}}
 
-The HTML is sanitised (``heartbit_site.base.markdown``), so a page may show it as it is.
+``view`` has the changed parts (``agents.live.view``). What models wrote is there as HTML as well,
+sanitised (``heartbit_site.base.markdown``), so a page may show it as it is.
 """
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.live.lines import line_of
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agents.live.updates import Update
+    from agents.live.view import Parts, RunView, Tree
 
 Payload = dict[str, Any]
 
@@ -29,9 +33,30 @@ _ANSWERS: dict[str, Callable[[Payload], str]] = {
 }
 
 
-async def shown(updates: Iterable[Update]) -> list[Payload]:
-    """The lines of these updates, in their order."""
-    lines = [line_of(update) for update in updates]
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An update that a run's view has taken in.
+
+    Attributes:
+        view: The parts that it changed; None: it was known.
+    """
+
+    update: Update
+    run: RunView
+    view: Parts | None
+
+
+def take(tree: Tree, update: Update) -> Shown:
+    """Have a tree take in an update."""
+    view = tree.apply(update)
+    return Shown(update, tree.runs[update.run_id], view)
+
+
+async def shown(updates: Iterable[Shown]) -> list[Payload]:
+    """Return the lines of these updates, in their order."""
+    lines = [
+        line_of(one.update, one.run) | ({"view": one.view} if one.view else {}) for one in updates
+    ]
     if any(line.get("event") in _ANSWERS for line in lines):
         # Markdown of a long journal takes longer than a loop with other readers may stand.
         await asyncio.to_thread(_render, lines)

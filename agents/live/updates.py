@@ -42,6 +42,12 @@ class RunSeen:
 
     run: RunNamed
 
+    @property
+    def run_id(self) -> UUID:
+        """Its id."""
+        found: UUID = self.run.pk
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Happened:

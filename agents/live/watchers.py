@@ -1,6 +1,6 @@
 """Many who watch the same run tree in one process: one of them reads, and all are told.
 
-Whoever comes first reads the journal from what they have; what follows is read, rendered and
+Whoever comes first reads the journal; what follows is read, folded, rendered and
 encoded once (``_Reading``), and handed to everybody who came by then. Whoever comes later reads
 the journal too, and is handed the rest: what they know already is left out by its number, so
 nothing is missing and nothing comes twice. Whoever is too slow for what comes begins again like
@@ -22,10 +22,11 @@ from django.conf import settings
 from agents.events import ModelAnswered
 from agents.live.follow import follow
 from agents.live.gathering import BATCH, gathered
-from agents.live.shown import shown
+from agents.live.shown import Shown, shown, take
 from agents.live.tree import TreeReader
 from agents.live.updates import Happened, Streamed
 from agents.live.valkey import ValkeySource, connect
+from agents.live.view import Tree
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -40,9 +41,14 @@ MAX_BEHIND = 50  # batches that a slow watcher may leave lying
 class Batch:
     """Updates that go out together."""
 
-    def __init__(self, updates: Sequence[Update]) -> None:
-        self.updates = tuple(updates)
+    def __init__(self, shown: Sequence[Shown]) -> None:
+        self.shown = tuple(shown)
         self._text: asyncio.Future[str] | None = None
+
+    @property
+    def updates(self) -> tuple[Update, ...]:
+        """The updates themselves."""
+        return tuple(one.update for one in self.shown)
 
     async def text(self) -> str:
         """A page's message with their lines (``agents.live.shown``); made once for all pages."""
@@ -51,8 +57,37 @@ class Batch:
         return await asyncio.shield(self._text)  # a page that leaves takes it from nobody
 
     async def _encoded(self) -> str:
-        lines = await shown(self.updates)
+        lines = await shown(self.shown)
         return json.dumps({"type": "lines", "lines": lines}, separators=(",", ":"))
+
+
+class _Past:
+    """What a watcher does not have of the journals, and the view of the tree with it.
+
+    The view is folded from each run's first event, whatever the watcher has.
+    """
+
+    def __init__(self, root_id: UUID, known: dict[UUID, int]) -> None:
+        self.reader = TreeReader(root_id)
+        self.tree = Tree()
+        self._known = known
+        self._is_read = False
+
+    async def news(self) -> AsyncIterator[Batch]:
+        """What came since the last look."""
+        news = await orm.in_thread(self._read)
+        for first in range(0, len(news), BATCH):
+            yield Batch(news[first : first + BATCH])
+
+    def _read(self) -> list[Shown]:
+        updates = self.reader.news()
+        if not self._is_read:
+            # What a watcher says that it has is believed only as far as the journals go.
+            self._is_read = True
+            claimed, ends = dict(self._known), self.reader.seqs
+            self._known.clear()
+            self._known.update({run: min(seq, ends.get(run, 0)) for run, seq in claimed.items()})
+        return _unknown([take(self.tree, update) for update in updates], self._known)
 
 
 async def watch(
@@ -67,44 +102,48 @@ async def watch(
         root_id: The run at the top.
         after: The last event that the watcher has, by run: it goes on from there.
     """
-    reader = TreeReader(root_id, seqs=dict(after or {}))
+    known = dict(after or {})
     while True:
-        async for batch in _past(reader):
+        past = _Past(root_id, known)
+        async for batch in past.news():
             yield batch
-        if reader.over:
+        if past.reader.over:
             return
-        with _attend(reader) as place:
-            # What was journaled between the look above and this moment, nobody else may tell.
-            async for batch in _past(reader):
-                yield batch
-            if place.begun:
-                yield Batch(place.begun)
-            while (told := await place.told.get()) is not None:
-                batch = _without_known(told, reader.seqs)
-                if batch.updates:
+        with _attend(past) as place:
+            if not place.is_first:
+                # What others were told between the look above and this moment.
+                async for batch in past.news():
                     yield batch
-            if place.problem is not None:
-                raise place.problem
+            past.tree = Tree()  # of many who watch only the reading keeps one
+            async for batch in _told(place, known):
+                yield batch
             if not place.is_behind:
                 return
 
 
-async def _past(reader: TreeReader) -> AsyncIterator[Batch]:
-    news = await orm.in_thread(reader.news)
-    for first in range(0, len(news), BATCH):
-        yield Batch(news[first : first + BATCH])
+async def _told(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
+    """What a watcher is told at its place."""
+    if place.begun:
+        yield Batch(place.begun)
+    while (told := await place.told.get()) is not None:
+        fresh = _unknown(told.shown, known)
+        if fresh:
+            yield told if len(fresh) == len(told.shown) else Batch(fresh)
+    if place.problem is not None:
+        raise place.problem
 
 
-def _without_known(batch: Batch, seqs: dict[UUID, int]) -> Batch:
-    """The batch as it is, if everything in it is new; notes how far the watcher has come then."""
-    fresh: list[Update] = []
-    for update in batch.updates:
+def _unknown(shown: Sequence[Shown], known: dict[UUID, int]) -> list[Shown]:
+    """What is new to a watcher; notes how far the watcher has come then."""
+    fresh: list[Shown] = []
+    for one in shown:
+        update = one.update
         if isinstance(update, Happened):
-            if update.recorded.seq <= seqs.get(update.run_id, 0):
+            if update.recorded.seq <= known.get(update.run_id, 0):
                 continue
-            seqs[update.run_id] = update.recorded.seq
-        fresh.append(update)
-    return batch if len(fresh) == len(batch.updates) else Batch(fresh)
+            known[update.run_id] = update.recorded.seq
+        fresh.append(one)
+    return fresh
 
 
 @dataclass(slots=True, eq=False)
@@ -113,40 +152,44 @@ class _Place:
 
     Attributes:
         begun: What models were writing when the watcher came.
+        is_first: The reading began with this watcher.
         told: What came since; None is the last.
         is_behind: The watcher left too much lying, and is told no more.
         problem: What ended the reading early.
     """
 
-    begun: list[Update]
+    begun: list[Shown]
+    is_first: bool
     told: asyncio.Queue[Batch | None] = field(default_factory=asyncio.Queue)
     is_behind: bool = False
     problem: BaseException | None = None
 
 
 @contextlib.contextmanager
-def _attend(reader: TreeReader) -> Iterator[_Place]:
-    """A place at the tree's reading, which begins where the reader is if there is none yet."""
+def _attend(past: _Past) -> Iterator[_Place]:
+    """A place at the tree's reading; the first one's goes on from the past that was read."""
     readings = _readings.setdefault(asyncio.get_running_loop(), {})
-    reading = readings.get(reader.root_id)
+    root_id = past.reader.root_id
+    reading = readings.get(root_id)
+    is_first = reading is None or reading.is_over
     if reading is None or reading.is_over:
-        reading = readings[reader.root_id] = _Reading(reader)
-    place = reading.place()
+        reading = readings[root_id] = _Reading(past)
+    place = reading.place(is_first=is_first)
     try:
         yield place
     finally:
-        if reading.leave(place) and readings.get(reader.root_id) is reading:
-            del readings[reader.root_id]
+        if reading.leave(place) and readings.get(root_id) is reading:
+            del readings[root_id]
 
 
 class _Reading:
     """Reads a tree for all who watch it, until it is over or the last of them has left."""
 
-    def __init__(self, reader: TreeReader) -> None:
+    def __init__(self, past: _Past) -> None:
         self._places: set[_Place] = set()
-        self._writing: dict[UUID, list[Streamed]] = {}
-        self._answered: dict[UUID, int] = {}
-        self._task = asyncio.ensure_future(self._read(reader.root_id, dict(reader.seqs)))
+        self._tree = past.tree
+        self._writing: dict[UUID, list[Shown]] = {}
+        self._task = asyncio.ensure_future(self._read(past.reader.root_id, dict(past.reader.seqs)))
         self._task.add_done_callback(self._ended)
 
     @property
@@ -154,9 +197,10 @@ class _Reading:
         """Whether nothing more will be told, though some may still be taking it in."""
         return self._task.done()
 
-    def place(self) -> _Place:
+    def place(self, *, is_first: bool) -> _Place:
         """For one more watcher."""
-        place = _Place([one for written in self._writing.values() for one in written])
+        begun = [one for written in self._writing.values() for one in written]
+        place = _Place(begun, is_first)
         self._places.add(place)
         return place
 
@@ -173,25 +217,27 @@ class _Reading:
             updates = follow(root_id, ValkeySource(client), after=after)
             async with contextlib.aclosing(gathered(updates)) as batches:
                 async for updates_together in batches:
-                    news = [one for one in updates_together if self._is_news(one)]
+                    taken = [take(self._tree, update) for update in updates_together]
+                    news = [one for one in taken if self._is_news(one)]
                     if news:
                         self._tell(Batch(news))
         finally:
             await client.aclose()
 
-    def _is_news(self, update: Update) -> bool:
-        """Whether it is no delta of a turn that was answered; keeps what is being written."""
-        if isinstance(update, Happened):
-            if isinstance(update.recorded.event, ModelAnswered):
-                self._answered[update.run_id] = update.recorded.event.turn
-                self._writing.pop(update.run_id, None)
-        elif isinstance(update, Streamed):
-            if update.delta.turn <= self._answered.get(update.run_id, 0):
+    def _is_news(self, one: Shown) -> bool:
+        """Whether it is no delta that the view knows; keeps what is being written."""
+        run_id = one.update.run_id
+        if isinstance(one.update, Happened):
+            event = one.update.recorded.event
+            # The next turn's text may have come before this event was read.
+            if isinstance(event, ModelAnswered) and one.run.writing.turn <= event.turn:
+                self._writing.pop(run_id, None)
+        elif isinstance(one.update, Streamed):
+            if one.view is None:
                 return False
-            written = self._writing.setdefault(update.run_id, [])
-            if written and written[-1].delta.attempt != update.delta.attempt:
-                written.clear()
-            written.append(update)
+            if one.view["fresh"]:
+                self._writing[run_id] = []
+            self._writing.setdefault(run_id, []).append(one)
         return True
 
     def _tell(self, batch: Batch) -> None:

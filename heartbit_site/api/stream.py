@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.events import (
     ModelAnswered,
@@ -25,7 +25,9 @@ from agents.events import (
 )
 from agents.live import journal
 from agents.live.lines import line_of
+from agents.live.shown import Shown, take
 from agents.live.updates import Happened, RunSeen, Streamed
+from agents.live.view import Tree
 from agents.live.watchers import watch
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
     from agents.live.updates import Update
     from agents.models import Run
+
+_T = TypeVar("_T")
 
 BEAT_SECONDS = 15.0
 CHECK_SECONDS = 15.0  # how soon a stream ends whose key was revoked, or whose reader logged out
@@ -91,30 +95,30 @@ async def events_of(
     updates = with_silences(_updates(run.root_id), BEAT_SECONDS)
     checked_at = time.monotonic()
     async with contextlib.aclosing(updates):
-        async for update in updates:
+        async for one in updates:
             if time.monotonic() - checked_at > CHECK_SECONDS:
                 checked_at = time.monotonic()
                 if not await still_allowed():
                     return
-            if update is None:
+            if one is None:
                 yield BEAT
-            elif selection.wants(update):
-                yield message(update, run.pk)
+            elif selection.wants(one.update):
+                yield message(one, run.pk)
             if selection.over:
                 break
     yield _encode("end", {"type": "end", "run": str(run.pk)})
 
 
-async def _updates(root_id: UUID) -> AsyncGenerator[Update, None]:
+async def _updates(root_id: UUID) -> AsyncGenerator[Shown, None]:
     async with contextlib.aclosing(watch(root_id)) as batches:
         async for batch in batches:
-            for update in batch.updates:
-                yield update
+            for one in batch.shown:
+                yield one
 
 
-def message(update: Update, run_id: UUID) -> bytes:
+def message(one: Shown, run_id: UUID) -> bytes:
     """One server-sent event; only the events of the run that is read have an id."""
-    data = line_of(update)
+    update, data = one.update, line_of(one.update, one.run)
     if not isinstance(update, Happened):
         return _encode(data["type"], data)
     seq = update.recorded.seq if update.run_id == run_id else None
@@ -123,8 +127,9 @@ def message(update: Update, run_id: UUID) -> bytes:
 
 def recorded(run: Run, selection: Selection) -> list[bytes]:
     """The stream of a run as far as its journal goes by now."""
-    updates = journal.recorded(run.root_id)
-    return [message(update, run.pk) for update in updates if selection.wants(update)]
+    view = Tree()
+    taken = [take(view, update) for update in journal.recorded(run.root_id)]
+    return [message(one, run.pk) for one in taken if selection.wants(one.update)]
 
 
 def _encode(event: str, data: dict[str, Any], seq: int | None = None) -> bytes:
@@ -134,10 +139,10 @@ def _encode(event: str, data: dict[str, Any], seq: int | None = None) -> bytes:
 
 
 async def with_silences(
-    source: AsyncGenerator[Update, None], seconds: float
-) -> AsyncGenerator[Update | None, None]:
+    source: AsyncGenerator[_T, None], seconds: float
+) -> AsyncGenerator[_T | None, None]:
     """What the source yields, and None whenever it has been silent for so long."""
-    asking: asyncio.Task[Update] | None = None
+    asking: asyncio.Task[_T] | None = None
     try:
         while True:
             asking = asking or asyncio.ensure_future(_next(source))
@@ -147,10 +152,10 @@ async def with_silences(
                 continue
             task, asking = asking, None
             try:
-                update = task.result()
+                found = task.result()
             except StopAsyncIteration:
                 return
-            yield update
+            yield found
     finally:
         if asking is not None:
             asking.cancel()
@@ -158,5 +163,5 @@ async def with_silences(
         await source.aclose()
 
 
-async def _next(source: AsyncIterator[Update]) -> Update:
+async def _next(source: AsyncIterator[_T]) -> _T:
     return await anext(source)

@@ -59,8 +59,8 @@ class JsonLines(Display):
 
     def update(self, update: Update) -> None:
         """Print it, if it is news."""
-        if self.tree.apply(update):
-            write_json(line_of(update))
+        if self.tree.apply(update) is not None:
+            write_json(line_of(update, self.tree.runs[update.run_id]))
 
 
 class Lines(Display):
@@ -73,7 +73,7 @@ class Lines(Display):
 
     def update(self, update: Update) -> None:
         """Write about it, if it is worth a line."""
-        if self.tree.apply(update):
+        if self.tree.apply(update) is not None:
             self._write(plain.lines(self.tree, update))
 
     def tick(self) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from agents.live.view import CallView, RunView, brief_arguments
 from heartbit_site.cli.output import one_line, seconds
-from heartbit_site.cli.run_view import CallView, RunView, brief_arguments
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -209,7 +209,7 @@ def _figures(run: RunView, canvas: Canvas) -> str:
 
 def _calls(run: RunView, detail: Detail) -> list[CallView]:
     limit = detail.past if run.over else detail.calls
-    return run.calls[-limit:] if limit else []
+    return list(run.calls.values())[-limit:] if limit else []
 
 
 def _call(call: CallView, glyphs: Glyphs) -> Text:
@@ -223,15 +223,15 @@ def _call(call: CallView, glyphs: Glyphs) -> Text:
         line.append(" of unknown outcome: waits for a person's word", style="yellow")
     elif call.decided:
         line.append(f" ({one_line(call.decided, 60)})", style="magenta")
-    elif call.granted:
+    elif call.grant is not None:
         line.append(" (by a standing permission)", style="magenta")
     if call.tool == "delegate_task":
         return line
     if call.over:
         style = "dim" if call.status == "ok" else "yellow"
-        result = one_line(call.result, 120) if call.status == "ok" else f"{call.status}: "
+        result = one_line(call.result or "", 120) if call.status == "ok" else f"{call.status}: "
         if call.status != "ok":
-            result += one_line(call.result, 120)
+            result += one_line(call.result or "", 120)
         line.append(f" {glyphs.arrow} ", style="dim")
         line.append(f"{result} ", style=style)
         line.append(f"({seconds(call.duration_ms / 1000)})", style="dim")

@@ -1,49 +1,27 @@
-"""What a person sees of a run tree: a fold over the updates that `follow` yields. No I/O.
-
-    tree = Tree()
-    async for update in follow(root_id, source):
-        tree.apply(update)
-
-Applying an event twice changes nothing, so a reader that was cut off may begin again.
-"""
+"""A run tree for a terminal: the order of its lines, and what each run is doing in a few words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agents.live.updates import Happened, RunSeen, Streamed, Update
-from heartbit_site.cli.run_view import RunView
+from agents.live import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from uuid import UUID
 
+    from agents.live.view import RunView
+
 QUIET: Final = "the model"  # what a running run without an open call waits for
 
 
-class Tree:
+class Tree(view.Tree):
     """The runs of one tree, parents before children, siblings by age."""
-
-    def __init__(self) -> None:
-        self.runs: dict[UUID, RunView] = {}
 
     @property
     def root(self) -> RunView | None:
         """The run that was asked for, once it has been seen."""
         return next(iter(self.runs.values()), None)
-
-    def apply(self, update: Update) -> bool:
-        """Take in one update and say whether it was news."""
-        match update:
-            case RunSeen(run) if run.pk not in self.runs:
-                self.runs[run.pk] = RunView(run.pk, run.parent_id, run.agent, run.task)
-            case RunSeen():
-                return False  # what changed in its row is in its events
-            case Happened(run_id, recorded):
-                return self.runs[run_id].fold(recorded)
-            case Streamed(run_id, delta):
-                self.runs[run_id].stream(delta)
-        return True
 
     def children(self, run_id: UUID) -> list[RunView]:
         """The runs that a run has delegated to, oldest first."""
@@ -81,10 +59,10 @@ class Tree:
         return f"asks {QUIET}"
 
     def _waiting_for(self, run: RunView) -> str:
-        asked = [call.tool for call in run.calls if call.asked]
+        asked = [call.tool for call in run.calls.values() if call.asked]
         if asked:
             return f"waits until a person decides about {', '.join(asked)}"
-        doubts = [call.tool for call in run.calls if call.doubt]
+        doubts = [call.tool for call in run.calls.values() if call.doubt]
         if doubts:
             return f"waits for a word on {', '.join(doubts)}"
         if run.pause is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from agents.admin import words
 from agents.usage import DAYS, alerts, usage_of
+from heartbit_site.base import amounts
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "charts": (
             _chart("Runs", found.days, lambda day: day.runs, _count),
             _chart("Tokens", found.days, lambda day: day.tokens, _count),
-            _chart("US dollars", found.days, lambda day: day.usd, words.money),
+            _chart("US dollars", found.days, lambda day: day.usd, amounts.money),
         ),
         "measure": {"width": WIDTH, "height": HEIGHT},
         "first": f"{found.days[0].day:%-d %b}",
@@ -128,7 +128,7 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "days": [_day(day) for day in reversed(found.days)],
         "agents": [_agent(agent) for agent in found.agents],
         "budgets": [_budget(budget, found) for budget in found.budgets],
-        "unpriced": words.counted(found.unpriced, "call") if found.unpriced else "",
+        "unpriced": amounts.counted(found.unpriced, "call") if found.unpriced else "",
         "is_empty": not found.tier and not found.budgets and not _used_at_all(found),
         "number_of_days": DAYS,
     }
@@ -143,7 +143,7 @@ def _gauges(found: Usage) -> list[Bar]:
     ends = {"runs": found.day_ends, "tokens": found.month_ends, "usd": found.month_ends}
     bars = [_bar(LABELS[each.name], each, ends.get(each.name)) for each in found.gauges]
     if found.queued:
-        waiting = f"{words.counted(found.queued, 'run')} waiting"
+        waiting = f"{amounts.counted(found.queued, 'run')} waiting"
         bars[-1] = replace(bars[-1], more=f"{bars[-1].more} · {waiting}")
     return bars
 
@@ -155,7 +155,7 @@ def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
     limit = _amount(gauge.name, gauge.limit or Decimal(0))
     more = f"{percent} %"
     if ends is not None:
-        more += f" · anew in {words.duration(ends - timezone.now())}"
+        more += f" · anew in {amounts.duration(ends - timezone.now())}"
     used = _amount(gauge.name, gauge.used)
     return Bar(label, used, limit, gauge.state, min(100, percent), more)
 
@@ -193,14 +193,16 @@ def _budget(budget: BudgetUse, found: Usage) -> BudgetRow:
 
 
 def _agent(agent: AgentUse) -> Row:
-    cost = words.money(agent.usd)
+    cost = amounts.money(agent.usd)
     if agent.unpriced:
-        cost += f" + {words.counted(agent.unpriced, 'call')} without a price"
+        cost += f" + {amounts.counted(agent.unpriced, 'call')} without a price"
     return Row(agent.name, (_count(agent.runs), _count(agent.tokens), cost))
 
 
 def _day(day: DayUse) -> Row:
-    return Row(f"{day.day:%a %-d %b}", (_count(day.runs), _count(day.tokens), words.money(day.usd)))
+    return Row(
+        f"{day.day:%a %-d %b}", (_count(day.runs), _count(day.tokens), amounts.money(day.usd))
+    )
 
 
 def _chart(
@@ -234,7 +236,7 @@ def _chart(
 
 
 def _amount(name: str, value: Decimal) -> str:
-    return words.money(value) if name == "usd" else _count(value)
+    return amounts.money(value) if name == "usd" else _count(value)
 
 
 def _count(value: Decimal | int) -> str:

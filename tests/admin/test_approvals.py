@@ -163,7 +163,7 @@ class TestDecisions:
         assert [one.func for one in rung] == [dispatch.ring, notify], "fleet and pages are told"
         text = browser.get(page(call)).content.decode()
         assert "Approved by root-of-tests (admin)" in text
-        assert "root-of-tests approved http_get (1.0)" in text
+        assert "Approved by root-of-tests: http_get (1.0)" in text
 
     def test_deny_with_a_reason(self, browser: Client, workspace: Workspace) -> None:
         call = rows.asking(workspace)
@@ -182,7 +182,7 @@ class TestDecisions:
         assert made.verdict == "edited"
         assert made.arguments == '{"url": "https://other.example/"}'
         assert made.runs_digest != made.digest == call.digest
-        assert "approved http_get (1.0) with other arguments" in (
+        assert "Approved with other arguments by root-of-tests: http_get (1.0)" in (
             browser.get(page(call)).content.decode()
         )
 
@@ -354,13 +354,13 @@ def test_the_journal_says_what_happens_around_a_call(browser: Client, workspace:
     )
     text = browser.get(page(ToolCall.objects.get(run=run))).content.decode()
     for said in (
-        "http_get (1.0) waits for approval",
-        "anna told it something",
+        "Asks for approval of http_get (1.0)",
+        "Told by anna",
         "Use the mirror.",
-        "5 ms · by grant 7",
-        "Turn 2: the model is asked again in 1 min 30 s",
+        "5 ms, by standing permission 7",
+        "Is paused for 1 min 30 s",
         "The provider is busy.",
-        "3 older messages replaced by a summary",
+        "Summed up 3 earlier messages",
         "They looked it up.",
     ):
         assert said in text, said

@@ -52,14 +52,14 @@ def test_given_a_doubt_then_its_card_shows_all_of_it_and_asks(
 ) -> None:
     text = browser.get(page(call)).content.decode()
     for said in (
-        "Nobody knows what became of http_request",
+        "Waits for a word on http_request",
         "cannot be taken back",
         "&lt;script&gt;alert",
         "<mark>\\u202e</mark>",
         "it may happen twice",
         "It took effect",
         "Leave it",
-        "Nobody knows what became of http_request (1.0): a person is asked",
+        "Waits for a word on http_request (1.0): nobody knows what became of it",
     ):
         assert said in text, said
     assert rows.HOSTILE not in text
@@ -86,15 +86,15 @@ def test_given_a_doubt_then_the_list_and_the_sidebar_count_it_and_mark_it(
 @pytest.mark.parametrize(
     ("outcome", "fields", "message", "line", "history"),
     [
-        ("retried", {}, "is made again", "lets http_request (1.0) be made again", "Sent again by"),
+        ("retried", {}, "is made again", "Sent again by root", "Sent again by"),
         (
             "done",
             {"result": "Code 200."},
             "had its effect",
-            "says that http_request (1.0) took",
+            "Confirmed by root",
             "Confirmed by",
         ),
-        ("skipped", {}, "is left as it is", "leaves http_request (1.0) as", "Left as it is by"),
+        ("skipped", {}, "is left as it is", "Left as it is by root", "Left as it is by"),
     ],
 )
 def test_given_a_button_then_the_call_is_settled_and_the_page_says_how(
@@ -114,7 +114,7 @@ def test_given_a_button_then_the_call_is_settled_and_the_page_says_how(
     call.run.refresh_from_db()
     assert call.run.status == RunStatus.QUEUED
     text = browser.get(page(call)).content.decode()
-    assert f"root-of-tests {line}" in text
+    assert f"{line}-of-tests: http_request (1.0)" in text
     assert f"{history} root-of-tests (admin)" in text
     for url in ("changelist", "change"):
         arguments = [made.pk] if url == "change" else []
@@ -174,5 +174,5 @@ def test_given_a_revived_and_a_discarded_run_then_the_journal_says_by_whom(
     with connection.cursor() as cursor:
         cursor.execute("UPDATE agents_run SET last_seq = %s WHERE id = %s", [seq + 1, call.run_id])
     text = browser.get(page(call)).content.decode()
-    assert "anna let it go on" in text
-    assert "bert discarded it" in text
+    assert "Let go on by anna" in text
+    assert "Discarded by bert" in text

@@ -62,7 +62,7 @@ def test_a_fork_from_the_page_is_shown_with_its_source(
     fork = Run.objects.get(forked_from=root)
     page = browser.get(made["Location"]).content.decode()
     assert reverse("admin:agents_run_change", args=[root.pk]) in page
-    assert "root-of-tests forked it after turn 1" in page
+    assert "Forked from another run after turn 1 by root-of-tests" in page
     assert "Be nice." in page
     source = browser.get(reverse("admin:agents_run_change", args=[root.pk])).content.decode()
     assert str(fork.pk) in source

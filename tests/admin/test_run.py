@@ -38,9 +38,9 @@ def test_a_runs_page_tells_its_story(browser: Client, workspace: Workspace) -> N
     text = browser.get(page(root)).content.decode()
     for said in (
         "Because.",
-        "delegate_task (1.0) waits for 1 sub-agent",
-        "researcher: succeeded",
-        "Turn 2: the model answered",
+        "Waits for delegate_task (1.0)",
+        "Succeeded: researcher",
+        "turn 2, ",
         "2 runs on one time line",
         "agent:researcher",
         "1 call without a price",
@@ -48,7 +48,7 @@ def test_a_runs_page_tells_its_story(browser: Client, workspace: Workspace) -> N
     ):
         assert said in text, said
     text = browser.get(page(child)).content.decode()
-    for said in ("About to call http_request (1.0)", "Uncertain", "at_most_once", "Started by"):
+    for said in ("About to run http_request (1.0)", "Uncertain", "at_most_once", "Started by"):
         assert said in text, said
 
 

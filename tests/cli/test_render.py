@@ -72,13 +72,13 @@ def test_plain_lines_tell_the_same() -> None:
         told += plain.lines(again, update)
     assert told == [
         "orchestrator  started with openai:test",
-        "orchestrator  asked for delegate_task (5 tokens, 1.2 s)",
-        "orchestrator  waits for researcher, writer",
+        "orchestrator  asked for delegate_task (turn 1, 10 in, 5 out, 1.2 s)",
+        "orchestrator  waits for delegate_task researcher, writer (2 sub-agents)",
         "researcher    started with openai:test",
-        "researcher    asked for calculate (5 tokens, 1.2 s)",
+        "researcher    asked for calculate (turn 1, 10 in, 5 out, 1.2 s)",
         "writer        started with openai:test",
-        "writer        answered (5 tokens, 1.2 s)",
-        "writer        succeeded in 2.0 s",
+        "writer        answered (turn 1, 10 in, 5 out, 1.2 s)",
+        "writer        succeeded after 2.0 s",
     ]
     assert plain.standing(build.tree) == [
         "orchestrator  waits for researcher ...",

@@ -149,19 +149,20 @@ def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() ->
     build.event(ROOT, started())
     build.event(ROOT, answered(1, ("send", '{"to": "all"}')))
     build.event(ROOT, events.OutcomeAsked("1.0", "send", 1))
-    said = "writer        waits for a word on send: nobody knows what became of it"
+    said = 'writer        waits for a word on send {"to": "all"}: nobody knows what became of it'
     assert lines(build.tree, build.updates[-1]) == [said]
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
     assert "waits for a word on send" in shown[0]
     assert "of unknown outcome: waits for a person's word" in shown[1]
     resolved = {"status": "retried", "by": "anna"}
     build.event(ROOT, events.WaitResolved("outcome:1.0:1", resolved))
-    assert lines(build.tree, build.updates[-1]) == ["writer        send was retried by anna"]
+    said = 'writer        sent again by anna: send {"to": "all"}'
+    assert lines(build.tree, build.updates[-1]) == [said]
     assert build.tree.runs[ROOT].status == "queued"
     build.event(ROOT, events.RunQuarantined(3))
     build.event(ROOT, events.RunRevived("anna"))
     assert not build.tree.runs[ROOT].over
-    assert lines(build.tree, build.updates[-1]) == ["writer        was let go on by anna"]
+    assert lines(build.tree, build.updates[-1]) == ["writer        let go on by anna"]
     build.event(ROOT, events.RunDiscarded("bert"))
-    assert lines(build.tree, build.updates[-1]) == ["writer        was discarded by bert"]
+    assert lines(build.tree, build.updates[-1]) == ["writer        discarded by bert"]
     assert build.tree.runs[ROOT].status == "cancelled"

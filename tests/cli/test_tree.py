@@ -96,11 +96,11 @@ def test_a_call_waits_for_a_person_until_somebody_decides() -> None:
     value = {"status": "edited", "by": "alice"}
     build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
     assert run.status == "queued"
-    assert run.calls[0].decided == "approved with other arguments by alice"
+    assert run.calls["1.0"].decided == "approved with other arguments by alice"
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
     assert "(approved with other arguments by alice)" in shown[1]
     build.event(ROOT, events.ToolFinished("1.0", "ok", "sent", "pure", 1, grant=7), 4)
-    assert "(by a standing permission)" in told(build)[-1]
+    assert "by standing permission 7)" in told(build)[-1]
 
 
 def test_a_question_that_a_person_answered_says_so_with_what_was_written() -> None:
@@ -130,12 +130,12 @@ def test_a_delegation_that_a_person_edited_names_those_who_really_work() -> None
     build.event(ROOT, events.WaitResolved("approval:1.0", value))
     build.event(ROOT, events.CallWaiting("1.0", ("child:1",)))
     build.seen(ONE, "writer", ROOT, "y")
-    assert told(build)[-1] == "orchestrator  waits for writer"
+    assert told(build)[-1] == "orchestrator  waits for delegate_task writer (1 sub-agent)"
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
     assert "waits for writer" in shown[0]
     assert "delegate_task writer (approved with other arguments by alice)" in shown[1]
     build.event(ROOT, events.ToolFinished("1.0", "ok", "Done.", "pure", 3))
-    assert told(build)[-1] == "orchestrator  has the results of writer"
+    assert told(build)[-1] == "orchestrator  ran delegate_task writer: Done. (3 ms)"
 
 
 def test_a_call_that_was_approved_as_it_was_keeps_its_arguments() -> None:
@@ -143,14 +143,14 @@ def test_a_call_that_was_approved_as_it_was_keeps_its_arguments() -> None:
     asks(build)
     value = {"status": "approved", "by": "alice", "arguments": None}
     build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
-    assert build.tree.runs[ROOT].calls[0].arguments == '{"to": "all"}'
+    assert build.tree.runs[ROOT].calls["1.0"].arguments == '{"to": "all"}'
 
 
 def test_a_run_that_is_cancelled_asks_nobody_any_more() -> None:
     build = Builder()
     asks(build)
     build.event(ROOT, events.RunCancelled(), 3)
-    assert not any(call.asked for call in build.tree.runs[ROOT].calls)
+    assert not any(call.asked for call in build.tree.runs[ROOT].calls.values())
 
 
 def test_pauses_summaries_and_words_of_others_are_told() -> None:
@@ -169,12 +169,12 @@ def test_pauses_summaries_and_words_of_others_are_told() -> None:
     assert (run.input_tokens, run.output_tokens) == (100, 20)
     build.event(ROOT, events.RunSteered("Be\nbrief \x1b[2J", "alice"), 92)
     shown = [line.plain for line in render(build.tree, Canvas(100, START, 20))]
-    assert "was told by alice: Be brief" in shown[1]
+    assert "told by alice: Be brief" in shown[1]
     lines = told(build)
-    assert f"is paused for 1 min 30 s until {until:%H:%M:%S}: {paused.reason}" in lines[1]
+    assert f"is paused for 1 min 30 s: {paused.reason} (turn 1)" in lines[1]
     assert lines[2:] == [
-        "writer        summed up 8 earlier messages (20 tokens, 500 ms)",
-        "writer        was told by alice: Be brief",
+        "writer        summed up 8 earlier messages (100 in, 20 out, 500 ms)",
+        "writer        told by alice: Be brief",
     ]
 
 

@@ -334,7 +334,7 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
     page = signed_in.page
     card = page.get_by_role("article", name="calculate of solo")
     expect(card).to_contain_text(f"escalated to {then}")
-    expect(page.get_by_text(f"in time: escalated to {then}.")).to_be_visible()
+    expect(page.get_by_text(f"in time: escalated to {then}")).to_be_visible()
     signed_in.go("approvals/")
     expect(card).to_contain_text(f"escalated to {then}")
     expect(card).to_contain_text(f"members of {first} and of {then}")

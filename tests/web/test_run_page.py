@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
 from django.templatetags.static import static
 from playwright.sync_api import expect
 
+from agents import events
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
+from agents.live.entries import Delta
+from agents.live.lines import line_of
+from agents.live.updates import Happened, RunSeen, Streamed
+from agents.live.view import Tree
+from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
@@ -22,12 +32,16 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page, WebSocketRoute
 
+    from agents.live.entries import DeltaKind
+    from agents.live.updates import Update
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
     from tests.fleet import Worker
     from tests.web.conftest import Visitors
     from tests.web.visitor import Visitor
 
+A = UUID(int=10)
+MOST_BYTES = 65536  # of a frame
 TASK = (
     'What is 6 times 7? [[calls: calculate {"expression": "6*7"}]]'
     " [[text: It is **forty-two**, as everybody knows.]] [[stream: 1500]] [[chunks: 40]]"
@@ -235,131 +249,186 @@ class TestTheList:
         caller.http.close()
 
 
+def lines(*updates: Update) -> list[dict[str, Any]]:
+    """What a page's socket sends of run ``a``, which nothing was known of."""
+    tree, found = Tree(), []
+    for update in (RunSeen(Run(pk=A, agent="w", task="T")), *updates):
+        view = tree.apply(update)
+        if view is not None:
+            found.append(line_of(update, tree.runs[A]) | {"view": view})
+    return found
+
+
+def event(seq: int, what: events.Event) -> Happened:
+    return Happened(A, events.Recorded(seq, datetime(2026, 1, 1, second=seq, tzinfo=UTC), what))
+
+
+def delta(offset: int, text: str, *, attempt: int = 1, kind: DeltaKind = "text") -> Streamed:
+    return Streamed(A, Delta(1, attempt, offset, text, kind))
+
+
+def answered(text: str) -> events.ModelAnswered:
+    return events.ModelAnswered(1, AssistantMessage(text), Usage(2, 3), "stop", "m", 500)
+
+
 @pytest.fixture
-def store(signed_in: Visitor) -> Callable[[str], Any]:
-    """Runs a script with a ``store`` and a ``run`` of it."""
+def store(signed_in: Visitor) -> Callable[[str, Any], Any]:
+    """Runs a script with a ``store``, its run ``a`` and what it is ``given``."""
     signed_in.go("runs/")
     address = static("heartbit/web/run/store.js")
 
-    def evaluate(script: str) -> Any:
+    def evaluate(script: str, given: Any) -> Any:
         return signed_in.page.evaluate(
-            f"""async () => {{
+            f"""async (given) => {{
               const {{ Store }} = await import("{address}");
               const store = new Store();
-              const delta = (attempt, offset, text, kind = "text") => store.take([
-                {{ type: "delta", run: "a", turn: 1, attempt, offset, kind, text }}]);
-              const event = (seq, event, payload) => store.take([
-                {{ type: "event", run: "a", seq, event, payload,
-                   at: "2026-01-01T00:00:0" + seq + "Z" }}]);
+              const a = store.run("{A}");
               {script}
-            }}"""
+            }}""",
+            given,
         )
 
     return evaluate
 
 
 class TestTheStore:
-    def test_given_deltas_twice_and_a_new_attempt_then_the_text_is_the_last_attempts(
-        self, store: Callable[[str], Any]
+    def test_given_a_new_attempt_and_all_of_it_again_then_the_text_is_the_last_attempts(
+        self, store: Callable[[str, Any], Any]
     ) -> None:
+        first = lines(delta(0, "Sun 🌞"), delta(0, "Sun 🌞"), delta(4, "🌞 up"))
+        both = lines(
+            delta(0, "Sun 🌞"),
+            delta(0, "Mo", attempt=2),
+            delta(8, "late"),
+            delta(2, "on", attempt=2),
+        )
         assert store(
-            """delta(1, 0, "Sun 🌞"); delta(1, 0, "Sun 🌞"); delta(1, 4, "🌞 up");
-               const first = store.run("a").turns.get(1).text;
-               delta(2, 0, "Mo"); delta(1, 8, "late"); delta(2, 2, "on");
-               return [first, store.run("a").turns.get(1).text];"""
-        ) == ["Sun 🌞 up", "Moon"]
-
-    def test_given_a_summary_then_the_page_counts_the_messages_that_it_replaces(
-        self, store: Callable[[str], Any]
-    ) -> None:
-        assert store(
-            """const usage = {input_tokens: 1, output_tokens: 1, cached_input_tokens: 0};
-               const made = {text: "S", duration_ms: 1, usage, cost_usd: null};
-               event(1, "context.summarized", {...made, upto: 2});
-               event(2, "context.summarized", {...made, upto: 9});
-               return store.run("a").entries.map((entry) => entry.note.text);"""
-        ) == ["A summary replaces 1 earlier message.", "A summary replaces 8 earlier messages."]
+            """const said = () => a.turns.get(1).text;
+               return given.map((lines) => { store.take(lines); return said(); });""",
+            [first, first, both],
+        ) == ["Sun 🌞 up", "Sun 🌞 up", "Moon"]
 
     def test_given_thinking_and_a_gap_then_the_journaled_answer_replaces_all(
-        self, store: Callable[[str], Any]
+        self, store: Callable[[str, Any], Any]
     ) -> None:
+        streamed = (delta(0, "Hm.", kind="thinking"), delta(3, "It "), delta(20, "end"))
+        journaled = (event(1, events.RunCreated("T", "w")), event(2, answered("It is the end")))
+        whole = lines(*streamed, *journaled)
         assert store(
-            """delta(1, 0, "Hm.", "thinking"); delta(1, 3, "It "); delta(1, 20, "end");
-               const { text, thinking, gap } = store.run("a").turns.get(1);
-               const message = { text: "It is the end", tool_calls: [], thinking: [] };
-               const answer = { turn: 1, message,
-                 usage: { input_tokens: 2, output_tokens: 3, cached_input_tokens: 0 },
-                 finish_reason: "stop", model: "m", duration_ms: 500, cost_usd: null };
-               event(1, "run.created", { task: "T", agent: "w" });
-               event(2, "model.answered", answer);
-               event(2, "model.answered", answer); delta(1, 23, "more");
-               const run = store.run("a");
-               return [text, thinking, gap, run.turns.get(1).text, run.turns.get(1).gap, run.output,
-                 run.priced, store.after()];"""
-        ) == ["It  … end", "Hm.", True, "It is the end", False, 3, False, {"a": 2}]
+            """store.take(given.slice(0, 4));
+               const { text, thinking, gap } = a.turns.get(1);
+               store.take(given); store.take(given);
+               return [text, thinking, gap, a.turns.get(1).text, a.turns.get(1).gap, a.output,
+                 a.priced, Object.values(store.after())];""",
+            whole,
+        ) == ["It …end", "Hm.", True, "It is the end", False, 3, False, [2]]
 
     def test_given_thinking_that_no_journal_keeps_then_it_is_folded_and_said_so(
-        self, store: Callable[[str], Any]
+        self, store: Callable[[str, Any], Any]
     ) -> None:
         address = static("heartbit/web/run/turns.js")
         assert store(
             f"""const {{ Turns }} = await import("{address}");
                const turns = new Turns(() => ({{ address: "#", agent: "w" }}));
-               const seen = () => {{
-                 turns.draw(store.run("a"));
+               return given.map((line) => {{
+                 store.take([line]);
+                 turns.draw(a);
                  const [box, note] = ["details.thinking", ".thinking summary span:last-child"]
                    .map((one) => turns.element.querySelector(one));
-                 return [box.hidden, box.open, box.querySelector("p").textContent, note.hidden];
-               }};
-               delta(1, 0, "Hm", "thinking");
-               const live = seen();
-               delta(1, 2, "m.", "thinking");
-               const message = {{ text: "It is.", tool_calls: [], thinking: [] }};
-               event(1, "model.answered", {{ turn: 1, message, finish_reason: "stop", model: "m",
-                 usage: {{ input_tokens: 2, output_tokens: 3, cached_input_tokens: 0 }},
-                 duration_ms: 5, cost_usd: "0.1" }});
-               return [live, seen()];"""
-        ) == [[False, False, "Hm", True], [False, False, "Hmm.", False]]
-
-    def test_given_waits_then_the_time_of_each_is_known(self, store: Callable[[str], Any]) -> None:
-        assert store(
-            """event(0, "run.created", { task: "T", agent: "w" });
-               store.run("a").seq = 0;
-               event(1, "run.started", { worker: "w", model: "m" });
-               event(3, "approval.requested",
-                 { call_id: "1.0", tool: "t", effect: "pure", reason: "" });
-               const asked = store.run("a").status;
-               event(6, "wait.resolved",
-                 { key: "approval:1.0", value: { status: "approved", by: "me" } });
-               const after = store.run("a").status;
-               event(7, "run.started", { worker: "w", model: "m" });
-               event(9, "run.failed", { kind: "model", message: "No.", limit: "", partial: "" });
-               const { status, spans, calls } = store.run("a");
-               return [asked, after, status, calls.get("1.0").decision.by,
-                 spans.map(({ kind, from, to }) => [kind, (to - from) / 1000])];"""
+                 const text = box?.querySelector("p").textContent;
+                 return box && [box.hidden, box.open, text, note.hidden];
+               }});""",
+            lines(
+                delta(0, "Hm", kind="thinking"),
+                delta(2, "m.", kind="thinking"),
+                event(1, answered("It is.")),
+            ),
         ) == [
-            "waiting",
-            "queued",
-            "failed",
-            "me",
-            [["person", 3], ["queue", 1], ["tool", 2]],
+            None,
+            [False, False, "Hm", True],
+            [False, False, "Hmm.", True],
+            [False, False, "Hmm.", False],
         ]
 
-    def test_given_a_decision_that_lapsed_then_the_call_waits_again(
-        self, store: Callable[[str], Any]
+    def test_given_a_call_that_waits_and_lapses_then_all_parts_are_the_last_ones(
+        self, store: Callable[[str, Any], Any]
     ) -> None:
+        asked = events.ApprovalRequested("1.0", "t", {}, "pure", "d", "")
+        approved = {"status": "approved", "by": "ann"}
+        told = lines(
+            event(1, events.RunStarted("w", "t", "m")),
+            event(3, asked),
+            event(6, events.WaitResolved("approval:1.0", approved)),
+            event(7, events.RunStarted("w", "t", "m")),
+            event(8, events.DecisionLapsed("1.0", "approval:1.0", "No.")),
+            event(9, replace(asked, question=2)),
+        )
         assert store(
-            """event(0, "run.created", { task: "T", agent: "w" });
-               store.run("a").seq = 0;
-               const asked = { call_id: "1.0", tool: "t", effect: "pure", reason: "" };
-               const decision = () => store.run("a").calls.get("1.0").decision?.by;
-               event(3, "approval.requested", { ...asked, question: 1 });
-               event(6, "wait.resolved",
-                 { key: "approval:1.0", value: { status: "approved", by: "ann" } });
-               event(7, "run.started", { worker: "w", model: "m" });
-               const first = decision();
-               event(8, "decision.lapsed", { call_id: "1.0", key: "approval:1.0", reason: "No." });
-               event(9, "approval.requested", { ...asked, question: 2 });
-               const { status, waits } = store.run("a");
-               return [first, decision() ?? null, status, [...waits.keys()]];"""
-        ) == ["ann", None, "waiting", ["approval:1.0:2"]]
+            """store.take(given.slice(0, 5));
+               const first = a.calls.get("1.0").decision.by;
+               store.take(given);
+               return [first, a.calls.get("1.0").decision, a.status, a.waits.map(({ key }) => key),
+                 a.entries.map(({ note }) => `${note.title}: ${note.text}`),
+                 [...a.spans.values()].map(({ kind, from, to }) =>
+                   [kind, to && (to - from) / 1000])];""",
+            told,
+        ) == [
+            "ann",
+            None,
+            "waiting",
+            ["approval:1.0:2"],
+            ["Did not run call 1.0: it is asked about again: No."],
+            [["person", 3], ["queue", 1], ["person", None]],
+        ]
+
+    def test_given_more_runs_than_a_frame_holds_then_a_page_names_the_longest(
+        self, store: Callable[[str, Any], Any]
+    ) -> None:
+        after = store(
+            """const id = (number) => "01a20000-0000-7000-8000-" + `${number}`.padStart(12, "0");
+               for (let number = 0; number < 3000; number++)
+                 store.take([{ type: "event", run: id(number), seq: number + 1, event: "x" }]);
+               return store.after();""",
+            None,
+        )
+        assert sorted(after.values()) == list(range(2001, 3001))
+        frame = json.dumps({"type": "resume", "after": after}, separators=(",", ":"))
+        assert len(frame) < MOST_BYTES
+
+
+def test_given_lines_then_the_chat_says_what_is_done_and_has_the_steps_of_the_api(
+    signed_in: Visitor,
+) -> None:
+    signed_in.go("chat/")
+    address = static("heartbit/web/chat/live.js")
+    calls = (ToolCall("c", "calculate", "{}"),)
+    asked = events.ModelAnswered(1, AssistantMessage("So.", calls), Usage(2, 3), "tool", "m", 500)
+    told = lines(
+        event(1, events.RunStarted("w", "t", "m")),
+        delta(0, "Hm.", kind="thinking"),
+        delta(3, "So."),
+        event(2, asked),
+        event(3, events.ToolFinished("1.0", "ok", "42", "pure", 7)),
+        event(4, events.RunSteered("Be brief.", "anna")),
+        event(5, events.ModelDelayed(2, "timer:1", "The provider is busy.", 9)),
+    )
+    assert signed_in.page.evaluate(
+        f"""async (given) => {{
+          const {{ Told }} = await import("{address}");
+          const told = new Told("{A}");
+          const doing = given.map((line) => {{ told.store.take([line]); return told.doing(); }});
+          return [doing, told.steps.map((one) => one.kind === "call"
+            ? [one.call, one.tool, one.status, one.result, one.duration_ms, one.helpers]
+            : [one.kind, one.text, one.by])];
+        }}""",
+        told,
+    ) == [
+        [
+            "Waiting for a worker", "Thinking", "Thinking", "Writing",
+            "Using calculate", "Thinking", "Thinking", "The provider is busy.",
+        ],
+        [
+            ["text", "So.", None], ["1.0", "calculate", "ok", "42", 7, []],
+            ["steer", "Be brief.", "anna"],
+        ],
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-// A run's page: the lines of its socket, folded into what is known, drawn once a frame.
+// A run's page: what is known from the lines of its socket, drawn once a frame.
 
 import { WORKSPACE, Refusal, api } from "./api.js";
 import { el, fill, pill } from "./dom.js";

@@ -60,8 +60,8 @@ export function messageView(first, { ended }) {
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
       if (told.status !== "queued") clearTimeout(patience);
-      showSteps(told.shown());
-      write(told.writing.text);
+      showSteps(told.steps);
+      write(told.writing);
       unsent(told.steps);
       asked.update(told.asked);
       say(told.doing());

@@ -6,7 +6,7 @@ import { size, split } from "./attachments.js";
 import { runAddress } from "./places.js";
 
 const CALL_ICONS = { delegate_task: "group", ok: "build", pending: "build" };
-const AT_WORK = new Set(["pending", "started"]);
+const AT_WORK = new Set(["pending", "started", "running"]);
 
 /** What a person said, with its files folded. */
 export function bubble(message, { by = "", at = "", note = "" } = {}) {

@@ -48,10 +48,10 @@ function sign({ status }) {
 }
 
 function doing(run) {
-  const waits = [...run.waits.values()];
+  const { waits } = run;
   if (run.status === "running") {
     const calls = [...run.calls.values()].filter((call) => call.status === "pending" || call.status === "running");
-    return calls.length ? `Runs ${calls.map((call) => call.name).join(", ")}.` : "The model thinks.";
+    return calls.length ? `Runs ${calls.map((call) => call.tool).join(", ")}.` : "The model thinks.";
   }
   if (run.status !== "waiting") return DOING[run.status]?.[1] ?? "";
   if (waits.some(({ kind }) => kind === "person")) return "Waits for a person.";
@@ -60,8 +60,7 @@ function doing(run) {
 }
 
 function ended({ ending }) {
-  const { message, reason, status, text, html, structured, finish_reason: finish, limit } = ending;
-  const why = message ?? (status === "cancelled" ? `Cancelled${reason ? `: ${reason}` : "."}` : null);
+  const { message: why, text, html, structured, finish_reason: finish, limit } = ending;
   const rich = html === null ? null : el("div.markdown");
   if (rich) rich.innerHTML = html; // sanitised by the server
   return [

@@ -62,6 +62,6 @@ function isCut({ value, value_characters: whole }) {
   return typeof value === "string" && [...value].length < whole;
 }
 
-function hasWritten({ name, finished }) {
-  return finished !== null && name === "blackboard_write";
+function hasWritten({ tool, result }) {
+  return result !== null && tool === "blackboard_write";
 }

@@ -4,8 +4,6 @@ import { el, fill, icon, pill } from "../dom.js";
 import { duration, moment } from "../words.js";
 import { code, pretty } from "./json.js";
 
-const VERDICTS = { approved: "Approved", edited: "Approved with other arguments", answered: "Answered", denied: "Denied" };
-
 /** The view of a call; `update` shows it as it is now. */
 export class CallView {
   /** @param {(id: string) => {address: string, agent: string}} place Where a run of the tree is shown. */
@@ -23,9 +21,9 @@ export class CallView {
     if (now === this.shown) return;
     this.shown = now;
     this.call = call;
-    fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, call.name || call.id),
+    fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, call.tool || call.id),
       el("span.clip.quiet.code-line", {}, short(call.arguments)), status(call),
-      call.ms ? el("span.number.quiet", {}, duration(call.ms)) : null);
+      call.duration_ms ? el("span.number.quiet", {}, duration(call.duration_ms)) : null);
     if (this.element.open) this.unfold();
   }
 
@@ -33,7 +31,7 @@ export class CallView {
     const { call } = this;
     if (!this.element.open) return;
     fill(this.inside,
-      el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.name}`),
+      el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.tool}`),
       call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),
       call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
@@ -42,20 +40,19 @@ export class CallView {
         return [index ? ", " : "", el("a", { href: address }, agent || id)];
       })) : null,
       call.result === null ? null : [el("h3", {}, call.status === "ok" ? "Result" : "What went wrong"),
-        code(pretty(call.result), `Result of ${call.name}`)]);
+        code(pretty(call.result), `Result of ${call.tool}`)]);
   }
 
   asked() {
-    const { asked, decision, doubt, status: now } = this.call;
-    if (doubt && now === "uncertain") return el("p.hint", {}, "Its worker died while it ran: a person says, above, what became of it.");
-    return asked && !decision && now === "waiting" ? el("p.hint", {}, `Waits for a person. ${asked.reason ?? ""}`) : null;
+    const { asked, doubt, reason } = this.call;
+    if (doubt) return el("p.hint", {}, "Its worker died while it ran: a person says, above, what became of it.");
+    return asked ? el("p.hint", {}, `Waits for a person. ${reason}`) : null;
   }
 
   decided() {
-    const { decision } = this.call;
+    const { decision, decided } = this.call;
     if (!decision) return null;
-    const who = [VERDICTS[decision.status] ?? decision.status, decision.by ? `by ${decision.by}` : "", decision.at ? `at ${moment(decision.at)}` : ""];
-    return [el("p", {}, `${who.filter(Boolean).join(" ")}.`, decision.reason ? ` Reason: ${decision.reason}` : ""),
+    return [el("p", {}, `${decided} at ${moment(decision.at)}.`, decision.reason ? ` Reason: ${decision.reason}` : ""),
       decision.arguments ? [el("h3", {}, decision.status === "edited" ? "What ran instead" : "What ran"), code(pretty(decision.arguments), "What a person wrote")] : null];
   }
 }

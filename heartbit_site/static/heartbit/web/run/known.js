@@ -1,42 +1,66 @@
-// The values that a run's fold consists of, as they are before anything is known.
+// The values that a run's view consists of, and how the parts of a line (agents/live/view.py) become them.
 
 /** A run that nothing is known of yet. */
 export function unknown(id) {
   return {
-    id, parent: null, agent: "", task: "", seq: 0, events: [], status: "queued",
-    began: null, ended: null, last: null, worker: "", model: "",
-    turns: new Map(), calls: new Map(), entries: [], spans: [], waits: new Map(), changed: new Set(),
-    input: 0, output: 0, cached: 0, cost: 0, priced: true, ending: null,
+    id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], status: "queued", worker: "", model: "",
+    began: null, ended: null, input: 0, output: 0, cached: 0, cost: 0, priced: true, stopping: false, waits: [], ending: null,
+    turns: new Map(), calls: new Map(), entries: [], spans: new Map(), changed: new Set(),
   };
 }
 
-/** The turn of a run, made if it is new. */
-export function turnOf(run, number) {
+const PARTS = {
+  run: (run, part, { html }) => {
+    if (part.ending || run.ending) for (const number of run.turns.keys()) run.changed.add(`turn ${number}`);
+    Object.assign(run, part, { ending: part.ending && { ...part.ending, html: html ?? run.ending?.html ?? null } });
+  },
+  turn: (run, part, { html }) => {
+    const turn = turnOf(run, part.number);
+    Object.assign(turn, part, { html: html ?? null, calls: part.calls.map((id) => callOf(run, id)) });
+    run.entries.find((entry) => entry.turn === turn).seq = part.seq;
+    run.changed.add(`turn ${part.number}`);
+  },
+  call: (run, part) => {
+    Object.assign(callOf(run, part.id), part);
+    run.changed.add(`turn ${part.turn}`);
+  },
+  note: (run, note) => {
+    const key = `note ${note.seq}`;
+    run.entries.push({ key, seq: note.seq, note });
+    run.changed.add(key);
+  },
+  time: (run, part, line, name) => {
+    if (part === null) run.spans.delete(name);
+    else run.spans.set(name, { ...part, turn: run.turns.get(part.turn), call: run.calls.get(part.call) });
+  },
+};
+
+/** Take in the parts that an event changed. */
+export function put(run, line) {
+  for (const [name, part] of Object.entries(line.view ?? {})) PARTS[name.split(" ")[0]](run, part, line, name);
+  run.entries.sort((one, other) => one.seq - other.seq);
+}
+
+/** Take in a piece of the text of a model call under way. */
+export function write(run, { turn: number, view: { kind, at, text, fresh, gap } }) {
+  const turn = turnOf(run, number);
+  if (turn.answered) return;
+  if (fresh) Object.assign(turn, { text: "", thinking: "" });
+  turn[kind] = turn[kind].slice(0, at) + text;
+  turn.gap = gap;
+  run.changed.add(`turn ${number}`);
+}
+
+function turnOf(run, number) {
   if (!run.turns.has(number)) {
-    const turn = {
-      number, attempt: 0, next: 0, text: "", thinking: "", gap: false, isKept: true, answered: false, html: null,
-      calls: [], input: 0, output: 0, cost: null, ms: 0, model: "", finish: "", at: null,
-    };
+    const turn = { number, text: "", thinking: "", gap: false, kept: true, answered: false, html: null, calls: [] };
     run.turns.set(number, turn);
-    run.entries.push({ key: `turn ${number}`, turn });
+    run.entries.push({ key: `turn ${number}`, seq: Infinity, turn });
   }
   return run.turns.get(number);
 }
 
-/** A tool call of a run, made if it is new; its turn counts as changed. */
-export function callOf(run, id) {
-  if (!run.calls.has(id)) {
-    run.calls.set(id, {
-      id, turn: Number(id.split(".")[0]), name: "", arguments: "{}", status: "pending", effect: "", result: null,
-      ms: 0, asked: null, decision: null, doubt: null, children: [], began: null, finished: null, grant: null,
-    });
-  }
-  const call = run.calls.get(id);
-  touched(run, call);
-  return call;
-}
-
-/** A call changed, so its turn is to be drawn again. */
-export function touched(run, call) {
-  run.changed.add(`turn ${call.turn}`);
+function callOf(run, id) {
+  if (!run.calls.has(id)) run.calls.set(id, { id });
+  return run.calls.get(id);
 }

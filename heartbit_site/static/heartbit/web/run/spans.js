@@ -1,34 +1,9 @@
-// How a run spent its time: pieces {kind, from, to, key, turn, call}; `to` null: it goes on.
+// How a run spent its time: pieces {kind, from, to, turn, call}; `to` null: it goes on.
 
 /** The kinds, in the order of the legend. */
 export const KINDS = {
   queue: "in the queue", model: "model", tool: "tools", person: "waits for a person",
   agents: "waits for sub-agents", pause: "waits for the provider",
-};
-
-/** Keeps the pieces of one run. */
-export const Spans = {
-  /** Something begins, and nobody knows yet until when. */
-  open(run, key, kind, at, more = {}) {
-    Spans.close(run, key, at);
-    run.spans.push({ key, kind, from: at, to: null, ...more });
-  },
-
-  /** It ends. */
-  close(run, key, at) {
-    const open = run.spans.find((span) => span.key === key && span.to === null);
-    if (open) open.to = Math.max(open.from, at);
-  },
-
-  /** Everything ends. */
-  closeAll(run, at) {
-    for (const span of run.spans) if (span.to === null) span.to = Math.max(span.from, at);
-  },
-
-  /** Something has just ended that took so long. */
-  took(run, kind, at, ms, more = {}) {
-    run.spans.push({ key: "", kind, from: Math.max(run.began ?? 0, at - ms), to: at, ...more });
-  },
 };
 
 /** The pieces with those of one kind that overlap made one: what a run waits for at the same time. */
@@ -53,10 +28,10 @@ export function merged(spans) {
  * @param {number} now Milliseconds; where open pieces end.
  */
 export function spansUntil(run, now) {
-  const spans = run.spans.map((span) => ({ ...span, to: span.to ?? Math.max(span.from, now) }));
+  const spans = [...run.spans.values()].map((span) => ({ ...span, to: span.to ?? Math.max(span.from, now) }));
   if (run.status === "running" && run.last !== null) {
     const calls = [...run.calls.values()].filter((call) => call.status === "pending" || call.status === "running");
-    spans.push({ key: "now", kind: calls.length ? "tool" : "model", from: run.last, to: Math.max(run.last, now), now: true });
+    spans.push({ kind: calls.length ? "tool" : "model", from: run.last, to: Math.max(run.last, now), now: true });
   }
   return spans;
 }

@@ -1,7 +1,6 @@
-// What is known of a tree of runs: a fold over the lines of its socket. It touches no page.
+// What is known of a tree of runs, from the lines of its socket. It touches no page.
 
-import { foldEvent } from "./fold.js";
-import { turnOf, unknown } from "./known.js";
+import { put, unknown, write } from "./known.js";
 
 const MOST_NAMED = 1000;
 
@@ -27,9 +26,12 @@ export class Store {
     for (const line of lines) {
       const run = this.run(line.run);
       if (line.type === "run") Object.assign(run, { parent: line.parent, agent: line.agent, task: line.task });
-      else if (line.type === "delta") foldDelta(run, line);
-      else if (line.type === "event" && line.seq > run.seq) foldEvent(run, line);
-      else continue;
+      else if (line.type === "delta") write(run, line);
+      else if (line.type === "event" && line.seq > run.seq) {
+        Object.assign(run, { seq: line.seq, last: new Date(line.at).getTime() });
+        run.events.push(line);
+        put(run, line);
+      } else continue;
       changed.add(run.id);
     }
     return changed;
@@ -70,25 +72,7 @@ export class Store {
       runs: all.length,
       input: all.reduce((sum, run) => sum + run.input, 0),
       output: all.reduce((sum, run) => sum + run.output, 0),
-      cost: all.every((run) => run.priced) ? all.reduce((sum, run) => sum + run.cost, 0) : null,
+      cost: all.every((run) => run.priced) ? all.reduce((sum, run) => sum + Number(run.cost), 0) : null,
     };
   }
-}
-
-/** Text of a model call under way; a new attempt voids the one before. */
-function foldDelta(run, { turn: number, attempt, offset, kind, text }) {
-  const turn = turnOf(run, number);
-  if (turn.answered || attempt < turn.attempt) return;
-  if (attempt > turn.attempt) Object.assign(turn, { attempt, next: 0, text: "", thinking: "", gap: false });
-  const letters = [...text]; // the server counts characters, not UTF-16 units
-  const fresh = letters.slice(Math.max(0, turn.next - offset));
-  if (!fresh.length) return;
-  const which = kind === "thinking" ? "thinking" : "text";
-  if (offset > turn.next) {
-    turn.gap = true;
-    turn[which] += " … ";
-  }
-  turn[which] += fresh.join("");
-  turn.next = offset + letters.length;
-  run.changed.add(`turn ${number}`);
 }

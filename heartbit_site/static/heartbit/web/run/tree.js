@@ -150,7 +150,7 @@ function stepsOf(run, spans, depth, scale) {
 }
 
 function nameOf(span) {
-  const tool = span.call?.name || "a tool";
+  const tool = span.call?.tool || "a tool";
   return {
     queue: "queue", pause: "pause", tool: span.now ? "tools" : tool, person: `approval of ${tool}`, agents: tool,
     model: span.turn ? `turn ${span.turn.number}` : span.name ?? "model",

@@ -109,7 +109,7 @@ class TurnView {
     fill(this.head, el("h3", {}, `Turn ${turn.number}`), ...this.figures(turn, run));
     this.element.setAttribute("aria-label", `Turn ${turn.number}`);
     this.thoughts.hidden = !turn.thinking;
-    this.unkept.hidden = turn.isKept;
+    this.unkept.hidden = turn.kept;
     grow(this.thinking, turn.thinking);
     const isRich = turn.answered && turn.html !== null;
     this.plain.hidden = isRich || isAnswer || !turn.text;
@@ -141,7 +141,7 @@ class TurnView {
   }
 }
 
-function noteView({ icon: sign, text, about, who, at }) {
-  const said = who ? [el("b", {}, `${who}: `), el("span.text", {}, text)] : el("span.text", {}, text);
+function noteView({ icon: sign, title, text, about, at }) {
+  const said = text ? [el("b", {}, `${title}: `), el("span.text", {}, text)] : el("span.text", {}, title);
   return { element: el("p.aside", { title: moment(at) }, icon(sign), el("span", {}, said, about ? [" ", el("a", { href: `../${about}/` }, about.slice(0, 13))] : null)) };
 }

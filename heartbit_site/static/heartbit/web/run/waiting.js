@@ -15,8 +15,8 @@ export class Waiting {
 
   /** Look again if the tree waits for other calls than before. */
   draw(store, root) {
-    const keys = [...store.runs.values()].flatMap((run) => [...run.waits]
-      .filter(([, { kind }]) => kind === "person").map(([key, { escalated }]) => `${run.id} ${key} ${escalated ?? ""}`)).join(",");
+    const keys = [...store.runs.values()].flatMap((run) => run.waits
+      .filter(({ kind }) => kind === "person").map(({ key, escalated }) => `${run.id} ${key} ${escalated ?? ""}`)).join(",");
     if (keys === this.known) return;
     this.known = keys;
     this.look(root, keys !== "");

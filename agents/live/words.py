@@ -1,0 +1,222 @@
+"""The words for a run's events: what every page, list and terminal says of one. Pure.
+
+A title says what the run did or what happened to it, without naming the run ("started with
+openai:gpt-5-mini"): a terminal puts the agent's name before it, a page makes it a heading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from agents import events
+from heartbit_site.base.amounts import counted, duration, money
+from heartbit_site.base.visible_text import readable_json, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from heartbit_site.base.admin.themed import Tone
+
+    Namer = Callable[[str], str]
+
+#: What a person decided about a call, or said of its outcome.
+_DECISIONS: Final = {
+    "edited": "approved with other arguments",
+    "retried": "sent again",
+    "done": "confirmed",
+    "skipped": "left as it is",
+}
+_AGREEING: Final = ("approved", "edited", "answered", "done")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An event in words.
+
+    Attributes:
+        title: What happened, beginning in lower case.
+        text: What a model, a tool or a person wrote, or the reason; it may be long.
+        tone: The colour.
+        icon: A name of Material Symbols.
+        note: Figures and other small print.
+    """
+
+    title: str
+    text: str = ""
+    icon: str = "circle"
+    tone: Tone = ""
+    note: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title with a capital letter."""
+        return self.title[:1].upper() + self.title[1:]
+
+
+def say(event: events.Event, name_of: Namer) -> Said:
+    """Put an event into words.
+
+    Args:
+        event: The event.
+        name_of: Names a tool call of the run, by its id.
+    """
+    return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
+
+
+def decision(value: Mapping[str, Any]) -> str:
+    """Return what became of a question about a call, such as ``approved by alice``."""
+    status = str(value.get("status", ""))
+    return f"{_DECISIONS.get(status, status)}{_by(str(value.get('by') or ''))}"
+
+
+def _say_run(event: events.Event) -> Said | None:
+    match event:
+        case events.RunCreated(task=task, agent=agent):
+            return Said(f"accepted for {agent}", task, "add_circle")
+        case events.RunForked(turn=turn, edits=edits, by=by):
+            title = f"forked from another run after turn {turn}{_by(by)}"
+            text = readable_json(edits) if edits else ""
+            return Said(title, text, "call_split", "primary", "all before is the other run's")
+        case events.RunStarted(worker=worker, model=model):
+            return Said(f"started with {model}", "", "play_circle", "info", f"by {worker}")
+        case events.RunRequeued(reason=reason):
+            return Said(f"back in the queue: {reason}", "", "replay", "warning")
+        case events.RunSteered(text=text, by=by):
+            return Said(f"told by {visible(by) or 'somebody'}", text, "campaign", "primary")
+        case events.CancelRequested(reason=reason):
+            return Said("is being cancelled", reason, "stop_circle", "warning")
+        case events.RunRevived(by=by):
+            return Said(f"let go on{_by(by)}", "", "restart_alt", "primary")
+        case _:
+            return None
+
+
+def _say_end(event: events.Event) -> Said | None:
+    match event:
+        case events.RunSucceeded(finish_reason=reason):  # the turn before it has the text
+            note = "the answer was cut at max_tokens" if reason == "length" else ""
+            return Said("succeeded", "", "check_circle", "success", note)
+        case events.RunFailed(message=message):
+            return Said("failed", message, "error", "danger")
+        case events.RunCancelled(reason=reason, partial=partial):
+            title = f"cancelled: {reason}" if reason else "cancelled"
+            return Said(title, partial, "cancel", "warning")
+        case events.RunQuarantined(attempts=attempts):
+            times = counted(attempts, "time")
+            text = f"Its workers died {times} without progress, so no other takes it."
+            title = f"quarantined after {counted(attempts, 'attempt')}"
+            return Said(title, text, "block", "danger")
+        case events.RunDiscarded(by=by):
+            return Said(f"discarded{_by(by)}", "", "delete", "warning")
+        case _:
+            return None
+
+
+def _say_model(event: events.Event) -> Said | None:
+    match event:
+        case events.ModelAnswered(turn=turn, message=message):
+            calls = message.tool_calls
+            names = ", ".join(visible(call.name) for call in calls)
+            written = [visible(f"{call.name} {call.arguments}") for call in calls]
+            text = "\n".join([message.text, *written] if message.text else written)
+            title = f"asked for {names}" if calls else "answered"
+            return Said(title, text, "smart_toy", "primary", f"turn {turn}, {_figures(event)}")
+        case events.ModelDelayed(turn=turn, reason=reason):
+            title = f"is paused for {duration(timedelta(seconds=event.delay_seconds))}"
+            return Said(title, visible(reason), "hourglass_top", "warning", f"turn {turn}")
+        case events.ModelCut(turn=turn, reason=reason):
+            note = f"turn {turn}, {_figures(event)}"
+            return Said("got half an answer", visible(reason), "content_cut", "warning", note)
+        case events.ContextSummarized(upto=upto, text=text):
+            title = f"summed up {counted(upto - 1, 'earlier message')}"
+            return Said(title, text, "compress", "info", _figures(event))
+        case _:
+            return None
+
+
+def _say_call(event: events.Event, name_of: Namer) -> Said:
+    match event:
+        case events.ToolStarted(call_id=call_id, effect=effect):
+            return Said(
+                f"about to run {_name(call_id, name_of)}", "", "pending", "info", _of(effect)
+            )
+        case events.ToolFinished(call_id=call_id, status=status, content=content):
+            name, is_ok = _name(call_id, name_of), status == "ok"
+            took = duration(timedelta(milliseconds=event.duration_ms)) if event.duration_ms else ""
+            grant = "" if event.grant is None else f"by standing permission {event.grant}"
+            note = ", ".join(filter(None, (took, grant)))
+            title = f"ran {name}" if is_ok else f"{status}: {name}"
+            return Said(title, content, "build", "success" if is_ok else "warning", note)
+        case events.CallWaiting(call_id=call_id, keys=keys):
+            agents = sum(key.startswith("child:") for key in keys)
+            note = counted(agents, "sub-agent") if agents else ""
+            title = f"waits for {_name(call_id, name_of)}"
+            return Said(title, "", "hourglass_top", "primary", note)
+        case events.WaitResolved(key=key, value=value):
+            return _resolved(key, value, name_of)
+        case _:
+            return _say_question(event, name_of)
+
+
+def _say_question(event: events.Event, name_of: Namer) -> Said:
+    match event:
+        case events.ApprovalRequested(call_id=call_id, effect=effect):
+            title = f"asks for approval of {_name(call_id, name_of)}"
+            text = f"{event.reason}\n{readable_json(event.arguments)}"
+            return Said(title, text, "back_hand", "warning", _of(effect))
+        case events.ApprovalEscalated(call_id=call_id, group=group):
+            people = visible(group) or "everybody who may decide"
+            title = f"nobody decided about {_name(call_id, name_of)} in time: escalated to {people}"
+            return Said(title, "", "back_hand", "warning")
+        case events.DecisionLapsed(call_id=call_id, reason=reason):
+            title = f"did not run {_name(call_id, name_of)}: it is asked about again"
+            return Said(title, visible(reason), "block", "warning")
+        case events.OutcomeAsked(call_id=call_id):
+            title = f"waits for a word on {_name(call_id, name_of)}: nobody knows what became of it"
+            return Said(title, "", "help", "warning")
+        case _:
+            return Said(event.type)
+
+
+def _resolved(key: str, value: Mapping[str, Any], name_of: Namer) -> Said:
+    kind, _, subject = key.partition(":")
+    status = str(value.get("status", "ended"))
+    if kind in ("approval", "outcome"):
+        title = f"{decision(value)}: {_name(subject.partition(':')[0], name_of)}"
+        text = visible(
+            str(value.get("arguments") or value.get("reason") or value.get("result") or "")
+        )
+        if status in _AGREEING:
+            return Said(title, text, "check", "success")
+        return Said(title, text, "replay" if status == "retried" else "block", "warning")
+    if kind == "timer":
+        return Said("the pause is over", "", "timer", "info")
+    error = value.get("error")
+    told = error.get("message") if isinstance(error, dict) else value.get("output")
+    tone: Tone = "success" if status == "succeeded" else "warning"
+    return Said(f"{status}: {value.get('subject', 'it')}", str(told or ""), "call_merge", tone)
+
+
+def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSummarized) -> str:
+    """Return what a model call took."""
+    used = event.usage
+    figures = [f"{used.input_tokens:,} in", f"{used.output_tokens:,} out"]
+    figures.append(duration(timedelta(milliseconds=event.duration_ms)))
+    if event.cost_usd is not None:
+        figures.append(money(Decimal(event.cost_usd)))
+    return ", ".join(figures)
+
+
+def _name(call_id: str, name_of: Namer) -> str:
+    return visible(name_of(call_id) or f"call {call_id}")
+
+
+def _of(effect: str) -> str:
+    return effect.replace("_", " ")
+
+
+def _by(name: str) -> str:
+    return f" by {visible(name)}" if name else ""

@@ -1,0 +1,33 @@
+"""Counts, durations and money as people read them. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from decimal import Decimal
+
+
+def counted(count: int, noun: str) -> str:
+    """Return ``1 agent``, ``2 agents``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def duration(span: timedelta) -> str:
+    """Return a time span, as exact as a person wants it."""
+    seconds = max(0.0, span.total_seconds())
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
+
+
+def money(amount: Decimal) -> str:
+    """Return US dollars; small amounts keep their leading digits."""
+    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

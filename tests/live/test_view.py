@@ -1,0 +1,199 @@
+"""The view of a run: whoever comes at any place of a journal ends up with the same."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+
+from agents import events
+from agents.events import Recorded
+from agents.live.entries import Delta
+from agents.live.view import RunView
+from agents.live.words import say
+from agents.llm.messages import AssistantMessage, Thinking, ToolCall, Usage
+from tests.chaos.replay import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+RECORDED = list(kept.load())
+ASKED = events.ApprovalRequested("1.0", "send", {"to": "all"}, "pure", "d", "It asks.")
+
+
+def view() -> RunView:
+    return RunView(UUID(int=1), None, "writer", "Do")
+
+
+def merged(parts: dict[str, Any], changes: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
+    """What a page has that had ``parts`` and was sent ``changes``."""
+    found = dict(parts)
+    for change in changes:
+        for name, part in (change or {}).items():
+            if part is None:
+                found.pop(name, None)
+            else:
+                found[name] = part
+    return found
+
+
+def at_its_end(journal: Iterable[Recorded]) -> dict[str, Any]:
+    whole = view()
+    for recorded in journal:
+        whole.fold(recorded)
+    return whole.snapshot()
+
+
+def check(journal: list[Recorded]) -> None:
+    """At each place of a journal: the view there and what follows are the view at the end."""
+    whole = at_its_end(journal)
+    first = view()
+    changes = [json.dumps(first.fold(recorded)) for recorded in journal]
+    later = view()
+    for place in range(len(journal) + 1):
+        follows = [json.loads(change) for change in changes[place:]]
+        assert merged(later.snapshot(), follows) == json.loads(json.dumps(whole)), place
+        if place < len(journal):
+            later.fold(journal[place])
+
+
+@pytest.mark.parametrize("run", RECORDED, ids=lambda run: f"{run.shape}-{run.id[:13]}")
+def test_a_snapshot_and_the_events_after_it_are_a_fresh_snapshot(run: kept.Kept) -> None:
+    journal = run.journal()
+    check(journal)
+    for recorded in journal:
+        assert say(recorded.event, str).title != recorded.event.type, "it has words"
+
+
+def recorded(*happened: tuple[float, events.Event]) -> list[Recorded]:
+    return [
+        Recorded(number, START + timedelta(seconds=after), event)
+        for number, (after, event) in enumerate(happened, start=1)
+    ]
+
+
+def answered(turn: int, *tools: str, thinking: tuple[Thinking, ...] = ()) -> events.ModelAnswered:
+    calls = tuple(ToolCall(f"c{index}", tool, "{}") for index, tool in enumerate(tools))
+    message = AssistantMessage("It is.", calls, thinking)
+    return events.ModelAnswered(turn, message, Usage(2, 3), "stop", "m", 500, "0.5")
+
+
+#: Everything that the recorded journals do not hold, in one.
+RARE = recorded(
+    (0, events.RunCreated("Do", "writer")),
+    (1, events.RunStarted("host:1", "t", "openai:m")),
+    (2, answered(1, "send", "delegate_task")),
+    (2, events.RunForked("0199", 3, 1, {"task": "x"}, "anna")),
+    (3, events.RunStarted("host:2", "t", "openai:m")),
+    (3, ASKED),
+    (4, events.ApprovalEscalated("1.0", "approval:1.0", "leads")),
+    (5, events.WaitResolved("approval:1.0", {"status": "edited", "by": "ann", "arguments": "{}"})),
+    (6, events.RunStarted("host:1", "t", "openai:m")),
+    (6, events.DecisionLapsed("1.0", "approval:1.0", "ann has left.")),
+    (6, events.ToolStarted("1.0", "at_most_once")),
+    (7, events.RunRequeued("the worker died")),
+    (8, events.OutcomeAsked("1.0", "send", 1)),
+    (9, events.WaitResolved("outcome:1.0:1", {"status": "done", "by": "ann", "result": "ok"})),
+    (9, events.ToolFinished("1.0", "ok", "ok", "at_most_once", 3, grant=7)),
+    (9, events.CallWaiting("1.1", ("child:0199", "timer:1"))),
+    (10, events.WaitResolved("child:0199", {"status": "failed", "error": {"message": "No."}})),
+    (10, events.WaitResolved("timer:1", {"status": "fired"})),
+    (11, events.ModelDelayed(2, "timer:2", "Busy.", 90.0)),
+    (12, events.WaitResolved("timer:2", {"status": "fired"})),
+    (12, events.RunSteered("Be brief.", "anna")),
+    (13, events.ModelCut(2, "The provider hung up.", Usage(1, 1), "m", 100)),
+    (13, events.ContextSummarized(2, 9, "So far.", Usage(1, 1), "m", 100, "0.1")),
+    (13, events.CancelRequested("enough")),
+    (14, events.RunQuarantined(3)),
+    (15, events.RunRevived("anna")),
+    (16, events.RunStarted("host:1", "t", "openai:m")),
+    (17, events.RunFailed("model", "No.")),
+    (18, events.RunCancelled("late", "partial")),
+    (19, events.RunDiscarded("bert")),
+    (20, events.RunSucceeded("Done.", "length", {"a": 1})),
+)
+
+
+def test_events_of_every_type_fit_a_page_wherever_it_came() -> None:
+    check(RARE)
+    assert {one.event.type for one in RARE} == {kind.type for kind in events.Event.__args__}
+    for one in RARE:
+        assert say(one.event, str).title != one.event.type, "it has words"
+
+
+def test_an_event_changes_only_its_parts() -> None:
+    run = view()
+    changes = [set(run.fold(one) or {}) for one in RARE]
+    assert changes[2] == {"run", "call 1.0", "call 1.1", "turn 1", "time 2"}
+    assert changes[5] == {"run", "call 1.0", "time 4"}
+    assert run.fold(RARE[5]) is None, "it is known"
+
+
+def test_the_time_of_a_run_is_told_apart() -> None:
+    run = view()
+    for one in recorded(
+        (0, events.RunCreated("T", "w")),
+        (1, events.RunStarted("w", "t", "m")),
+        (3, ASKED),
+        (6, events.WaitResolved("approval:1.0", {"status": "approved", "by": "me"})),
+        (7, events.RunStarted("w", "t", "m")),
+        (9, events.RunFailed("model", "No.")),
+    ):
+        run.fold(one)
+    times = [part for name, part in run.snapshot().items() if name.startswith("time ")]
+    took = [(part["kind"], (part["to"] - part["from"]) / 1000) for part in times]
+    assert took == [("queue", 1), ("person", 3), ("queue", 1), ("tool", 2)]
+
+
+class TestDeltas:
+    def test_known_pieces_and_those_of_a_former_attempt_are_not_told(self) -> None:
+        run = view()
+        assert run.stream(Delta(1, 1, 0, "Sun 🌞")) == {
+            "kind": "text", "at": 0, "text": "Sun 🌞", "fresh": True, "gap": False,
+        }  # fmt: skip
+        assert run.stream(Delta(1, 1, 0, "Sun 🌞")) is None
+        change = run.stream(Delta(1, 1, 4, "🌞 up"))
+        assert change is not None
+        assert (change["at"], change["text"]) == (6, " up"), "a browser's units"
+        run.stream(Delta(1, 2, 0, "Mo"))
+        assert run.stream(Delta(1, 1, 8, "late")) is None
+        run.stream(Delta(1, 2, 2, "on"))
+        assert run.writing.text == "Moon"
+
+    def test_thinking_stands_beside_the_text_and_a_gap_is_marked(self) -> None:
+        run = view()
+        for delta in (
+            Delta(1, 1, 0, "Hm.", "thinking"),
+            Delta(1, 1, 3, "It "),
+            Delta(1, 1, 9, "end"),
+        ):
+            change = run.stream(delta)
+        assert change is not None
+        assert (change["at"], change["text"], change["gap"]) == (3, "…end", True)
+        assert (run.writing.thinking, run.writing.text) == ("Hm.", "It …end")
+
+    def test_the_next_turns_text_may_come_before_the_answer_is_read(self) -> None:
+        run = view()
+        started, answer = recorded((0, events.RunStarted("w", "t", "m")), (1, answered(1)))
+        run.fold(started)
+        run.stream(Delta(1, 1, 0, "It is."))
+        run.stream(Delta(2, 2, 0, "And"))
+        run.fold(answer)
+        change = run.stream(Delta(2, 2, 3, " so"))
+        assert change is not None
+        assert (change["at"], run.text) == (3, "And so")
+
+    def test_an_answer_ends_its_text_and_keeps_the_thinking_that_is_journaled(self) -> None:
+        run = view()
+        run.stream(Delta(1, 1, 0, "It "))
+        [one] = recorded((0, answered(1)))
+        assert "thinking" not in (run.fold(one) or {})["turn 1"], "who saw it live keeps it"
+        assert run.text == ""
+        assert run.stream(Delta(1, 1, 3, "is")) is None
+        kept_thinking = (Thinking("anthropic", {"thinking": "Hm."}),)
+        turn = view().fold(recorded((0, answered(1, thinking=kept_thinking)))[0]) or {}
+        assert turn["turn 1"]["thinking"] == "Hm."

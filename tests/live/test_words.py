@@ -1,0 +1,50 @@
+"""What is said of an event, whoever shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents import events
+from agents.live.words import decision, say
+from agents.llm.messages import AssistantMessage, ToolCall, Usage
+
+USED = Usage(input_tokens=1200, output_tokens=3)
+CALLS = {"1.0": "send (1.0)"}
+
+
+def titled(event: events.Event) -> str:
+    return say(event, lambda call: CALLS.get(call, "")).title
+
+
+@pytest.mark.parametrize(
+    ("event", "title"),
+    [
+        (events.ContextSummarized(1, 2, "S", USED, "m"), "summed up 1 earlier message"),
+        (events.ContextSummarized(1, 9, "S", USED, "m"), "summed up 8 earlier messages"),
+        (events.RunSteered("Be brief."), "told by somebody"),
+        (events.RunDiscarded(""), "discarded"),
+        (events.ToolFinished("1.0", "ok", "sent"), "ran send (1.0)"),
+        (events.ToolFinished("1.1", "timeout", "late"), "timeout: call 1.1"),
+        (events.ApprovalEscalated("1.0", "approval:1.0"),
+         "nobody decided about send (1.0) in time: escalated to everybody who may decide"),
+        (events.WaitResolved("approval:1.0", {"status": "expired"}), "expired: send (1.0)"),
+        (events.WaitResolved("timer:1", {"status": "fired"}), "the pause is over"),
+    ],
+)  # fmt: skip
+def test_a_title_says_what_happened(event: events.Event, title: str) -> None:
+    assert titled(event) == title
+
+
+def test_a_model_call_says_what_it_took() -> None:
+    calls = (ToolCall("c", "se\u202end", "{}"),)
+    message = AssistantMessage("So.", calls)
+    said = say(events.ModelAnswered(2, message, USED, "tool", "m", 4100, "0.0123"), str)
+    assert said.title == "asked for se\\u202end", "nothing is hidden"
+    assert said.heading.startswith("Asked")
+    assert said.note == "turn 2, 1,200 in, 3 out, 4.1 s, $0.0123"
+
+
+def test_a_decision_names_who_decided() -> None:
+    assert decision({"status": "edited", "by": "ann"}) == "approved with other arguments by ann"
+    assert decision({"status": "skipped", "by": "ann"}) == "left as it is by ann"
+    assert decision({"status": "expired"}) == "expired"
