@@ -13,14 +13,15 @@ from django.contrib.auth import get_user
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
-from heartbit_site.api.errors import ForbiddenError, TooManyRequestsError, UnauthorizedError
+from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.guesses import prefixes
 from heartbit_site.api.rate import buckets, whose
 from heartbit_site.base import audit, orm
 from heartbit_site.base.access import Access, access_of_key, access_of_user, operates
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
-from heartbit_site.base.models.api_key import OPERATORS_SCOPE
+from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.refusals import describe_refusal
+from heartbit_site.base.scopes import OPERATORS_SCOPE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

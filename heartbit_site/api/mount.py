@@ -24,17 +24,15 @@ from heartbit_site.api.routes import (
     events,
     fleet,
     health,
-    identity,
     inbound,
-    keys,
-    members,
     messages,
     schedules,
     turns,
     usage,
     versions,
+    workspaces,
 )
-from heartbit_site.contract import calls, channels, runs, webhooks
+from heartbit_site.contract import calls, channels, identity, keys, members, runs, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +59,10 @@ ROUTERS = (
     turns.router,
     versions.router,
     usage.router,
-    identity.router,
-    members.router,
-    keys.router,
+    router_for(identity),
+    workspaces.router,
+    router_for(members),
+    router_for(keys),
     router_for(webhooks),
     router_for(channels),
     inbound.router,

@@ -236,9 +236,3 @@ class ToolsOut(Schema):
 
     tools: list[ToolOut]
     next: Next
-
-
-class HealthOut(Schema):
-    """The server answers, and so does its database."""
-
-    status: Literal["ok"]

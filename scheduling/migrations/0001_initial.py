@@ -10,8 +10,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('agents', '0010_escalation'),
-        ('base', '0004_identity'),
+        ('agents', '0001_initial'),
+        ('base', '0001_initial'),
         ('django_celery_beat', '0019_alter_periodictasks_options'),
     ]
 
@@ -38,15 +38,16 @@ class Migration(migrations.Migration):
                 ('approve', models.BooleanField(default=False, help_text='Every tool call of its runs waits for a person.')),
                 ('deliver', models.JSONField(blank=True, default=list)),
                 ('enabled', models.BooleanField(default=True, help_text='A paused one lets its slots pass.')),
+                ('conversation_id', models.UUIDField(editable=False, null=True, verbose_name='conversation')),
                 ('next_slot', models.DateTimeField(editable=False, null=True)),
                 ('next_at', models.DateTimeField(editable=False, null=True)),
                 ('last_slot', models.DateTimeField(editable=False, null=True)),
                 ('made_by', models.CharField(blank=True, default='', editable=False, max_length=200)),
                 ('made_in_run', models.UUIDField(editable=False, null=True)),
+                ('hops', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('agent', models.ForeignKey(help_text='Who does it.', on_delete=django.db.models.deletion.CASCADE, related_name='schedules', to='agents.agent')),
-                ('conversation_id', models.UUIDField(editable=False, null=True, verbose_name='conversation')),
                 ('periodic_task', models.OneToOneField(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='django_celery_beat.periodictask')),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='schedules', to='base.workspace')),
             ],
@@ -63,6 +64,8 @@ class Migration(migrations.Migration):
                 ('status', models.CharField(choices=[('started', 'Started'), ('held', 'Held back'), ('skipped', 'Skipped'), ('failed', 'Failed')], max_length=8)),
                 ('run_id', models.UUIDField(blank=True, null=True, verbose_name='run')),
                 ('note', models.CharField(blank=True, default='', max_length=300)),
+                ('refused_at', models.DateTimeField(editable=False, null=True)),
+                ('try_at', models.DateTimeField(editable=False, null=True)),
                 ('over', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('schedule', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='firings', to='scheduling.schedule')),
