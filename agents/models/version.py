@@ -29,3 +29,18 @@ class AgentVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent.name} v{self.number}"
+
+    @property
+    def model(self) -> str:
+        """The model that its runs use; empty: the installation's default."""
+        return str(self.snapshot.get("model", ""))
+
+    @property
+    def tool_names(self) -> list[str]:
+        """Names of the tools that its runs are offered."""
+        return [str(tool["name"]) for tool in self.snapshot.get("tools", ())]
+
+    @property
+    def member_names(self) -> list[str]:
+        """Names of the agents that its runs may delegate to."""
+        return [str(member["name"]) for member in self.snapshot.get("team", ())]

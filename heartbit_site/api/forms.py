@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from agents.doubts import Doubt
-    from agents.metrics import AgentMetrics, AgentOverview
-    from agents.models import AgentVersion, Conversation, ToolCall, Wait
+    from agents.models import ToolCall, Wait
     from heartbit_site.api.asked_view import Offers
-    from heartbit_site.base.toolspec import ToolSpec
 
 _DOUBT = "The worker died while the call ran: it may have taken effect, or not."
 
@@ -89,60 +87,6 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
         "task_characters": len(call.run.task),
         "home": call.run.home,
         "queue": call.run.queue,
-    }
-
-
-def conversation(row: Conversation) -> dict[str, Any]:
-    """A thread."""
-    return {
-        "conversation": str(row.pk),
-        "agent": row.agent,
-        "title": row.title,
-        "second_message": str(row.second_message),
-        "created_at": time(row.created_at),
-    }
-
-
-def agent(overview: AgentOverview, version: AgentVersion) -> dict[str, Any]:
-    """A published agent with what it does and what it has done."""
-    row, metrics = overview.agent, overview.metrics
-    return {
-        "name": row.name,
-        "description": row.description,
-        "model": version.snapshot.get("model", ""),
-        "tools": [tool["name"] for tool in version.snapshot.get("tools", [])],
-        "team": [member["name"] for member in version.snapshot.get("team", [])],
-        "queue": row.queue,
-        "version": version.number,
-        "state": overview.state,
-        "current_run": str(overview.current_run) if overview.current_run else None,
-        "metrics": agent_metrics(metrics),
-    }
-
-
-def agent_metrics(metrics: AgentMetrics) -> dict[str, Any]:
-    """What an agent has done so far."""
-    return {
-        "runs": metrics.runs,
-        "succeeded": metrics.succeeded,
-        "failed": metrics.failed,
-        "success_rate": metrics.success_rate,
-        "average_seconds": metrics.average_seconds,
-        "input_tokens": metrics.input_tokens,
-        "output_tokens": metrics.output_tokens,
-        "cost_usd": money(metrics.cost_usd),
-        "uptime_seconds": metrics.uptime_seconds,
-        "last_activity": time(metrics.last_activity),
-    }
-
-
-def tool(spec: ToolSpec) -> dict[str, Any]:
-    """A tool."""
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "effect": spec.effect.value,
-        "parameters": dict(spec.parameters),
     }
 
 

@@ -12,6 +12,6 @@ IdempotencyKey = Annotated[
     Word | None,
     Header(
         alias="Idempotency-Key",
-        description="The same key gives the same run, however often it is sent.",
+        description="However often a key is sent, only the first request makes something new.",
     ),
 ]

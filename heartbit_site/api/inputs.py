@@ -7,9 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from agents.actions.create_default_team import ORCHESTRATOR
-from agents.choices import SecondMessage
-from heartbit_site.contract.model import Moment, Name, Reference, Text, Word  # noqa: TC001
+from heartbit_site.contract.model import Moment, Text  # noqa: TC001
 
 
 class Body(Schema):
@@ -83,25 +81,3 @@ class OutcomeIn(Body):
         if self.result and self.outcome != "done":
             raise ValueError(f"result goes with the outcome done, not {self.outcome}")
         return self
-
-
-class ConversationIn(Body):
-    """A thread with an agent."""
-
-    agent: Name = Field(ORCHESTRATOR, description="Who answers.")
-    title: Word = ""
-    second_message: Annotated[SecondMessage, Field(strict=False)] = Field(
-        SecondMessage.QUEUE,
-        description="What becomes of a message while the last one is still worked on.",
-    )
-
-
-class MessageIn(Body):
-    """A message on a conversation."""
-
-    text: Text
-    model: Reference = Field("", description="For the run that answers, and its sub-agents.")
-    second_message: Annotated[SecondMessage, Field(strict=False)] | None = Field(
-        None, description="For this message; null: as the conversation says."
-    )
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")

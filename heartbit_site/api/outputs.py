@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from ninja import Schema
 from pydantic import Field, JsonValue
@@ -156,83 +156,3 @@ class QuestionStateOut(Schema):
     by: str = Field(description="Who decided or cancelled; empty: nobody is named.")
     at: str | None = Field(description="When; null: it is open, or not known.")
     reason: str = Field(description="What the decider wrote for the model.")
-
-
-class ConversationOut(Schema):
-    """A thread."""
-
-    conversation: str
-    agent: str
-    title: str
-    second_message: str
-    created_at: str
-
-
-class PostedOut(Schema):
-    """What became of a message."""
-
-    run: str
-    outcome: Literal["new", "held", "steered"] = Field(
-        description="new: it starts now; held: after the run before it; steered: that run was told."
-    )
-
-
-class AgentMetricsOut(Schema):
-    """What an agent has done so far, as orchestrator and as sub-agent."""
-
-    runs: int
-    succeeded: int
-    failed: int
-    success_rate: float | None = Field(description="Of the runs that ended by themselves.")
-    average_seconds: float | None
-    input_tokens: int
-    output_tokens: int
-    cost_usd: str | None = Field(description="Null: a price is unknown.")
-    uptime_seconds: float = Field(description="Since it was last enabled.")
-    last_activity: str | None
-
-
-class AgentOut(Schema):
-    """An agent, and what it is doing."""
-
-    name: str
-    description: str
-    model: str = Field(description="Empty: the installation's default.")
-    tools: list[str]
-    team: list[str]
-    queue: str
-    version: int
-    state: Literal["idle", "busy", "error", "stopped"]
-    current_run: str | None
-    metrics: AgentMetricsOut
-
-
-class AgentDetailOut(AgentOut):
-    """An agent, what it is doing, and everything that may be edited."""
-
-    definition: dict[str, JsonValue] = Field(
-        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml."
-    )
-
-
-class AgentsOut(Schema):
-    """The workspace's published agents."""
-
-    agents: list[AgentOut]
-    next: Next
-
-
-class ToolOut(Schema):
-    """A tool that agents can be given."""
-
-    name: str
-    description: str
-    effect: str
-    parameters: dict[str, Any] = Field(description="JSON Schema of its arguments.")
-
-
-class ToolsOut(Schema):
-    """The installation's tools."""
-
-    tools: list[ToolOut]
-    next: Next

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.start_run import find_agent
 from agents.metrics import AgentOverview, agents_with_metrics
+from agents.versions import versions_of
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.output import one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.waiting import short_id
+from heartbit_site.contract.agents import AgentMetricsOut
+from heartbit_site.contract.versions import VersionOut
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
@@ -42,14 +45,10 @@ def show_agent(name: str, *, as_json: bool) -> int:
         return OK
     [overview] = found
     shown = {**_row(overview), "definition": _definition(overview.agent)}
+    current = overview.agent.current_version_id
     shown["versions"] = [
-        {
-            "number": version.number,
-            "hash": version.hash,
-            "created_at": version.created_at.astimezone(UTC).isoformat(),
-            "current": version.pk == overview.agent.current_version_id,
-        }
-        for version in overview.agent.versions.order_by("-number")
+        VersionOut.of(version, current=version.pk == current, runs=runs).model_dump(mode="json")
+        for version, runs in versions_of(overview.agent)
     ]
     if as_json:
         write_json(shown)
@@ -87,7 +86,7 @@ def _version(version: dict[str, Any]) -> str:
 
 
 def _row(overview: AgentOverview) -> dict[str, Any]:
-    agent, metrics = overview.agent, overview.metrics
+    agent = overview.agent
     return {
         "agent": agent.name,
         "description": agent.description,
@@ -95,33 +94,18 @@ def _row(overview: AgentOverview) -> dict[str, Any]:
         "current_run": str(overview.current_run) if overview.current_run else None,
         "model": agent.model,
         "tools": _tools(agent),
-        "metrics": {
-            "runs": metrics.runs,
-            "succeeded": metrics.succeeded,
-            "failed": metrics.failed,
-            "success_rate": metrics.success_rate,
-            "average_seconds": metrics.average_seconds,
-            "input_tokens": metrics.input_tokens,
-            "output_tokens": metrics.output_tokens,
-            "cost_usd": None if metrics.cost_usd is None else str(metrics.cost_usd),
-            "uptime_seconds": round(metrics.uptime_seconds, 3),
-            "last_activity": metrics.last_activity.astimezone(UTC).isoformat()
-            if metrics.last_activity
-            else None,
-        },
+        "metrics": AgentMetricsOut.of(overview.metrics).model_dump(mode="json"),
     }
 
 
 def _tools(agent: Agent) -> list[str]:
     """Of the published version: what its runs are offered."""
-    version = agent.current_version
-    return [str(tool["name"]) for tool in version.snapshot["tools"]] if version else []
+    return agent.current_version.tool_names if agent.current_version is not None else []
 
 
 def _definition(agent: Agent) -> dict[str, Any]:
-    content = dict(agent.current_version.snapshot) if agent.current_version else {}
-    content["team"] = [member["name"] for member in content.get("team", ())]
-    return content
+    version = agent.current_version
+    return {"team": []} if version is None else {**version.snapshot, "team": version.member_names}
 
 
 def _cells(overview: AgentOverview) -> tuple[str, ...]:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.backend import backend_for, checked
+from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.load import load
-from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.output import note
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.submission import accepted
 from heartbit_site.cli.turn_text import effects
+from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.past import Past
+    from heartbit_site.cli.backend import Backend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,7 @@ class Order:
     yes: bool
 
     def place(self) -> int:
-        """The turn that is meant.
+        """Return the turn that is meant.
 
         Raises:
             CommandError: None is named, or another one than the call's.
@@ -49,13 +52,14 @@ class Order:
             raise CommandError(f"The call {self.call} belongs to turn {own}.", USAGE)
         return int(own) if self.turn is None else self.turn
 
-    def edits(self) -> dict[str, Any]:
-        """As the REST API takes them.
+    def body(self) -> ForkIn:
+        """Return the fork that is asked for.
 
         Raises:
-            CommandError: The arguments are no JSON object.
+            CommandError: Something of it cannot be.
         """
-        wanted = {
+        given = {
+            "turn": self.place(),
             "message": self.message,
             "task": self.task,
             "call": self.call,
@@ -63,42 +67,19 @@ class Order:
             "result": self.result,
             "version": self.version,
         }
-        return {name: value for name, value in wanted.items() if value not in ("", None)}
+        wanted = {name: value for name, value in given.items() if value not in ("", None)}
+        return checked(ForkIn, wanted)
 
 
-def fork(past: Past, order: Order, *, follow: bool, as_json: bool, plain: bool) -> int:
+def fork(url: str | None, order: Order, *, follow: bool, as_json: bool, plain: bool) -> int:
     """Fork a run on the fleet, and print the new one's id or follow it."""
-    turn, edits = order.place(), order.edits()
-    confirm(past, order, turn)
-    made = past.fork(order.run, turn, edits)
-    if follow:
-        if not as_json:
-            note(f"Run {made['run']}")
-        past.warn(made)
-        return past.stay(made, as_json=as_json, plain=plain)
-    if as_json:
-        write_json(made)
-    else:
-        write(made["run"])
-    past.warn(made)
-    return OK
+    backend, body = backend_for(url), order.body()
+    confirm(backend, order, body.turn)
+    run = backend.call(FORK_RUN, body, run_id=run_id_of(order.run))
+    return accepted(backend, run, follow=follow, as_json=as_json, plain=plain)
 
 
-def fork_here(past: Past, order: Order, *, as_json: bool, plain: bool) -> int:
-    """Fork a run and execute the new one in this process."""
-    turn, edits = order.place(), order.edits()
-    confirm(past, order, turn)
-    here, standalone = load("past_here"), load("standalone")
-
-    def start() -> Any:
-        return here.forked(order.run, turn, edits, here.Home.LOCAL)
-
-    workspace = load("past_here").default_workspace()
-    code: int = standalone.stay_here(workspace, start, as_json=as_json, plain=plain)
-    return code
-
-
-def confirm(past: Past, order: Order, turn: int) -> None:
+def confirm(backend: Backend, order: Order, turn: int) -> None:
     """Ask before effects happen a second time.
 
     Raises:
@@ -106,7 +87,7 @@ def confirm(past: Past, order: Order, turn: int) -> None:
     """
     if order.arguments is None or order.yes:
         return
-    again = effects(past.turn(order.run, turn))
+    again = effects(backend.call(SHOW_TURN, run_id=run_id_of(order.run), number=turn))
     if not again:
         return
     note(f"All calls of turn {turn} run again, and what they do outside happens again:")

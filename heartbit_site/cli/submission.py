@@ -55,7 +55,13 @@ def submit(url: str | None, order: Order, *, follow: bool, as_json: bool, plain:
         )
     if follow:
         stream_of(backend)  # imported before there is anything to show
-    run = _start(backend, order)
+    return accepted(backend, _start(backend, order), follow=follow, as_json=as_json, plain=plain)
+
+
+def accepted(
+    backend: Backend, run: RunDetailOut, *, follow: bool, as_json: bool, plain: bool
+) -> int:
+    """Print a run that was accepted just now; with ``follow``, stay until it has ended."""
     if follow:
         if not as_json:
             note(f"Run {run.run}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Self
 from uuid import UUID
 
@@ -72,6 +73,12 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def without_defaults(schema: dict[str, Any]) -> None:
+    """Drop the defaults of a change's schema: what is left out stays as it is."""
+    for each in schema["properties"].values():
+        each.pop("default", None)
+
+
 def _written_out(value: Any) -> Any:
     # pydantic would take a bare number too, as seconds or as milliseconds, by its size.
     if value is not None and not (isinstance(value, str) and _DATE.match(value)):
@@ -133,6 +140,8 @@ Id = Annotated[str, BeforeValidator(_as_text)]
 Money = Annotated[str, BeforeValidator(dollars)]
 #: A time that an answer names: ISO 8601 in UTC.
 Time = Annotated[datetime, PlainSerializer(_iso, return_type=str)]
+#: A duration that an answer names, to the millisecond.
+Seconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 Targets = Annotated[
     list[dict[str, JsonValue]],
     Field(

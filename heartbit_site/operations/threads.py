@@ -1,4 +1,4 @@
-"""Find, list, change and delete the conversations of a workspace."""
+"""Find the conversations of a workspace, and say how they are called and when they were used."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Left
 
 from agents.models import Conversation, Run
 from agents.querysets import find_run
-from heartbit_site.base.audit import Actor, record
-from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from heartbit_site.base.models import Workspace
 
 _HEADING = 80  # characters
@@ -31,10 +27,6 @@ class ConversationNotFoundError(NotFoundError):
 
 class MessageNotFoundError(NotFoundError):
     """The run is no message of the conversation."""
-
-
-class ConversationLiveError(ConflictError):
-    """An agent still works on the conversation."""
 
 
 def find_conversation(
@@ -96,26 +88,6 @@ def with_activity(conversations: QuerySet[Conversation]) -> QuerySet[Any]:
     )
 
 
-def page_of(
-    workspace: Workspace, *, agent: str, cursor: UUID | None, limit: int
-) -> tuple[list[Any], UUID | None]:
-    """Conversations, the one last used first, and the cursor of the next page if there is one.
-
-    Args:
-        workspace: Whose.
-        agent: Only those with this agent; empty: all.
-        cursor: From the page before.
-        limit: How many.
-    """
-    # Those that came with a configuration file are its command's: their agents are not people's.
-    rows = with_activity(Conversation.objects.filter(workspace=workspace, origin=""))
-    rows = rows.filter(agent=agent) if agent else rows
-    rows = rows.filter(active__lt=cursor) if cursor is not None else rows
-    found = list(rows.order_by("-active")[: limit + 1])
-    more, found = len(found) > limit, found[:limit]
-    return found, found[-1].active if more else None
-
-
 def heading_of(title: str, first_task: str | None) -> str:
     """What a conversation is called: its title, or the beginning of what was said first."""
     if title:
@@ -125,31 +97,3 @@ def heading_of(title: str, first_task: str | None) -> str:
     said = text[: attached.start()] if attached else text
     words = " ".join(said.split()) or (attached[1] if attached else "")
     return words if len(words) <= _HEADING else words[: _HEADING - 1].rstrip() + "…"
-
-
-def change_conversation(conversation: Conversation, changes: Mapping[str, str]) -> None:
-    """Give it another title, or another policy for second messages."""
-    for name, value in changes.items():
-        setattr(conversation, name, value)
-    conversation.save(update_fields=list(changes))
-
-
-def delete_conversation(workspace: Workspace, conversation_id: str, *, by: Actor) -> None:
-    """Delete the thread; its runs stay in the list of runs, with what they cost.
-
-    Raises:
-        ConversationNotFoundError: There is none.
-        ConversationLiveError: A run of it is live.
-    """
-    with transaction.atomic():
-        found = find_conversation(workspace, conversation_id, lock=True)
-        live = Run.objects.filter(conversation=found, finished_at__isnull=True)
-        run_id = live.order_by("created_at").values_list("pk", flat=True).first()
-        if run_id is not None:
-            raise ConversationLiveError(
-                f"Run {run_id} still works on the conversation: wait for its end, or cancel it."
-            )
-        label = found.title or f"with {found.agent}"
-        found.delete()
-        target = f"conversation:{conversation_id}"
-        record(by, "conversation.delete", workspace=workspace, target=target, label=label)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 
@@ -15,47 +15,44 @@ from agents.pauses import of_workspace
 from heartbit_site.base.audit import Actor
 from heartbit_site.cli import forking, turn_text
 from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.past_here import Here
+from heartbit_site.cli.local_backend import LocalBackend
+from heartbit_site.contract.turns import TurnOut
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
-from tests.cli.test_remote import afar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.cli.test_remote import Afar
-    from tests.command import Command
+    from heartbit_site.base.models import Workspace
+    from tests.cli.places import Place
     from tests.fleet import Worker
-
-__all__ = ["afar"]
 
 SUM = 'Do it. [[calls: calculate {"expression": "6*7"}]] [[text: It is 42.]]'
 EVIL = "a\x1b[2Jb\u202ec"
 
 
 @pytest.fixture
-def keeper(database: None) -> Iterator[str]:
-    """An agent of the default workspace with two versions."""
-    name = f"keeper-{secrets.token_hex(3)}"
-    row = Agent.objects.create(workspace=default_workspace(), name=name, system_prompt="One.\n")
+def keeper(workspace: Workspace) -> str:
+    """An agent with two versions."""
+    row = Agent.objects.create(workspace=workspace, name="keeper", system_prompt="One.\n")
     ToolBinding.objects.create(agent=row, tool="calculate")
     publish_agent(row)
     row.system_prompt, row.max_turns = "Two.\n", 4
     row.save()
     publish_agent(row)
-    yield name
-    Agent.objects.filter(pk=row.pk).update(enabled=False)
+    return row.name
 
 
-def test_a_turn_is_shown_alike_here_and_there(heartbit: Command, afar: Afar, keeper: str) -> None:
-    run = heartbit("run", SUM, "--agent", keeper, "--json").json["run"]
-    here, there = (
-        command("runs", "show", run, "--turn", "1", "--json") for command in (heartbit, afar)
-    )
-    assert here.json == there.json
-    shown = heartbit("runs", "show", run, "--turn", "1").out
+@pytest.fixture
+def run(here: Place, keeper: str) -> str:
+    """A run of it with two turns."""
+    return str(here("run", SUM, "--agent", keeper, "--json").json["run"])
+
+
+def test_a_turn_is_shown(place: Place, here: Place, run: str) -> None:
+    words = ("runs", "show", run, "--turn", "1")
+    assert place(*words, "--json").json == here(*words, "--json").json
+    shown = place(*words).out
     for said in (
-        f"turn 1 of 2, {keeper} v2",
+        "turn 1 of 2, keeper v2",
         "  system\n  | Two.",
         "  1. user\n  | Do it.",
         '  | -> calculate {"expression":"6*7"}',
@@ -64,38 +61,35 @@ def test_a_turn_is_shown_alike_here_and_there(heartbit: Command, afar: Afar, kee
         "  | 42",
     ):
         assert said in shown, said
-    absent = heartbit("runs", "show", run, "--turn", "9")
+    absent = place("runs", "show", run, "--turn", "9")
     assert (absent.code, absent.err.count("\n")) == (2, 1)
     assert "no turn 9; its turns are: 1 to 2" in absent.err
 
 
 def test_a_fork_runs_on_the_fleet_and_here(
-    heartbit: Command, afar: Afar, keeper: str, worker: Worker
+    here: Place, there: Place, run: str, worker: Worker
 ) -> None:
-    run = heartbit("run", SUM, "--agent", keeper, "--json").json["run"]
     told = ("--turn", "2", "--message", "Now [[text: Bye.]]")
-    there = afar("runs", "fork", run, *told, "--watch", "--plain")
-    assert (there.code, there.out) == (0, "Bye.\n")
-    plain = afar("runs", "fork", run, "--turn", "1")
+    watched = there("runs", "fork", run, *told, "--watch", "--plain")
+    assert (watched.code, watched.out) == (0, "Bye.\n")
+    plain = there("runs", "fork", run, "--turn", "1")
     fork = Run.objects.get(pk=plain.out.strip())
     assert str(fork.forked_from_id) == run
-    here = heartbit("runs", "fork", run, "--call", "1.0", "--result", "43", "--here", "--json")
-    assert here.json["status"] == "succeeded"
-    assert here.json["home"] == "local"
-    given = heartbit("runs", "show", here.json["run"], "--turn", "1", "--json").json
+    made = here("runs", "fork", run, "--call", "1.0", "--result", "43", "--here", "--json")
+    assert made.json["status"] == "succeeded"
+    assert made.json["home"] == "local"
+    given = here("runs", "show", made.json["run"], "--turn", "1", "--json").json
     assert given["calls"][0]["result"] == "43"
 
 
 def test_given_a_stopped_workspace_then_forks_and_retries_are_refused(
-    heartbit: Command, afar: Afar, keeper: str
+    place: Place, workspace: Workspace, run: str
 ) -> None:
-    run = heartbit("run", SUM, "--agent", keeper, "--json").json["run"]
-    by, held = Actor("ann", "terminal"), of_workspace(default_workspace())
+    by, held = Actor("ann", "terminal"), of_workspace(workspace)
     pause_work(held, by=by)
     try:
         refused = [
-            command(*words)
-            for command in (heartbit, afar)
+            place(*words)
             for words in (("runs", "fork", run, "--turn", "1"), ("runs", "retry", run))
         ]
     finally:
@@ -103,7 +97,7 @@ def test_given_a_stopped_workspace_then_forks_and_retries_are_refused(
     for result in refused:
         assert result.code != 0
         assert "was stopped by ann, so no run starts" in result.err
-    assert not Run.objects.filter(forked_from=run).exists()
+    assert not Run.objects.filter(forked_from=UUID(run)).exists()
 
 
 @pytest.mark.django_db
@@ -111,12 +105,12 @@ def test_effects_that_would_happen_again_need_a_yes(capsys: pytest.CaptureFixtur
     _, child = rows.tree(default_workspace())
     again = {"run": str(child.pk), "call": "1.0", "arguments": "{}"}
     with pytest.raises(CommandError, match="Say --yes if that is meant"):
-        forking.confirm(Here(), order_of(**again), 1)
+        forking.confirm(LocalBackend(), order_of(**again), 1)
     said = capsys.readouterr().err
     assert "All calls of turn 1 run again, and what they do outside happens again:\n" in said
     assert "  1.0 http_request: takes effect at most once, and cannot be taken back\n" in said
-    forking.confirm(Here(), order_of(**again, yes=True), 1)
-    forking.confirm(Here(), order_of(run=str(child.pk), call="1.0", result="x"), 1)
+    forking.confirm(LocalBackend(), order_of(**again, yes=True), 1)
+    forking.confirm(LocalBackend(), order_of(run=str(child.pk), call="1.0", result="x"), 1)
     assert capsys.readouterr().err == "", "nothing runs again"
 
 
@@ -132,69 +126,80 @@ def test_effects_that_would_happen_again_need_a_yes(capsys: pytest.CaptureFixtur
 def test_what_cannot_be_meant_is_said_in_a_sentence(asked: dict[str, Any], sentence: str) -> None:
     order = order_of(**asked)
     with pytest.raises(CommandError, match=sentence) as refused:
-        _ = order.place(), order.edits()
+        order.body()
     assert refused.value.code == 2
 
 
-def test_versions_diff_and_rollback_alike_here_and_there(
-    heartbit: Command, afar: Afar, keeper: str
+def test_versions_are_listed_compared_and_brought_back(
+    place: Place, here: Place, workspace: Workspace, keeper: str
 ) -> None:
     for arguments in (
         *(["versions", keeper], ["versions", keeper, "--json"], ["diff", keeper]),
         *(["diff", keeper, "2", "1", "--json"], ["diff", keeper, "2"], ["versions", "nobody-here"]),
         ["rollback", keeper, "9"],
     ):
-        here, there = (command("agents", *arguments) for command in (heartbit, afar))
-        assert (here.code, here.out) == (there.code, there.out), arguments
-    listed = heartbit("agents", "versions", keeper).out.splitlines()
+        found, same = (where("agents", *arguments) for where in (place, here))
+        assert (found.code, found.out) == (same.code, same.out), arguments
+    listed = place("agents", "versions", keeper).out.splitlines()
     assert listed[1].split()[0] == "2"
     assert listed[1].endswith("current")
-    changed = heartbit("agents", "diff", keeper).out
+    changed = place("agents", "diff", keeper).out
     assert "  | -One.\n  | +Two.\n" in changed
     assert "  limits.max_turns: 10 -> 4\n" in changed
-    back = afar("agents", "rollback", keeper, "1")
+    back = place("agents", "rollback", keeper, "1")
     assert (back.code, back.out) == (0, f"{keeper} is v1 now: its next runs use it.\n")
-    row = Agent.objects.get(name=keeper)
+    row = Agent.objects.get(workspace=workspace, name=keeper)
     assert (row.system_prompt, row.max_turns) == ("One.\n", 10)
-    again = heartbit("agents", "rollback", keeper, "2", "--json").json
+    again = place("agents", "rollback", keeper, "2", "--json").json
     assert again == {"agent": keeper, "version": 2, "wanted": 2, "differs": ""}
 
 
 def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
     said: dict[str, Any] = {"role": "assistant", "text": EVIL, "tool_calls": []}
     call = {"id": "x", "name": EVIL, "arguments": EVIL}
-    turn: dict[str, Any] = {
-        "run": "r",
-        "turn": 1,
-        "turns": 1,
-        "agent": EVIL,
-        "version": 1,
-        "model": EVIL,
-        "usage": {"input_tokens": 1, "output_tokens": 1, "cached_input_tokens": 0},
-        "cost_usd": None,
-        "duration_ms": 1,
-        "answered_at": "now",
-        "request": {
-            "system": f"x\n{EVIL}",
-            "messages": [said, {"role": "tool", "name": EVIL, "content": EVIL, "is_error": True}],
-            "tools": [],
-            "changed_tools": [],
-            "left_out": 2,
-        },
-        "answer": {**said, "tool_calls": [call], "finish_reason": "stop"},
-        "calls": [
-            {
-                "call": "1.0",
-                "tool": EVIL,
-                "effect": "at_most_once",
-                "status": "ok",
-                "duration_ms": 1,
-                "runs": [],
-                "result": EVIL,
-                "decision": {"status": "denied", "by": EVIL, "reason": EVIL, "arguments": None},
-            }
-        ],
-    }
+    given = {"call_id": "1.0", "name": EVIL, "content": EVIL, "is_error": True}
+    turn = TurnOut.model_validate(
+        {
+            "run": "r",
+            "turn": 1,
+            "turns": 1,
+            "complete": True,
+            "agent": EVIL,
+            "version": 1,
+            "model": EVIL,
+            "usage": {"input_tokens": 1, "output_tokens": 1, "cached_input_tokens": 0},
+            "cost_usd": None,
+            "duration_ms": 1,
+            "answered_at": "2026-11-22T09:00:00Z",
+            "request": {
+                "system": f"x\n{EVIL}",
+                "messages": [said, {"role": "tool", **given}],
+                "tools": [],
+                "changed_tools": [],
+                "left_out": 2,
+                "tool_choice": "auto",
+                "max_tokens": 1,
+                "temperature": None,
+                "stop": [],
+                "reasoning_effort": "",
+            },
+            "answer": {**said, "tool_calls": [call], "finish_reason": "stop"},
+            "calls": [
+                {
+                    "call": "1.0",
+                    "tool": EVIL,
+                    "arguments": EVIL,
+                    "effect": "at_most_once",
+                    "status": "ok",
+                    "duration_ms": 1,
+                    "finished_at": None,
+                    "runs": [],
+                    "result": EVIL,
+                    "decision": {"status": "denied", "by": EVIL, "reason": EVIL, "arguments": None},
+                }
+            ],
+        }
+    )
     lines = turn_text.lines(turn, 80)
     assert not any("\x1b" in line or "\u202e" in line for line in lines)
     assert not any(line.startswith("a") for line in lines)
@@ -204,7 +209,8 @@ def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
 def test_an_order_finds_its_turn() -> None:
     order = order_of(call="2.1", arguments='{"a": 1}')
     assert order.place() == 2
-    assert order.edits() == {"call": "2.1", "arguments": {"a": 1}}
+    sent = order.body().model_dump(exclude_unset=True)
+    assert sent == {"turn": 2, "call": "2.1", "arguments": {"a": 1}}
 
 
 def order_of(**asked: Any) -> forking.Order:

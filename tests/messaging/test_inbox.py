@@ -22,7 +22,7 @@ from agents.errors import RecipientError, UnknownMessageError
 from agents.events import RunSteered
 from agents.live.follow import wait_for_end
 from agents.messaging.addresses import sender_of_person
-from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_AN_ENTRY
+from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
 from agents.runtime.toolbox import offer_of
 from agents.runtime.unread import with_unread

@@ -6,10 +6,6 @@ import typer
 
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.begin import begin
-from heartbit_site.cli.load import load
-from heartbit_site.cli.operation import Switch, operation
-from heartbit_site.cli.output import note, write, write_json
-from heartbit_site.cli.past import past
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -31,7 +27,9 @@ agents = typer.Typer(
 
 def _list(*, as_json: bool) -> None:
     begin("heartbit_site.cli.agents_report")
-    raise typer.Exit(load("agents_report").list_agents(as_json=as_json))
+    from heartbit_site.cli import agents_report as report
+
+    raise typer.Exit(report.list_agents(as_json=as_json))
 
 
 @agents.callback(invoke_without_command=True)
@@ -51,7 +49,9 @@ def list_(*, as_json: bool = options.JSON) -> None:
 def show(name: str = NAME, *, as_json: bool = options.JSON) -> None:
     """Show an agent: its definition, versions and figures."""
     begin("heartbit_site.cli.agents_report")
-    raise typer.Exit(load("agents_report").show_agent(name, as_json=as_json))
+    from heartbit_site.cli import agents_report as report
+
+    raise typer.Exit(report.show_agent(name, as_json=as_json))
 
 
 @agents.command()
@@ -59,11 +59,9 @@ def versions(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """List what was published of an agent, the newest first."""
-    found = past(url).versions(name)
-    if as_json:
-        write_json(found)
-    else:
-        load("version_text").print_versions(found)
+    from heartbit_site.cli import versions_report as report
+
+    raise typer.Exit(report.list_all(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -76,11 +74,9 @@ def diff(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what changed between two versions of an agent."""
-    found = past(url).diff(name, older, newer)
-    if as_json:
-        write_json(found)
-    else:
-        load("version_text").print_diff(found)
+    from heartbit_site.cli import versions_report as report
+
+    raise typer.Exit(report.compare(url, name, older, newer, as_json=as_json))
 
 
 @agents.command()
@@ -93,13 +89,9 @@ def rollback(
     as_json: bool = options.JSON,
 ) -> None:
     """Bring an agent back to an earlier version; its runs stay as they are."""
-    done = past(url).rollback(name, number, anyway=anyway)
-    if as_json:
-        write_json(done)
-        return
-    write(f"{done['agent']} is v{done['version']} now: its next runs use it.")
-    if done["differs"]:
-        note(f"Not as in v{done['wanted']}: {done['differs']}.")
+    from heartbit_site.cli import versions_report as report
+
+    raise typer.Exit(report.roll_back(url, name, number, anyway=anyway, as_json=as_json))
 
 
 @agents.command()
@@ -110,8 +102,9 @@ def status(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
-    found = operation(url)
-    raise typer.Exit(load("agent_report").status(found, name, as_json=as_json))
+    from heartbit_site.cli import agent_report as report
+
+    raise typer.Exit(report.status(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -119,7 +112,9 @@ def start(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Let a stopped agent take runs again; what it had goes on."""
-    _switch(name, "start", url, as_json=as_json)
+    from heartbit_site.cli import agent_report as report
+
+    raise typer.Exit(report.start(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -130,7 +125,9 @@ def stop(
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
-    _switch(name, "stop", url, as_json=as_json)
+    from heartbit_site.cli import agent_report as report
+
+    raise typer.Exit(report.stop(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -138,9 +135,6 @@ def restart(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Hand over what an agent has at work, to be taken up anew; a stopped one is started."""
-    _switch(name, "restart", url, as_json=as_json)
+    from heartbit_site.cli import agent_report as report
 
-
-def _switch(name: str, to: Switch, url: str | None, *, as_json: bool) -> None:
-    found = operation(url)
-    raise typer.Exit(load("agent_report").switch(found, name, to, as_json=as_json))
+    raise typer.Exit(report.restart(url, name, as_json=as_json))

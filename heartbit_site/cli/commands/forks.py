@@ -5,9 +5,8 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.load import load
-from heartbit_site.cli.past import past
 
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."
@@ -50,8 +49,8 @@ def fork(
     """
     if here and url:
         raise CommandError("--here is this process, --url another machine: choose one.", USAGE)
-    found = past("" if here else url)
-    forking = load("forking")
+    from heartbit_site.cli import forking
+
     order = forking.Order(
         run=run,
         turn=turn,
@@ -63,6 +62,9 @@ def fork(
         version=version,
         yes=yes,
     )
-    if here:
-        raise typer.Exit(forking.fork_here(found, order, as_json=as_json, plain=plain))
-    raise typer.Exit(forking.fork(found, order, follow=watch, as_json=as_json, plain=plain))
+    if not here:
+        raise typer.Exit(forking.fork(url, order, follow=watch, as_json=as_json, plain=plain))
+    begin("heartbit_site.cli.forking_here")
+    from heartbit_site.cli.forking_here import fork_here
+
+    raise typer.Exit(fork_here(order, as_json=as_json, plain=plain))

@@ -11,8 +11,6 @@ from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.forks import fork
 from heartbit_site.cli.load import load
-from heartbit_site.cli.output import write_json
-from heartbit_site.cli.past import past
 
 if TYPE_CHECKING:
     from heartbit_site.cli.runs_report import Settling
@@ -92,12 +90,9 @@ def show(
 ) -> None:
     """Show a run: its tree, calls, decisions, cost and result; or one turn of it."""
     if turn is not None:
-        found = past(url).turn(run, turn)
-        if as_json:
-            write_json(found)
-        else:
-            load("turn_text").print_turn(found)
-        return
+        from heartbit_site.cli import turn_text
+
+        raise typer.Exit(turn_text.show(url, run, turn, as_json=as_json))
     from heartbit_site.cli import run_report as report
 
     raise typer.Exit(report.show_run(url, run, as_json=as_json))

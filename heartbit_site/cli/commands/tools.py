@@ -6,7 +6,6 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import set_up_django
-from heartbit_site.cli.load import load
 from heartbit_site.environment import read
 
 NAME = typer.Argument(metavar="NAME", help="The tool's name.")
@@ -18,7 +17,9 @@ tools = typer.Typer(
 
 def _list(*, as_json: bool) -> None:
     set_up_django(read())  # the tools are in the code: no service is needed
-    raise typer.Exit(load("tools_report").list_tools(as_json=as_json))
+    from heartbit_site.cli import tools_report as report
+
+    raise typer.Exit(report.list_tools(as_json=as_json))
 
 
 @tools.callback(invoke_without_command=True)
@@ -38,4 +39,6 @@ def list_(*, as_json: bool = options.JSON) -> None:
 def show(name: str = NAME, *, as_json: bool = options.JSON) -> None:
     """Show a tool with its schema."""
     set_up_django(read())
-    raise typer.Exit(load("tools_report").show_tool(name, as_json=as_json))
+    from heartbit_site.cli import tools_report as report
+
+    raise typer.Exit(report.show_tool(name, as_json=as_json))

@@ -1,0 +1,123 @@
+"""Agents: what they are, what they are doing, and what they have done."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasPath, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic.json_schema import SkipJsonSchema
+
+from agents.definitions import rules
+from agents.definitions.spec import AgentSpec, Description, FullText, Name
+from heartbit_site.contract.model import Id, Money, Next, Seconds, Time, View, without_defaults
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
+
+_AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
+
+
+class AgentMetricsOut(View):
+    """What an agent has done so far, as orchestrator and as sub-agent."""
+
+    runs: int
+    succeeded: int
+    failed: int
+    success_rate: float | None = Field(description="Of the runs that ended by themselves.")
+    average_seconds: float | None
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Money | None = Field(description="Null: a price is unknown.")
+    uptime_seconds: Seconds = Field(description="Since it was last enabled.")
+    last_activity: Time | None
+
+
+class AgentOut(View):
+    """An agent, and what it is doing."""
+
+    name: str = Field(validation_alias=AliasPath("agent", "name"))
+    description: str = Field(validation_alias=AliasPath("agent", "description"))
+    model: str = Field(
+        validation_alias=AliasPath("agent", "current_version", "model"),
+        description="Empty: the installation's default.",
+    )
+    tools: list[str] = Field(validation_alias=AliasPath("agent", "current_version", "tool_names"))
+    team: list[str] = Field(validation_alias=AliasPath("agent", "current_version", "member_names"))
+    queue: str = Field(validation_alias=AliasPath("agent", "queue"))
+    version: int = Field(validation_alias=AliasPath("agent", "current_version", "number"))
+    state: Literal["idle", "busy", "error", "stopped"]
+    current_run: Id | None
+    metrics: AgentMetricsOut
+
+
+class AgentDetailOut(AgentOut):
+    """An agent, what it is doing, and everything that may be edited."""
+
+    definition: dict[str, JsonValue] = Field(
+        description="As POST and PATCH take it: the keys of an [[agents]] table of heartbit.toml."
+    )
+
+
+class AgentsOut(View):
+    """The workspace's published agents."""
+
+    agents: list[AgentOut]
+    next: Next
+
+
+def _written_out(value: Any) -> Any:
+    """Read money as answers have it."""
+    return Decimal(value) if isinstance(value, str) and _AMOUNT.fullmatch(value) else value
+
+
+def _refused(value: Any) -> Any:
+    raise ValueError("a request has no files: send the text itself as system_prompt")
+
+
+Amount = Annotated[Decimal, BeforeValidator(rules.money), BeforeValidator(_written_out)]
+NoFile = SkipJsonSchema[Annotated[None, BeforeValidator(_refused)]]
+
+
+class AgentIn(AgentSpec):
+    """An agent, with the keys of an `[[agents]]` table of heartbit.toml."""
+
+    system_prompt_file: NoFile = None
+    max_run_cost_usd: Amount | None = Field(
+        None, description="A number, or a decimal string as answers have it."
+    )
+    team: list[Name] = Field(
+        default_factory=list, description="Names of agents of the workspace that it delegates to."
+    )
+
+
+class AgentChangeIn(AgentIn):
+    """What is to be different of an agent; what is left out stays.
+
+    `tools` and `team` are given whole: what they do not name goes.
+    """
+
+    model_config = ConfigDict(json_schema_extra=without_defaults)
+
+    name: Name = Field("", description="Its own: an agent keeps its name.")
+    description: Description = ""
+    system_prompt: FullText = ""
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        None,
+        description="The agent's version that you know: 409 if another one is current by now.",
+    )
+
+
+LIST_AGENTS = Operation(
+    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents"
+)
+CREATE_AGENT = Operation(
+    "agents.create_agent", "POST /agents", AgentDetailOut, "Make an agent", WRITE_AGENTS,
+    body=AgentIn, status=201, other_status=200, errors=(409,),
+)  # fmt: skip
+SHOW_AGENT = Operation(
+    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "An agent", READ_AGENTS
+)
+CHANGE_AGENT = Operation(
+    "agents.change_agent", "PATCH /agents/{name}", AgentDetailOut, "Change an agent", WRITE_AGENTS,
+    body=AgentChangeIn, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,188 @@
+"""Turns of runs: what the model was sent, answered and called; and forks from a turn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from heartbit_site.contract.model import Body, Next, Text, Time, View
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.runs import RunDetailOut
+
+
+class TurnUsageOut(View):
+    """Tokens of one model call."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int
+
+
+class TurnFiguresOut(View):
+    """What one model call took."""
+
+    model: str
+    usage: TurnUsageOut
+    cost_usd: str | None = Field(description="Null: the price is unknown.")
+    duration_ms: int
+    answered_at: Time
+
+
+class TurnRowOut(TurnFiguresOut):
+    """One turn in short."""
+
+    turn: int
+    text: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    text_characters: int = Field(description="Length of the whole text.")
+    tools: list[str] = Field(description="What the model called.")
+    complete: bool = Field(description="Whether every call has its result.")
+
+
+class TurnsOut(View):
+    """The answered turns of a run, the oldest first."""
+
+    run: str
+    turns: list[TurnRowOut]
+    next: Next
+
+
+class RequestedCallOut(View):
+    """A call as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class UserMessageOut(View):
+    """What the model was told."""
+
+    role: Literal["user"]
+    text: str
+
+
+class AssistantMessageOut(View):
+    """What the model said."""
+
+    role: Literal["assistant"]
+    text: str
+    tool_calls: list[RequestedCallOut]
+
+
+class ToolMessageOut(View):
+    """What a call gave, as the model was told."""
+
+    role: Literal["tool"]
+    call_id: str
+    name: str
+    content: str
+    is_error: bool
+
+
+Message = Annotated[
+    UserMessageOut | AssistantMessageOut | ToolMessageOut, Field(discriminator="role")
+]
+
+
+class OfferedToolOut(View):
+    """A tool as the model saw it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class TurnRequestOut(View):
+    """What the model was sent."""
+
+    system: str
+    messages: list[Message]
+    left_out: int = Field(description="Messages that the context strategy did not send.")
+    tools: list[OfferedToolOut]
+    changed_tools: list[str] = Field(
+        description="Offered then, but defined otherwise or gone now: not among the tools here."
+    )
+    tool_choice: Literal["auto", "required", "none"]
+    max_tokens: int
+    temperature: float | None
+    stop: list[str]
+    reasoning_effort: str
+
+
+class TurnAnswerOut(AssistantMessageOut):
+    """What the model answered."""
+
+    finish_reason: str
+
+
+class CallDecisionOut(View):
+    """What a person decided about a call."""
+
+    status: str
+    by: str | None
+    reason: str | None
+    arguments: str | None = Field(description="With status edited or answered: what ran.")
+
+
+class TurnCallOut(View):
+    """A tool call of the turn, and what came of it."""
+
+    call: str
+    tool: str
+    arguments: str
+    effect: str
+    status: str
+    result: str | None
+    duration_ms: int | None
+    finished_at: Time | None
+    decision: CallDecisionOut | None
+    runs: list[str] = Field(description="Runs of the sub-agents it waited for.")
+
+
+class TurnOut(TurnFiguresOut):
+    """One turn with everything that is known of it."""
+
+    run: str
+    agent: str
+    version: int
+    turn: int
+    turns: int = Field(description="How many the run has.")
+    complete: bool
+    request: TurnRequestOut
+    answer: TurnAnswerOut
+    calls: list[TurnCallOut]
+
+
+class ForkIn(Body):
+    """Where a fork begins, and what is different in it."""
+
+    turn: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        description="The last turn that is kept; 0: the task alone."
+    )
+    message: Text = Field("", description="What the next model call is told.")
+    task: Text = Field("", description="Instead of the run's task.")
+    call: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$", max_length=24)] = Field(
+        "", description="A call of the turn, such as 2.0; with arguments or result."
+    )
+    arguments: dict[str, JsonValue] | None = Field(
+        None, description="The call's arguments instead: all calls of the turn run again."
+    )
+    result: Text | None = Field(None, description="The call's result instead: nothing runs again.")
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        None, description="Another version of the same agent."
+    )
+
+
+LIST_TURNS = Operation(
+    "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "A run's turns", READ_RUNS,
+    errors=(409,), rows="turns",
+)  # fmt: skip
+SHOW_TURN = Operation(
+    "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "A turn", READ_RUNS,
+    errors=(409,),
+)  # fmt: skip
+FORK_RUN = Operation(
+    "turns.fork_run", "POST /runs/{run_id}/fork", RunDetailOut, "Fork a run", WRITE_RUNS,
+    body=ForkIn, status=201, other_status=200, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,101 @@
+"""Versions of agents: list, look, compare, roll back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from heartbit_site.contract.model import Body, Next, Time, View
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
+
+
+class VersionOut(View):
+    """A version of an agent."""
+
+    number: int
+    hash: str
+    created_at: Time
+    current: bool
+    runs: int = Field(description="How many runs are pinned to it.")
+
+
+class VersionsOut(View):
+    """An agent's versions, the newest first."""
+
+    agent: str
+    versions: list[VersionOut]
+    next: Next
+
+
+class VersionDetailOut(VersionOut):
+    """A version with its content."""
+
+    agent: str
+    snapshot: dict[str, Any]
+
+
+class FieldChangeOut(View):
+    """A setting that changed."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+class PartChangeOut(View):
+    """A tool or team member that came, went or changed."""
+
+    name: str
+    kind: Literal["added", "removed", "changed"]
+    definition: bool = Field(description="Whether what the model is told of it is other.")
+    fields: list[FieldChangeOut]
+
+
+class DiffOut(View):
+    """What changed from one version to another."""
+
+    agent: str
+    older: int
+    newer: int
+    changed: bool
+    prompt: str = Field(description="A unified diff; empty: the same.")
+    fields: list[FieldChangeOut]
+    tools: list[PartChangeOut]
+    team: list[PartChangeOut]
+
+
+class RolledBackOut(View):
+    """What the agent is now."""
+
+    agent: str
+    version: int = Field(description="The current one now.")
+    wanted: int
+    differs: str = Field(description="What is not as in the wanted version; empty: nothing.")
+
+
+class RollbackIn(Body):
+    """How a version comes back."""
+
+    anyway: bool = Field(
+        default=False,
+        description="Also when tools or team are not as they were: with today's, as a new version.",
+    )
+
+
+LIST_VERSIONS = Operation(
+    "versions.list_versions", "GET /agents/{name}/versions", VersionsOut, "An agent's versions",
+    READ_AGENTS, rows="versions",
+)  # fmt: skip
+COMPARE_VERSIONS = Operation(
+    "versions.compare_versions", "GET /agents/{name}/versions/diff", DiffOut, "Compare versions",
+    READ_AGENTS,
+)  # fmt: skip
+SHOW_VERSION = Operation(
+    "versions.show_version", "GET /agents/{name}/versions/{number}", VersionDetailOut, "A version",
+    READ_AGENTS,
+)  # fmt: skip
+ROLL_BACK = Operation(
+    "versions.roll_back", "POST /agents/{name}/versions/{number}/rollback", RolledBackOut,
+    "Roll back", WRITE_AGENTS, body=RollbackIn, errors=(409,),
+)  # fmt: skip

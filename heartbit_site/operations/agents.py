@@ -1,0 +1,85 @@
+"""Agents: what they are, what they are doing, and what they have done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from agents.actions import save_agent as saving
+from agents.definitions.rows import spec_of
+from agents.errors import AgentNotFoundError
+from agents.metrics import agents_with_metrics
+from agents.models import Agent
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.base.models import Workspace
+from heartbit_site.contract.agents import (
+    AgentChangeIn,
+    AgentDetailOut,
+    AgentIn,
+    AgentOut,
+    AgentsOut,
+)
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word, dollars
+from heartbit_site.contract.operation import Answered
+from heartbit_site.operations.paging import page
+from tools.registry import closest
+
+
+def list_agents(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> AgentsOut:
+    """Return the workspace's published agents by name."""
+    rows, following = page(_published(access.workspace), "name", cursor, limit)
+    found = agents_with_metrics(access.workspace, names=[row.name for row in rows])
+    published = [overview for overview in found if overview.agent.current_version is not None]
+    return AgentsOut(agents=[AgentOut.of(overview) for overview in published], next=following)
+
+
+def create_agent(
+    access: Access, body: AgentIn, idempotency_key: Word | None = None
+) -> Answered[AgentDetailOut]:
+    """Make an agent and publish it. 200 instead of 201 when the idempotency key has made it.
+
+    The same key with the same name makes one agent, however often it is sent.
+    """
+    row, is_new = saving.create_agent(
+        access.workspace, body, by=actor_of(access), key=idempotency_key or None
+    )
+    return Answered(201 if is_new else 200, _find(access.workspace, row.name))
+
+
+def show_agent(access: Access, name: Name) -> AgentDetailOut:
+    """Return an agent, what it is doing, and everything that may be edited."""
+    return _find(access.workspace, name)
+
+
+def change_agent(access: Access, name: Name, body: AgentChangeIn) -> AgentDetailOut:
+    """Change what is given, and publish it: runs from now on use it.
+
+    `version` says which version you know: 409 when another one is current by now.
+    """
+    given = body.model_fields_set - {"version"}
+    row = saving.change_agent(
+        access.workspace, name, body, given, by=actor_of(access), version=body.version
+    )
+    return _find(access.workspace, row.name)
+
+
+def _published(workspace: Workspace) -> QuerySet[Agent]:
+    """Return the agents that people edit, stopped ones too, that can have runs."""
+    return Agent.objects.filter(workspace=workspace, origin="", current_version__isnull=False)
+
+
+def _find(workspace: Workspace, name: str) -> AgentDetailOut:
+    for overview in agents_with_metrics(workspace, names=[name]):
+        if overview.agent.current_version is not None:
+            return AgentDetailOut.of(overview, definition=_definition(overview.agent))
+    near = closest(name, list(_published(workspace).values_list("name", flat=True)))
+    hint = f"did you mean {near[0]}?" if near else "GET /agents lists them."
+    raise AgentNotFoundError(f"There is no agent named {name!r}: {hint}")
+
+
+def _definition(agent: Agent) -> dict[str, Any]:
+    """Return what people edit: a request with it changes nothing."""
+    found = spec_of(agent).model_dump()
+    return {**found, "max_run_cost_usd": dollars(agent.max_run_cost_usd)}

@@ -1,0 +1,88 @@
+"""Turns of runs: what the model was sent, answered and called; and forks from a turn."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from pydantic import Field
+
+from agents import turns
+from agents.actions import fork_run as forking
+from agents.choices import Home
+from agents.querysets import find_past_run, find_run
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import starter_of
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.contract.operation import Answered
+from heartbit_site.contract.runs import RunDetailOut
+from heartbit_site.contract.turns import ForkIn, TurnOut, TurnRowOut, TurnsOut
+from heartbit_site.operations import paging
+from heartbit_site.operations.idempotency import run_with
+from heartbit_site.operations.run_views import detail
+
+Number = Annotated[int, Field(ge=1, le=100_000, description="From 1.")]
+
+
+def list_turns(
+    access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> TurnsOut:
+    """Return the answered turns of a run, in short, the oldest first.
+
+    A row has the beginning of its text: `GET /runs/{run_id}/turns/{number}` has all of the turn.
+    """
+    run = find_run(access.workspace, run_id)
+    answered = {turn["turn"]: turn for turn in turns.list_turns(run)}
+    found, following = paging.page_of(answered, paging.number, cursor, limit)
+    rows = [TurnRowOut.of(turn) for turn in found]
+    return TurnsOut(run=str(run.pk), turns=rows, next=following)
+
+
+def show_turn(access: Access, run_id: Word, number: Number) -> TurnOut:
+    """Return one turn: what the model was sent, what it answered, what its calls gave."""
+    return TurnOut.of(turns.describe_turn(find_past_run(access.workspace, run_id), number))
+
+
+@transaction.atomic
+def fork_run(
+    access: Access, run_id: Word, body: ForkIn, idempotency_key: Word | None = None
+) -> RunDetailOut | Answered[RunDetailOut]:
+    """Start a new run that begins with the journal of another up to a turn, with edits.
+
+    Nothing before is done again. With `arguments` the calls of that turn run again, and so do their
+    effects. 200 instead of 201 when the idempotency key had been used before.
+    """
+    key = idempotency_key or None
+    used = run_with(access.workspace, key)
+    run = detail(find_run(access.workspace, fork(access, run_id, body, key)))
+    return run if used is None else Answered(200, run)
+
+
+def fork(
+    access: Access, run_id: str, body: ForkIn, key: str | None = None, *, home: Home = Home.FLEET
+) -> UUID:
+    """Fork a run.
+
+    Args:
+        access: Whoever asks.
+        run_id: The run's id, or the beginning of it.
+        body: The turn, and what is different.
+        key: The idempotency key.
+        home: Who may execute the new run.
+
+    Returns:
+        The new run's id.
+    """
+    edits = body.model_dump(exclude={"turn", "arguments"})
+    if body.arguments is not None:
+        edits["arguments"] = json.dumps(body.arguments)
+    return forking.fork_run(
+        find_past_run(access.workspace, run_id),
+        body.turn,
+        edits=forking.Edits(**edits),
+        by=starter_of(access),
+        home=home,
+        idempotency_key=key,
+    )

@@ -1,0 +1,70 @@
+"""Versions of agents: list, look, compare, roll back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from agents.actions.rollback_agent import rollback_agent
+from agents.versions import difference, find_editable, find_version, pair, with_runs
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name
+from heartbit_site.contract.versions import (
+    DiffOut,
+    RollbackIn,
+    RolledBackOut,
+    VersionDetailOut,
+    VersionOut,
+    VersionsOut,
+)
+from heartbit_site.operations.paging import page
+
+Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Older = Annotated[Number | None, Field(description="None: the one before the newer.")]
+Newer = Annotated[Number | None, Field(description="None: the current one.")]
+
+
+def list_versions(
+    access: Access, name: Name, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> VersionsOut:
+    """Return what was published of an agent, the newest first."""
+    agent = find_editable(access.workspace, name)
+    rows, following = page(agent.versions.all(), "-number", cursor, limit)
+    found = [
+        VersionOut.of(version, current=version.pk == agent.current_version_id, runs=runs)
+        for version, runs in with_runs(rows)
+    ]
+    return VersionsOut(agent=agent.name, versions=found, next=following)
+
+
+def compare_versions(
+    access: Access, name: Name, *, older: Older = None, newer: Newer = None
+) -> DiffOut:
+    """Return what changed between two versions; by default with the current one."""
+    agent = find_editable(access.workspace, name)
+    first, second = pair(agent, older, newer)
+    found = difference(first, second)
+    return DiffOut.of(
+        found, agent=agent.name, older=first.number, newer=second.number, changed=bool(found)
+    )
+
+
+def show_version(access: Access, name: Name, number: Number) -> VersionDetailOut:
+    """Return a version with its content."""
+    agent = find_editable(access.workspace, name)
+    found = find_version(agent, number)
+    return VersionDetailOut.of(
+        found,
+        agent=agent.name,
+        current=found.pk == agent.current_version_id,
+        runs=found.runs.count(),
+    )
+
+
+def roll_back(access: Access, name: Name, number: Number, body: RollbackIn) -> RolledBackOut:
+    """Make an earlier version what the agent is; runs stay with the version they began with."""
+    agent = find_editable(access.workspace, name)
+    done = rollback_agent(agent, number, by=actor_of(access), anyway=body.anyway)
+    return RolledBackOut.of(done, agent=agent.name, version=done.version.number)
