@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.models import Run
 from tests.api.server import WebServer, key_for
 from tests.operation.test_quarantine import quarantined
 
@@ -42,3 +43,17 @@ def test_a_quarantine_is_settled_from_afar(there: There, workspace: Workspace) -
     again = there("runs", "discard", str(run.pk))
     assert again.code == 2
     assert "not in quarantine" in again.err
+
+
+def test_a_local_run_is_retried_by_whoever_can_go_on_with_it(
+    there: There, heartbit: Command, workspace: Workspace
+) -> None:
+    first, second = quarantined(workspace), quarantined(workspace)
+    Run.objects.filter(pk__in=[first.pk, second.pk]).update(home="local")
+    env = {"HEARTBIT_WORKSPACE": workspace.slug}
+    at_home = heartbit("runs", "retry", str(first.pk), env=env)
+    again = at_home.out.strip()
+    assert Run.objects.get(pk=again).home == "local"
+    assert f"`heartbit resume {again}`" in at_home.err
+    from_afar = there("runs", "retry", str(second.pk), "--json").json
+    assert Run.objects.get(pk=from_afar["run"]).home == from_afar["home"] == "fleet"
