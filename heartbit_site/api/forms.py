@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Q, Sum
 from django.db.models.functions import Left, Length
 
-from agents.argument_order import in_tool_order
-from agents.querysets import shown_tool
-from agents.questions import asked_form
-from heartbit_site.api.asked_view import view
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 
@@ -22,13 +18,9 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-    from agents.doubts import Doubt
     from agents.metrics import AgentMetrics, AgentOverview
-    from agents.models import AgentVersion, Conversation, Run, ToolCall, Wait
-    from heartbit_site.api.asked_view import Offers
+    from agents.models import AgentVersion, Conversation, Run
     from heartbit_site.base.toolspec import ToolSpec
-
-_DOUBT = "The worker died while the call ran: it may have taken effect, or not."
 
 #: What the model calls of each run cost; None where a price is unknown.
 Costs = dict["UUID", Decimal | None]
@@ -123,60 +115,6 @@ def run_tree(run: Run, runs: list[Run], costs: Mapping[UUID, Decimal | None]) ->
     """A run with its sub-agents, from the rows of its tree."""
     children = [run_tree(child, runs, costs) for child in runs if child.parent_id == run.pk]
     return {**run_row(run, costs), "children": children}
-
-
-def approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]) -> dict[str, Any]:
-    """A call that waits for a person, as it is shown; ``votes``: who has approved it so far."""
-    shown = call.shown or {}
-    arguments = in_tool_order(shown_tool(call), shown.get("arguments", {}))
-    reason = shown.get("reason", "")
-    return {
-        **_asked(call, wait.created_at if wait is not None else None),
-        "reason": reason,
-        "arguments": arguments,
-        "digest": call.digest,
-        "expires_at": time(wait.expires_at) if wait is not None else None,
-        "needed": shown.get("needed", 1),
-        "approved_by": votes,
-        "group": shown.get("group", ""),
-        "escalated": _escalated(wait, shown.get("escalated_to", "")),
-        "parameters": offers.parameters(call.run, shown_tool(call)),
-        "form": asked_form(call),
-        "view": view(call, arguments, reason),
-    }
-
-
-def _escalated(wait: Wait | None, group: str) -> dict[str, Any] | None:
-    if wait is None or wait.escalated_at is None:
-        return None
-    return {"group": group, "since": time(wait.escalated_at)}
-
-
-def doubt(found: Doubt) -> dict[str, Any]:
-    """A call of unknown outcome."""
-    return {
-        **_asked(found.call, found.since),
-        "arguments": in_tool_order(shown_tool(found.call), found.arguments),
-        "question": found.question,
-        "view": view(found.call, found.arguments, _DOUBT),
-    }
-
-
-def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
-    """What both say of a call that a person is asked about."""
-    return {
-        "run": str(call.run_id),
-        "root": str(call.run.root_id),
-        "call": call.call_id,
-        "agent": call.run.agent,
-        "tool": shown_tool(call),
-        "effect": call.effect,
-        "since": time(since),
-        "task": preview(call.run.task),
-        "task_characters": len(call.run.task),
-        "home": call.run.home,
-        "queue": call.run.queue,
-    }
 
 
 def conversation(row: Conversation) -> dict[str, Any]:

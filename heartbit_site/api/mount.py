@@ -12,15 +12,12 @@ from heartbit_site.api.bodies import UntrustedParser
 from heartbit_site.api.description import DescribedAPI
 from heartbit_site.api.endpoints import router_for
 from heartbit_site.api.routes import (
-    approvals,
     artifacts,
     audit,
     blackboard,
     catalog,
     conversations,
     deliveries,
-    doubts,
-    dry_runs,
     events,
     fleet,
     health,
@@ -36,7 +33,7 @@ from heartbit_site.api.routes import (
     usage,
     versions,
 )
-from heartbit_site.contract import channels, webhooks
+from heartbit_site.contract import approvals, channels, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,9 +48,7 @@ ROUTERS = (
     artifacts.router,
     deliveries.router,
     blackboard.router,
-    approvals.router,
-    dry_runs.router,
-    doubts.router,
+    router_for(approvals),
     conversations.router,
     messages.router,
     catalog.router,
