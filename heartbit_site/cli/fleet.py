@@ -16,10 +16,10 @@ from agents.live.valkey import ValkeySource, connect
 from agents.models import Run
 from agents.querysets import tree
 from heartbit_site.cli import describe
-from heartbit_site.cli.attendant import Attendant
 from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.errors import CANCELLED, OK, WAITING
+from heartbit_site.cli.inline import attendant_of
 from heartbit_site.cli.load import load
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, write, write_json
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.payload import TaskPayload
+    from heartbit_site.cli.attendant import Attendant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +102,9 @@ def stay(run: Run, *, as_json: bool, plain: bool, leaves: bool = False) -> int:
         leaves: Leave when the tree can only wait for a person, and nobody can be asked here.
     """
     display: Display = JsonLines() if as_json else progress(plain_lines=plain)
+    attendant = attendant_of(display, leaves=leaves)
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
-    ending = asyncio.run(_watch(run.root_id, display, leaves=leaves))
+    ending = asyncio.run(_watch(run.root_id, display, attendant))
     if ending == "waits":
         note(f"Nobody can be asked here. `heartbit resume {run.pk}` then watches the run again.")
         return WAITING
@@ -113,12 +115,11 @@ def stay(run: Run, *, as_json: bool, plain: bool, leaves: bool = False) -> int:
 
 
 async def _watch(
-    root_id: UUID, display: Display, *, leaves: bool
+    root_id: UUID, display: Display, attendant: Attendant
 ) -> Literal["ended", "left", "waits"]:
-    """Watch a tree to its end, Ctrl-C or, with ``leaves``, until it can only wait for a person."""
+    """Watch a tree to its end, to Ctrl-C or until the attendant leaves it to people."""
     valkey = connect(settings.REDIS_URL)
     try:
-        attendant = Attendant(display, leaves=leaves)
         with display:
             watching = asyncio.ensure_future(
                 watch(root_id, ValkeySource(valkey), display, attendant)
