@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
@@ -12,6 +13,8 @@ from heartbit_site.cli import remote_outcome
 from heartbit_site.cli.output import one_line, write, write_json
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from agents.live.updates import Update
     from heartbit_site.cli.display import Display
 
@@ -29,6 +32,10 @@ class Shown(Protocol):
 
     def tick(self) -> None:
         """Some time has passed; called several times a second."""
+        ...
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Within it nothing is shown: the terminal belongs to a question."""
         ...
 
 
@@ -61,6 +68,10 @@ class Lines:
     def tick(self) -> None:
         """Lines do not move."""
 
+    def paused(self) -> AbstractContextManager[None]:
+        """Lines are none of the terminal's."""
+        return nullcontext()
+
 
 class Progress:
     """A display of local runs, fed from afar."""
@@ -83,6 +94,10 @@ class Progress:
     def tick(self) -> None:
         """Draw the next frame."""
         self._display.tick()
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Leave the terminal to a question."""
+        return self._display.paused()
 
 
 @dataclass(frozen=True, slots=True)
