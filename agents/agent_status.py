@@ -86,10 +86,10 @@ class AgentStatus:
     problem: str
 
 
-def statuses(workspace: Workspace, *, name: str = "") -> list[AgentStatus]:
-    """The agents that people edit, by name; only the one of that name, if one is given."""
-    found = agents_with_metrics(workspace, names=[name] if name else None)
-    live = _live(workspace, name)
+def statuses(workspace: Workspace, *, names: Collection[str]) -> list[AgentStatus]:
+    """Return the status of the agents of these names that people edit, sorted by name."""
+    found = agents_with_metrics(workspace, names=names)
+    live = _live(workspace, names)
     stopped = stopped_tools(workspace)
     return [_status(overview, live.get(overview.agent.pk, {}), stopped) for overview in found]
 
@@ -100,7 +100,7 @@ def status_of(workspace: Workspace, name: str) -> AgentStatus:
     Raises:
         AgentNotFoundError: There is none of that name; the sentence names those there are.
     """
-    return statuses(workspace, name=find_editable(workspace, name).name)[0]
+    return statuses(workspace, names=[find_editable(workspace, name).name])[0]
 
 
 def tools_of(agent: Agent, stopped: Collection[str]) -> AgentTools:
@@ -142,12 +142,14 @@ def _since(oldest: datetime | None) -> float | None:
     return passed if passed >= 0 else None
 
 
-def _live(workspace: Workspace, name: str) -> dict[int, dict[str, Any]]:
+def _live(workspace: Workspace, names: Collection[str]) -> dict[int, dict[str, Any]]:
     # By `finished_at`: the terminal runs are many, and an index on the others leaves them out.
     runs = Run.objects.filter(
-        workspace=workspace, finished_at__isnull=True, version__agent__origin=""
+        workspace=workspace,
+        finished_at__isnull=True,
+        version__agent__origin="",
+        version__agent__name__in=names,
     )
-    runs = runs.filter(version__agent__name=name) if name else runs
     queued = Q(status=RunStatus.QUEUED)
     counted: Any = (
         runs.order_by()

@@ -14,7 +14,7 @@ from agents.actions import start_agent as starting
 from agents.delegation import results
 from agents.messaging import reach
 from agents.messaging.addresses import sender_of_call
-from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_A_THREAD
+from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD
 from agents.models import Run
 from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, tool
 

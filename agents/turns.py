@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agents import snapshot
-from agents.events import ApprovalRequested, CallWaiting, WaitResolved
+from agents.events import ApprovalRequested, CallWaiting, RunStarted, WaitResolved
 from agents.llm.messages import (
     AssistantMessage,
     ChatRequest,
@@ -37,6 +37,7 @@ from agents.loop.request import request_of
 from agents.runs.recorded import past_of
 from agents.runtime.thread import spoken
 from agents.runtime.toolbox import Offer, offer_of
+from agents.runtime.unread import with_unread_then
 from heartbit_site.base.preview import preview
 from tools.registry import registry, resolve
 
@@ -79,7 +80,11 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
     turn = find_turn(past.journal, number)
     version = run.version
     definition = definition_of(version)
-    offer = offer_of(definition, registry, is_child=run.parent_id is not None)
+    offer = with_unread_then(
+        definition.agent_id,
+        offer_of(definition, registry, is_child=run.parent_id is not None),
+        _begun(turn, past),
+    )
     state = state_at(past.journal, turn.asked_seq, spoken(past.thread))
     message = turn.answer.message
     return {
@@ -94,6 +99,14 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
         "calls": _calls(turn, past, offer),
         **_figures(turn, past),
     }
+
+
+def _begun(turn: Turn, past: Past) -> datetime:
+    """When the slice began in which the model was asked."""
+    before = past.journal[: turn.seq]
+    return next(
+        (one.at for one in reversed(before) if isinstance(one.event, RunStarted)), before[0].at
+    )
 
 
 def _request(state: RunState, definition: AgentDefinition, offer: Offer) -> dict[str, Any]:

@@ -130,6 +130,19 @@ class BudgetUse:
     period: str
     gauges: tuple[Gauge, ...]
 
+    @property
+    def tokens(self) -> Gauge | None:
+        """The limit of tokens; None: there is none."""
+        return self._limit("tokens")
+
+    @property
+    def usd(self) -> Gauge | None:
+        """The limit of money; None: there is none."""
+        return self._limit("usd")
+
+    def _limit(self, name: str) -> Gauge | None:
+        return next((gauge for gauge in self.gauges if gauge.name == name), None)
+
 
 @dataclass(frozen=True, slots=True)
 class AgentUse:

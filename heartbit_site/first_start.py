@@ -9,6 +9,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from agents.actions.create_default_team import create_default_team
 from agents.actions.republish_agents import republish_agents
@@ -19,6 +21,8 @@ from heartbit_site.workspaces import find_workspace
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
+#: The apps whose tables are Heartbit's own.
+OURS = frozenset({"base", "agents", "scheduling"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def migrate_and_seed() -> Admin | None:
         The admin, when this call created it.
 
     Raises:
-        ConfigurationError: The database cannot be reached.
+        ConfigurationError: The database cannot be reached, or is of another version.
     """
     try:
         current = _is_current()
@@ -46,6 +50,7 @@ def migrate_and_seed() -> Admin | None:
             f"The database cannot be reached ({reason}): check DATABASE_URL, or unset it to use "
             "the embedded one."
         ) from error
+    _refuse_older_tables()
     if current and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists():
         republish_agents()
         return None
@@ -75,6 +80,24 @@ def unused_admin() -> str | None:
     admins = get_user_model().objects.filter(is_active=True, is_superuser=True)
     first = admins.order_by("pk").first()
     return first.get_username() if first is not None and first.last_login is None else None
+
+
+def _refuse_older_tables() -> None:
+    """Refuse tables that were made before the first release.
+
+    Raises:
+        ConfigurationError: They were: no migration leads from them to today's.
+    """
+    applied = MigrationRecorder(connection).applied_migrations()
+    known = MigrationLoader(connection).disk_migrations
+    unknown = sorted(name for name in applied if name[0] in OURS and name not in known)
+    if unknown:
+        app, name = unknown[0]
+        raise ConfigurationError(
+            f"The database is of another version of Heartbit (it knows {app}.{name}): use the "
+            "version that made it, or begin with an empty database, by another HEARTBIT_STATE or "
+            "DATABASE_URL."
+        )
 
 
 def _is_current() -> bool:

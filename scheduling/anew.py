@@ -8,6 +8,7 @@ from scheduling.choices import FiringStatus
 from scheduling.errors import ScheduleError
 from scheduling.firings import note
 from scheduling.slots import come_slots
+from scheduling.spec import RhythmSpec
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from scheduling.models import Schedule
 
 #: The columns that say when a schedule has its slots.
-RHYTHM = ("kind", "cron", "time_zone", "every_seconds", "at", "begins_at", "ends_at")
+RHYTHM = ("kind", *RhythmSpec.model_fields)
 _CHANGED = "The schedule's rhythm was changed before this slot was looked at."
 _PAUSED = "The schedule was paused before this slot was looked at."
 

@@ -21,7 +21,6 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
-from scheduling.choices import Kind
 from scheduling.errors import ScheduleError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from scheduling.models import Schedule
 
-SHORTEST_INTERVAL = 10
+SHORTEST_INTERVAL = 10  # seconds
 _FIELDS = 5
 _LONGEST_LEAP = timedelta(hours=3)
 
@@ -141,9 +140,9 @@ def rhythm_of(schedule: Schedule) -> Rhythm:
     """
     zone = time_zone(schedule.time_zone)
     match schedule.kind:
-        case Kind.CRON:
-            return _cron(schedule.cron, zone)
-        case Kind.INTERVAL:
+        case "cron":
+            return cron_of(schedule.cron, zone)
+        case "interval":
             seconds = schedule.every_seconds
             if seconds is None or seconds < SHORTEST_INTERVAL:
                 raise ScheduleError(
@@ -181,7 +180,12 @@ def spoken(moment: datetime, zone: ZoneInfo) -> str:
     return f"{moment.astimezone(zone):%a %-d %b %Y, %H:%M} ({zone.key})"
 
 
-def _cron(expression: str, zone: ZoneInfo) -> Cron:
+def cron_of(expression: str, zone: ZoneInfo) -> Cron:
+    """Return what a cron expression means in a time zone.
+
+    Raises:
+        ScheduleError: It is none, or never comes true.
+    """
     fields = expression.split()
     if len(fields) != _FIELDS:
         raise ScheduleError(

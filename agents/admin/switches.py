@@ -115,7 +115,7 @@ class AgentSwitches:
         """What it is doing: state, runs, uptime, tools that are not what they were."""
         if agent._state.adding:
             return "It starts with its first run."
-        found = next(iter(statuses(agent.workspace, name=agent.name)), None)
+        found = next(iter(statuses(agent.workspace, names=[agent.name])), None)
         if found is None:
             return "-"
         lines = format_html_join("", "<span>{}</span>", ((line,) for line in _lines(found)))

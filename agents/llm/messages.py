@@ -6,7 +6,10 @@ Values are frozen and carry no provider types. ``agents.events`` journals them a
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused", "other"]
 ToolChoice = Literal["auto", "required", "none"]
@@ -90,6 +93,10 @@ class Usage:
     raw: dict[str, Any] = field(default_factory=dict)
 
 
+async def _at_once() -> None:
+    """Hold up no request."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     """One model call.
@@ -109,6 +116,8 @@ class ChatRequest:
             Sent where the model's profile allows it and left out where it does not.
         attempts: Attempts at this very call that were made before, in an earlier slice of its run:
             wrappers that try again count them.
+        ready: Is awaited last of all, just before the request goes out. Whoever is asked to wait
+            there may have lost the right to ask: wrappers wait for limits and budgets before.
     """
 
     system: str
@@ -122,6 +131,7 @@ class ChatRequest:
     examples: tuple[Message, ...] = ()
     reasoning_effort: ReasoningEffort = ""
     attempts: int = 0
+    ready: Callable[[], Awaitable[None]] = field(default=_at_once, compare=False, repr=False)
 
     def with_tools(
         self,

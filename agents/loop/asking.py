@@ -113,9 +113,6 @@ class Asking:
                     case Restarted(reason=reason):
                         self.restarts += 1
                         await self.cut(reason)
-                        # A process that was frozen finds its call timed out: the run may be
-                        # another's by now, who has been told already.
-                        await self._proven()
                         attempt = self._attempt = Attempt(attempt.request, attempt.turn)
                     case _:
                         attempt.hear(event)
@@ -152,13 +149,14 @@ class Asking:
 
     def _request(self) -> ChatRequest:
         toolbox = self._ports.toolbox
-        return request_of(
+        request = request_of(
             self._state,
             self._definition,
             tools=toolbox.definitions(),
             examples=toolbox.examples(),
             timeout_seconds=self._limits.seconds_left(),
         )
+        return replace(request, ready=self._proven)
 
     async def _summarize(self) -> None:
         """Let the model write down what came before, and go on from there."""
@@ -176,6 +174,7 @@ class Asking:
             max_tokens=summary.ANSWER_TOKENS,
             timeout_seconds=max(1.0, self._limits.seconds_left()),
             attempts=state.attempts,
+            ready=self._proven,
         )
         began = time.monotonic()
         whole = await self._stream(Attempt(request, state.turn + 1), _show_nothing)

@@ -23,6 +23,7 @@ from django.db.models import Max
 
 from agents.errors import EmptyTaskError, RecipientError
 from agents.messaging.guard import check_rate
+from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
 from agents.models import InboxEntry, Message, MessageKind
 from heartbit_site.base import audit
 from heartbit_site.base.ids import new_id
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
 
     from agents.messaging.addresses import Recipient, Sender
 
-MOST_CHARACTERS = 20_000
-#: Bytes of a text as the inbox shows it, in JSON: with all that is said of the message it fits into
-#: a tool's result of the usual size (32,768), and is read whole.
-MOST_OF_AN_ENTRY = 30_000
-MOST_OF_A_THREAD = 100  # characters of its name
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from agents.choices import DeliveryKind, DeliveryStatus
 from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class Delivery(models.Model):
@@ -73,3 +78,8 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.run_id}"
+
+    @property
+    def due_at(self) -> datetime | None:
+        """When it is tried next; None: never."""
+        return self.next_at if self.status == DeliveryStatus.PENDING else None

@@ -142,7 +142,9 @@ class Run(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["conversation"],
-                condition=Q(status__in=[RunStatus.RUNNING, RunStatus.WAITING]),
+                condition=Q(
+                    status__in=[RunStatus.RUNNING, RunStatus.WAITING], conversation__isnull=False
+                ),
                 name="run_one_at_work_per_conversation",
             ),
         ]

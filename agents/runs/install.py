@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "75a704d5ac0efe6ce34272f9d078854fc054e590b8165dd1c6f84fe8f97061cc"
+FINGERPRINT = "1819ff8a8ce6eeb564cddd3f7ab470117e7e3b090955e56b361e587e6e575236"
 
 
 def statements() -> str:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from django.db.models import Q
 
 from agents.messaging.reach import READ_TOOL
+from agents.models import InboxEntry
 from agents.runs.pool import Pool, call
 from agents.runtime.toolbox import Offer
 
-_QUERY = """
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_MOST: Final = 1000  # messages that are counted
+_QUERY: Final = """
     SELECT count(*) AS unread FROM (
-        SELECT 1 FROM agents_inboxentry WHERE agent_id = %s AND read_at IS NULL LIMIT 1000) counted
+        SELECT 1 FROM agents_inboxentry
+        WHERE agent_id = %s AND read_at IS NULL LIMIT %s) counted
 """
 
 
@@ -19,13 +28,28 @@ async def with_unread(pool: Pool, agent_id: int, offer: Offer) -> Offer:
 
     Nothing is asked for an agent without that tool, and nothing changes while the inbox is empty.
     """
-    spec = offer.specs.get(READ_TOOL)
-    if spec is None:
+    if READ_TOOL not in offer.specs:
         return offer
-    row = await call(pool, _QUERY, (agent_id,))
-    unread = int(row["unread"]) if row is not None else 0
+    row = await call(pool, _QUERY, (agent_id, _MOST))
+    return _told(offer, int(row["unread"]) if row is not None else 0)
+
+
+def with_unread_then(agent_id: int, offer: Offer, begun: datetime) -> Offer:
+    """Return the offer as ``with_unread`` made it when a slice began then.
+
+    Messages that were forgotten since are not counted.
+    """
+    if READ_TOOL not in offer.specs:
+        return offer
+    unread = Q(read_at__isnull=True) | Q(read_at__gt=begun)
+    entries = InboxEntry.objects.filter(unread, agent=agent_id, message__created_at__lte=begun)
+    return _told(offer, entries[:_MOST].count())
+
+
+def _told(offer: Offer, unread: int) -> Offer:
     if not unread:
         return offer
+    spec = offer.specs[READ_TOOL]
     noun = "message is" if unread == 1 else "messages are"
     told = replace(spec, description=f"{spec.description} {unread} {noun} unread.")
     return Offer({**offer.specs, READ_TOOL: told}, offer.hashes)

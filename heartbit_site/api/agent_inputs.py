@@ -11,6 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions import rules
 from agents.definitions.spec import AgentSpec, Description, FullText, Name
+from heartbit_site.contract.model import without_defaults
 
 _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
 
@@ -38,12 +39,6 @@ class AgentIn(AgentSpec):
     team: list[Name] = Field(
         default_factory=list, description="Names of agents of the workspace that it delegates to."
     )
-
-
-def without_defaults(schema: dict[str, Any]) -> None:
-    """A change's schema: what is left out stays as it is, so there are no defaults."""
-    for each in schema["properties"].values():
-        each.pop("default", None)
 
 
 class AgentChangeIn(AgentIn):

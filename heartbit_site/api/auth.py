@@ -13,19 +13,20 @@ from django.contrib.auth import get_user
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
-from heartbit_site.api.errors import ForbiddenError, TooManyRequestsError, UnauthorizedError
+from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.guesses import prefixes
 from heartbit_site.api.rate import buckets, whose
-from heartbit_site.base import orm
+from heartbit_site.base import audit, orm
 from heartbit_site.base.access import Access, access_of_key, access_of_user, operates
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
-from heartbit_site.base.audit import Actor
-from heartbit_site.base.models.api_key import OPERATORS_SCOPE
+from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.refusals import describe_refusal
+from heartbit_site.base.scopes import OPERATORS_SCOPE
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+    from heartbit_site.base.audit import Actor
     from heartbit_site.base.errors import HeartbitError
     from heartbit_site.base.models import Workspace
     from heartbit_site.contract.operation import Needs
@@ -258,6 +259,5 @@ def workspace_of(request: HttpRequest) -> Workspace:
 
 
 def starter_of(request: HttpRequest) -> Actor:
-    """Who asks, as the runs that they start name them: a key is itself, not whoever made it."""
-    access = access_of(request)
-    return Actor(access.name, access.via, access.user_id if access.key_id is None else None)
+    """Return whoever asks, as the runs that they start name them."""
+    return audit.starter_of(access_of(request))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Path, Query, Router
+from pydantic.fields import FieldInfo
 
 from heartbit_site.api.auth import access_of, auth_for
 from heartbit_site.api.idempotency import IdempotencyKey
@@ -81,13 +82,26 @@ def _view(
         "request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=HttpRequest
     )
     shown = [
-        one.replace(annotation=IdempotencyKey) if one.name == KEY else one for one in parameters
+        one.replace(annotation=IdempotencyKey if one.name == KEY else _described(operation, one))
+        for one in parameters
     ]
     described: Any = view
     described.__signature__ = inspect.Signature([request, *shown])  # which ninja reads
     view.__doc__ = function.__doc__
     view.__name__ = operation.name
     return view
+
+
+def _described(operation: Operation[Any], parameter: inspect.Parameter) -> Any:
+    """Return a parameter's annotation with its description as ninja's own, which it publishes."""
+    fields = getattr(parameter.annotation, "__metadata__", ())
+    words = [one.description for one in fields if isinstance(one, FieldInfo) and one.description]
+    if not words:
+        return parameter.annotation
+    place: Any = Path if f"{{{parameter.name}}}" in operation.path else Query
+    default = ... if parameter.default is parameter.empty else parameter.default
+    annotated: Any = Annotated
+    return annotated[parameter.annotation, place(default, description=words[-1])]
 
 
 def _response(operation: Operation[Any], found: BaseModel | Answered[Any] | None) -> HttpResponse:

@@ -21,7 +21,7 @@ from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
 
 from agents.errors import ForgedMessageError, OperatorsStopError, QuotaSpentError
-from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
+from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
 from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
@@ -54,18 +54,6 @@ class TooSlowError(HeartbitError):
 
 class UnauthorizedError(HeartbitError):
     """No API key was sent, or one that opens nothing."""
-
-
-class ForbiddenError(HeartbitError):
-    """The API key does not have the scope, or the member's role does not.
-
-    Attributes:
-        scope: The one that is missing, for programs; None: it is something else.
-    """
-
-    def __init__(self, message: str, scope: str | None = None) -> None:
-        super().__init__(message)
-        self.scope = scope
 
 
 class TooManyRequestsError(HeartbitError):

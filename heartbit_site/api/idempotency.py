@@ -1,43 +1,17 @@
-"""Requests that are sent again: an idempotency key gives the same run, however often it comes."""
+"""The header with which a request that is sent again starts nothing new."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from django.db import connection
 from ninja import Header
 
-from agents.keys import stored_key
-from agents.models import Run
 from heartbit_site.contract.model import Word
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from heartbit_site.base.models import Workspace
 
 IdempotencyKey = Annotated[
     Word | None,
     Header(
         alias="Idempotency-Key",
-        description="The same key gives the same run, however often it is sent.",
+        description="The same key gives the same run or message, however often it is sent.",
     ),
 ]
-
-
-def run_with(workspace: Workspace, key: str | None) -> UUID | None:
-    """The run that a key has started, if there is one.
-
-    Requests with the same key come here one after the other, until the caller's transaction ends.
-
-    Raises:
-        ReservedKeyError: The key begins as Heartbit's own do.
-    """
-    if not stored_key(key):
-        return None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [key, workspace.pk]
-        )
-    rows = Run.objects.filter(workspace=workspace, idempotency_key=key)
-    return rows.values_list("pk", flat=True).first()

@@ -1,6 +1,6 @@
 """Who asks, and what they may do: the one place where people and keys become rights.
 
-A right is a scope (``models.api_key.SCOPES``): keys name theirs, a member's follow from the role.
+A right is a scope (``base.scopes.SCOPES``): keys name theirs, a member's follow from the role.
 Everything that is read or written for somebody goes through their ``Access`` and its workspace.
 """
 
@@ -13,9 +13,10 @@ from django.contrib.auth import get_user_model
 from django.db.models import Model
 
 from heartbit_site.base.errors import NotFoundError
-from heartbit_site.base.models.api_key import SCOPES, ApiKey
+from heartbit_site.base.models.api_key import ApiKey
 from heartbit_site.base.models.membership import Membership, Role
 from heartbit_site.base.models.workspace import Workspace
+from heartbit_site.base.scopes import SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -51,6 +51,11 @@ def actor_of(access: Access) -> Actor:
     return Actor(access.name, access.via, access.user_id)
 
 
+def starter_of(access: Access) -> Actor:
+    """Return whoever asks, as the runs that they start name them: a key stands for itself."""
+    return Actor(access.name, access.via, access.user_id if access.key_id is None else None)
+
+
 def record(
     by: Actor,
     action: str,

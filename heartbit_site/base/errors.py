@@ -21,3 +21,15 @@ class NotFoundError(HeartbitError):
 
 class ConflictError(HeartbitError):
     """The row has moved on: the action is no longer possible in its present state."""
+
+
+class ForbiddenError(HeartbitError):
+    """The API key does not have the scope, or the member's role does not.
+
+    Attributes:
+        scope: The one that is missing, for programs; None: it is something else.
+    """
+
+    def __init__(self, message: str, scope: str | None = None) -> None:
+        super().__init__(message)
+        self.scope = scope

@@ -96,10 +96,15 @@ class ServerBackend(Backend):
                 operation.method,
                 path,
                 query=values,
-                body=None if body is None else body.model_dump(mode="json", exclude_unset=True),
+                body=None if body is None else sent(body),
                 key=key,
             )
         return read(operation, answer, self.server)
+
+
+def sent(body: BaseModel) -> dict[str, Any]:
+    """Return the JSON of a body, without what was not set."""
+    return body.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
 def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -> Out:

@@ -138,6 +138,11 @@ async def _watch(
         await valkey.aclose()
 
 
+def warn_without_worker_of(run_id: str) -> None:
+    """See ``warn_without_worker``."""
+    warn_without_worker(Run.objects.get(pk=run_id))
+
+
 def warn_without_worker(run: Run) -> None:
     """Say so when a run waits for workers that are not there."""
     if run.status in LIVE and not alive(run.queue):

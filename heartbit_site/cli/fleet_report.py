@@ -1,4 +1,4 @@
-"""What is said about the fleet. No Django."""
+"""Results of `heartbit fleet`. No Django."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.output import one_line, seconds, write, write_json
-from heartbit_site.cli.rolling import chosen, restart, stop
+from heartbit_site.cli.backend import backend_for, checked
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
+from heartbit_site.cli.rolling import Asked, chosen, restart, stop
 from heartbit_site.cli.table import print_table
+from heartbit_site.contract import pauses
+from heartbit_site.contract.fleet import SHOW_FLEET
+from heartbit_site.contract.pauses import PauseIn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from heartbit_site.contract.fleet import QueueOut, WorkerOut
+    from heartbit_site.contract.pauses import HeldOut, Holdable
 
-    from heartbit_site.cli.operation import Asked, Holdable, Operation
+    #: What is meant, and the parameters of its path.
+    Named = tuple[Holdable, dict[str, Any]]
 
 STYLES: Final = {
     "alive": "green",
@@ -28,105 +34,127 @@ WORKERS: Final = ("ID", "WORKER", "STATE", "UPTIME", "HOLDS", "LAST BEAT", "QUEU
 QUEUES: Final = ("QUEUE", "QUEUED", "RUNNING", "OLDEST", "HELD BACK", "SERVED BY")
 
 
-def show(operation: Operation, *, as_json: bool) -> int:
+def show(url: str | None, *, as_json: bool) -> int:
     """Print workers, queues, and what is wrong with them."""
-    fleet = operation.fleet()
+    fleet = backend_for(url).call(SHOW_FLEET)
     if as_json:
-        write_json(dict(fleet))
+        write_view(fleet)
         return OK
-    totals = fleet["totals"]
+    totals = fleet.totals
     write(
-        f"{_counted(totals['workers'], 'worker')} alive, {totals['used']} of {totals['slots']} "
-        f"slots in use, {_counted(totals['queued'], 'run')} queued"
+        f"{_counted(totals.workers, 'worker')} alive, {totals.used} of {totals.slots} "
+        f"slots in use, {_counted(totals.queued, 'run')} queued"
     )
-    if fleet["workers"]:
+    if fleet.workers:
         write("")
-        print_table(WORKERS, [_worker(row) for row in fleet["workers"]], styles=STYLES)
-    if fleet["queues"]:
+        print_table(WORKERS, [_worker(row) for row in fleet.workers], styles=STYLES)
+    if fleet.queues:
         write("")
-        rows = [_queue(row) for row in fleet["queues"]]
-        print_table(QUEUES, rows, styles=STYLES)
+        print_table(QUEUES, [_queue(row) for row in fleet.queues], styles=STYLES)
     console = Console(highlight=False)
-    for sentence in fleet["problems"]:
+    for sentence in fleet.problems:
         console.print(Text(f"\n{one_line(sentence)}", style="red"), soft_wrap=True)
     return OK
 
 
-def act(
-    operation: Operation, wanted: Asked, name: str | None, *, patience: float, as_json: bool
-) -> int:
+def act(url: str | None, wanted: Asked, name: str | None, *, patience: float, as_json: bool) -> int:
     """Stop or restart one worker, or all, and wait for it."""
-    workers = chosen(operation.fleet(), name)
-    {"stop": stop, "restart": restart}[wanted](operation, workers, patience=patience)
+    backend = backend_for(url)
+    workers = chosen(backend.call(SHOW_FLEET), name)
+    {"stop": stop, "restart": restart}[wanted](backend, workers, patience=patience)
+    names = [row.name for row in workers]
     if as_json:
-        write_json({"wanted": wanted, "workers": [row["name"] for row in workers]})
+        write_json({"wanted": wanted, "workers": names})
     elif not workers:
         write("There is no worker.")
     else:
-        names = ", ".join(row["name"] for row in workers)
-        write(f"{'Stopped' if wanted == 'stop' else 'Restarted'}: {names}.")
+        write(f"{'Stopped' if wanted == 'stop' else 'Restarted'}: {', '.join(names)}.")
     return OK
 
 
-def hold(
-    operation: Operation,
-    what: Holdable,
-    name: str,
-    *,
-    reason: str,
-    place: str = "",
-    as_json: bool,
-) -> int:
-    """Hold back a queue, a workspace, a tool (in the workspace ``place``) or everything."""
-    done = operation.hold(what, name, reason, place=place)
+def of_queue(name: str) -> Named:
+    """Name a queue."""
+    return pauses.QUEUE, {"queue": name}
+
+
+def of_workspace(slug: str | None) -> Named:
+    """Name a workspace; None: everything."""
+    if slug is None:
+        return pauses.EVERYTHING, {}
+    return pauses.ANY_WORKSPACE, {"slug": _named(slug)}
+
+
+def of_tool(name: str, slug: str | None) -> Named:
+    """Name a tool in one workspace; None: in all."""
+    if slug is None:
+        return pauses.TOOL, {"tool": name}
+    return pauses.TOOL_IN_ANY_WORKSPACE, {"slug": _named(slug), "tool": name}
+
+
+def _named(slug: str) -> str:
+    """Return a short name that is not empty: an unset variable of a shell means no "everything".
+
+    Raises:
+        CommandError: It is empty.
+    """
+    if not slug:
+        raise CommandError("The workspace's short name is empty: leave it out for all.", USAGE)
+    return slug
+
+
+def hold(url: str | None, named: Named, *, reason: str, as_json: bool) -> int:
+    """Hold something back."""
+    what, names = named
+    body = checked(PauseIn, {"reason": reason})
+    done = backend_for(url).call(what.hold, body, **names)
     if as_json:
-        write_json(done)
-        return OK
-    verb = "paused" if what == "queue" else "stopped"
-    subject = _subject(what, name, place)
-    write(f"{subject} {'is' if done['changed'] else 'was already'} {verb}.")
+        write_view(done)
+    else:
+        write(f"{_subject(done)} {'is' if done.changed else 'was already'} {_state(done)}.")
     return OK
 
 
-def free(operation: Operation, what: Holdable, name: str, *, place: str = "", as_json: bool) -> int:
+def free(url: str | None, named: Named, *, as_json: bool) -> int:
     """Let it go on."""
-    done = operation.free(what, name, place=place)
+    what, names = named
+    done = backend_for(url).call(what.free, **names)
     if as_json:
-        write_json(done)
+        write_view(done)
         return OK
-    verb = "paused" if what == "queue" else "stopped"
-    subject = _subject(what, name, place)
-    again = "may be called again" if what == "tool" else "goes on"
-    write(f"{subject} {again}." if done["changed"] else f"{subject} was not {verb}.")
+    again = "may be called again" if done.kind == "tool" else "goes on"
+    write(f"{_subject(done)} {again if done.changed else f'was not {_state(done)}'}.")
     return OK
 
 
-def _subject(what: Holdable, name: str, place: str) -> str:
-    where = f" in {one_line(place)}" if place else ""
-    return "Everything" if what == "all" else f"The {what} {one_line(name)}{where}"
+def _subject(done: HeldOut) -> str:
+    where = f" in {one_line(done.workspace)}" if done.workspace else ""
+    return "Everything" if done.kind == "all" else f"The {done.kind} {one_line(done.name)}{where}"
 
 
-def _worker(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _state(done: HeldOut) -> str:
+    return "paused" if done.kind == "queue" else "stopped"
+
+
+def _worker(row: WorkerOut) -> tuple[str, ...]:
     return (
-        str(row["id"]),
-        one_line(row["name"]),
-        row["state"],
-        seconds(row["uptime_seconds"]),
-        f"{row['used']} of {row['slots']}",
-        f"{seconds(row['beat_seconds'])} ago",
-        one_line(", ".join(row["queues"])) or "one suspicious run, alone",
+        str(row.id),
+        one_line(row.name),
+        row.state,
+        seconds(row.uptime_seconds),
+        f"{row.used} of {row.slots}",
+        f"{seconds(row.beat_seconds)} ago",
+        one_line(", ".join(row.queues)) or "one suspicious run, alone",
     )
 
 
-def _queue(row: Mapping[str, Any]) -> tuple[str, ...]:
-    serving = row["workers"]
+def _queue(row: QueueOut) -> tuple[str, ...]:
     return (
-        one_line(row["name"]),
-        str(row["depth"]),
-        str(row["running"]),
-        seconds(row["oldest_seconds"]) if row["depth"] else "-",
-        str(row["parked"] or "-"),
-        "paused" if row["paused"] else _counted(serving, "worker") if serving else "nobody",
+        one_line(row.name),
+        str(row.depth),
+        str(row.running),
+        seconds(row.oldest_seconds) if row.depth else "-",
+        str(row.parked or "-"),
+        "paused" if row.paused else _counted(row.workers, "worker") if row.workers else "nobody",
     )
 
 

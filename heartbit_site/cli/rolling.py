@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from heartbit_site.cli.errors import FAILED, USAGE, CommandError
 from heartbit_site.cli.output import note
+from heartbit_site.contract.fleet import RESTART_WORKER, SHOW_FLEET, STOP_WORKER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from heartbit_site.cli.operation import Operation
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.fleet import FleetOut, WorkerOut
 
 LOOK_SECONDS: Final = 0.25
 SAY_SECONDS: Final = 5.0
-Worker = dict[str, Any]
+Asked = Literal["stop", "restart"]
 
 
-def chosen(fleet: Mapping[str, Any], text: str | None) -> list[Worker]:
+def chosen(fleet: FleetOut, text: str | None) -> list[WorkerOut]:
     """The workers that are meant: one by id, host:pid or pid; None: all that answer.
 
     Raises:
         CommandError: There is none, or several are meant.
     """
-    workers: list[Worker] = [row for row in fleet["workers"] if row["queues"]]
+    workers = [row for row in fleet.workers if row.queues]
     if text is None:
         for row in workers:
-            if row["state"] == "stale":
-                note(f"{row['name']} is silent and not asked: the sweepers take its runs.")
-        return [row for row in workers if row["state"] != "stale"]
-    found = [row for row in workers if text in (str(row["id"]), row["name"])]
-    found = found or [row for row in workers if row["name"].endswith(f":{text}")]
+            if row.state == "stale":
+                note(f"{row.name} is silent and not asked: the sweepers take its runs.")
+        return [row for row in workers if row.state != "stale"]
+    found = [row for row in workers if text in (str(row.id), row.name)]
+    found = found or [row for row in workers if row.name.endswith(f":{text}")]
     if len(found) == 1:
         return found
     problem = "several workers are" if found else "no worker is"
@@ -41,19 +43,19 @@ def chosen(fleet: Mapping[str, Any], text: str | None) -> list[Worker]:
     )
 
 
-def stop(operation: Operation, workers: Sequence[Worker], *, patience: float) -> None:
+def stop(backend: Backend, workers: Sequence[WorkerOut], *, patience: float) -> None:
     """Ask all of them at once, and wait until they have left.
 
     Raises:
         CommandError: One is still there.
     """
     for row in workers:
-        operation.ask(row["id"], "stop")
-    ids = {row["id"] for row in workers}
+        backend.call(STOP_WORKER, worker_id=row.id)
+    ids = {row.id for row in workers}
 
     def left() -> str:
-        there = [row for row in operation.fleet()["workers"] if row["id"] in ids]
-        return ", ".join(f"{row['name']} holds {row['used']} runs" for row in there)
+        there = [row for row in backend.call(SHOW_FLEET).workers if row.id in ids]
+        return ", ".join(f"{row.name} holds {row.used} runs" for row in there)
 
     still = _wait(left, patience)
     if still:
@@ -64,34 +66,33 @@ def stop(operation: Operation, workers: Sequence[Worker], *, patience: float) ->
         )
 
 
-def restart(operation: Operation, workers: Sequence[Worker], *, patience: float) -> None:
+def restart(backend: Backend, workers: Sequence[WorkerOut], *, patience: float) -> None:
     """One after the other: the next is asked when the one before is back.
 
     Raises:
         CommandError: One is not back; those after it were not asked.
     """
     for number, row in enumerate(workers, start=1):
-        note(f"{number} of {len(workers)}: {row['name']} restarts ...")
-        operation.ask(row["id"], "restart")
-        missing = _wait(partial(_missing, operation, row), patience)
+        note(f"{number} of {len(workers)}: {row.name} restarts ...")
+        backend.call(RESTART_WORKER, worker_id=row.id)
+        missing = _wait(partial(_missing, backend, row), patience)
         if missing:
             rest = len(workers) - number
             raise CommandError(
-                f"The worker {row['name']} is not back within {patience:g} s ({missing}): its log "
+                f"The worker {row.name} is not back within {patience:g} s ({missing}): its log "
                 f"says why; {rest} others were not asked.",
                 FAILED,
             )
 
 
-def _missing(operation: Operation, row: Worker) -> str:
+def _missing(backend: Backend, row: WorkerOut) -> str:
     """What a restart still waits for; empty: the worker is back."""
-    there = operation.fleet()["workers"]
+    there = backend.call(SHOW_FLEET).workers
     for other in there:
-        if other["id"] == row["id"]:
-            return f"it holds {other['used']} runs"
+        if other.id == row.id:
+            return f"it holds {other.used} runs"
     back = any(
-        other["name"] == row["name"] and other["id"] > row["id"] and other["state"] == "alive"
-        for other in there
+        other.name == row.name and other.id > row.id and other.state == "alive" for other in there
     )
     return "" if back else "it has left and starts"
 

@@ -1,4 +1,4 @@
-"""What `heartbit schedules` does and says. No Django."""
+"""Results of `heartbit schedules`. No Django."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ import typer
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import one_line, write, write_json
+from heartbit_site.cli.output import one_line, write, write_json, write_view
 from heartbit_site.cli.remote_outcome import LIVE
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
 from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
 from heartbit_site.cli.webhook_option import find_webhook
+from heartbit_site.cli.without_worker import warn_without_worker
+from heartbit_site.contract import schedules as contract
+from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn, SpanIn
 from scheduling.delivery_words import DELIVERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from heartbit_site.cli.schedules import Schedules
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.schedules import FiringOut, ScheduleOut, ScheduleSummaryOut
 
 COLUMNS: Final = ("SCHEDULE", "AGENT", "NEXT", "LAST", "STATE", "WHEN")
 FIRINGS: Final = ("SLOT", "CAUSE", "STATUS", "RUN", "NOTE")
@@ -130,177 +135,193 @@ def _in(seconds: int) -> datetime:
         ) from None
 
 
-def list_all(schedules: Schedules, *, as_json: bool) -> int:
-    """Every schedule, one a line."""
-    found = schedules.all()
+def list_all(url: str | None, *, as_json: bool) -> int:
+    """Print every schedule, one a line."""
+    everything = backend_for(url).every(contract.LIST_SCHEDULES)
     if as_json:
-        write_json({"schedules": found})
-    elif not found:
+        write_view(everything)
+    elif not everything.schedules:
         write("No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one.")
     else:
-        print_table(COLUMNS, [_cells(one) for one in found], styles=STYLES)
+        print_table(COLUMNS, [_cells(one) for one in everything.schedules], styles=STYLES)
     return OK
 
 
-def show(schedules: Schedules, name: str, *, as_json: bool) -> int:
-    """One: what it does, what comes, what became of it."""
-    found = schedules.one(name)
-    firings = schedules.firings(str(found["schedule"]), SHOWN)
+def show(url: str | None, name: str, *, as_json: bool) -> int:
+    """Print a schedule: what it does, what comes, and what became of it."""
+    backend = backend_for(url)
+    found = _find(backend, name)
+    firings = backend.call(contract.LIST_FIRINGS, schedule=str(found.schedule), limit=SHOWN).firings
     if as_json:
-        write_json({**found, "firings": firings})
+        write_view(found, firings=[one.model_dump(mode="json") for one in firings])
         return OK
-    write(one_line(found["name"]))
+    write(one_line(found.name))
     for title, text in _facts(found):
         if text:
             write(f"  {title:<12} {one_line(text)}")
-    for number, slot in enumerate(found["next"]):
-        write(f"  {'' if number else 'next':<12} {slot['words']}, {distance(slot['at'])}")
+    for number, slot in enumerate(found.next):
+        write(f"  {'' if number else 'next':<12} {slot.words}, {distance(slot.at)}")
     if firings:
         write("")
-        rows = [_firing(one, found["time_zone"]) for one in firings]
+        rows = [_firing(one, found.time_zone) for one in firings]
         print_table(FIRINGS, rows, styles=STYLES)
     return OK
 
 
-def add(schedules: Schedules, order: Order, *, as_json: bool) -> int:
-    """Make one."""
-    given = order.given()
+def add(url: str | None, order: Order, *, as_json: bool) -> int:
+    """Make a schedule and print when it comes due."""
+    given = order.given()  # what is not understood is said before anything is started
+    backend = backend_for(url)
     for target in given.get("deliver", ()):
         if target["kind"] == "webhook":
-            target["endpoint"] = find_webhook(schedules.backend, target["endpoint"])
-    made = schedules.add(given)
+            target["endpoint"] = find_webhook(backend, target["endpoint"])
+    made = backend.call(contract.CREATE_SCHEDULE, checked(ScheduleIn, given))
     if as_json:
-        write_json(made)
+        write_view(made)
     else:
-        write(f"{one_line(made['name'])}: {made['words']}. {_coming(made)}")
+        write(f"{one_line(made.name)}: {made.words}. {_coming(made)}")
     return OK
 
 
-def switch(schedules: Schedules, name: str, *, enabled: bool, as_json: bool) -> int:
-    """Pause one, or let it go on."""
-    found = schedules.change(name, {"enabled": enabled})
+def switch(url: str | None, name: str, *, enabled: bool, as_json: bool) -> int:
+    """Pause a schedule, or let it go on."""
+    backend = backend_for(url)
+    found = backend.call(
+        contract.CHANGE_SCHEDULE, ScheduleChangeIn(enabled=enabled), schedule=_key(backend, name)
+    )
     if as_json:
-        write_json(found)
+        write_view(found)
     elif enabled:
-        write(f"{one_line(found['name'])} goes on. {_coming(found)}")
+        write(f"{one_line(found.name)} goes on. {_coming(found)}")
     else:
-        write(f"{one_line(found['name'])} is paused: it lets its slots pass.")
+        write(f"{one_line(found.name)} is paused: it lets its slots pass.")
     return OK
 
 
-def run(schedules: Schedules, name: str, *, as_json: bool) -> int:
-    """Start its run now."""
-    started = schedules.run(name)
+def run(url: str | None, name: str, *, as_json: bool) -> int:
+    """Start a schedule's run now and print its id; say so when no worker serves its queue."""
+    backend = backend_for(url)
+    started = backend.call(contract.RUN_SCHEDULE, schedule=_key(backend, name))
+    warn_without_worker(backend, started.run)
     if as_json:
-        write_json({"run": started})
+        write_view(started)
     else:
-        write(started)
+        write(started.run)
     return OK
 
 
-def backfill(schedules: Schedules, name: str, begin: str, end: str, *, as_json: bool) -> int:
-    """Make up for a span of the past."""
-    found = schedules.one(name)
-    zone = time_zone(found["time_zone"])
+def backfill(url: str | None, name: str, begin: str, end: str, *, as_json: bool) -> int:
+    """Make up for a span of the past and print how many slots run."""
+    backend = backend_for(url)
+    found = _find(backend, name)
+    zone = time_zone(found.time_zone)
     first, last = moment(begin, zone, "--from"), moment(end, zone, "--to")
-    slots = schedules.backfill(str(found["schedule"]), first.isoformat(), last.isoformat())
+    span_of = {"from": first.isoformat(), "to": last.isoformat()}
+    done = backend.call(
+        contract.BACKFILL_SCHEDULE, checked(SpanIn, span_of), schedule=str(found.schedule)
+    )
     if as_json:
-        write_json({"slots": slots})
+        write_view(done)
     else:
-        order = "at once" if found["overlap"] == "parallel" else "one after the other"
-        when = "" if found["enabled"] else ", when it is resumed"
-        write(f"{slots} {'slot runs' if slots == 1 else 'slots run'}, {order}{when}.")
+        order = "at once" if found.overlap == "parallel" else "one after the other"
+        when = "" if found.enabled else ", when it is resumed"
+        write(f"{done.slots} {'slot runs' if done.slots == 1 else 'slots run'}, {order}{when}.")
     return OK
 
 
-def remove(schedules: Schedules, name: str, *, yes: bool, as_json: bool) -> int:
-    """Remove one, after a yes.
+def remove(url: str | None, name: str, *, yes: bool, as_json: bool) -> int:
+    """Remove a schedule, after a yes.
 
     Raises:
         CommandError: The answer is no, or nobody can be asked and --yes was not given.
     """
-    found = schedules.one(name)
-    title = one_line(found["name"])
+    backend = backend_for(url)
+    found = _find(backend, name)
+    title = one_line(found.name)
     if not yes:
         if not is_interactive():
             raise CommandError(f"Say --yes if {title} and the log of its slots may go.", USAGE)
         if not typer.confirm(f"Remove {title} and the log of its slots?", err=True):
             raise CommandError("Nothing was removed.")
-    schedules.remove(str(found["schedule"]))
+    backend.call(contract.REMOVE_SCHEDULE, schedule=str(found.schedule))
     if as_json:
-        write_json({"schedule": found["schedule"], "name": found["name"]})
+        write_json({"schedule": found.schedule, "name": found.name})
     else:
         write(f"Removed {title}; its runs stay.")
     return OK
 
 
-def _cells(one: Mapping[str, Any]) -> tuple[str, ...]:
-    last = one["last"]
+def _find(backend: Backend, name: str) -> ScheduleOut:
+    return backend.call(contract.SHOW_SCHEDULE, schedule=_key(backend, name))
+
+
+def _key(backend: Backend, name: str) -> str:
+    """Return what names a schedule in an address: a slash cannot stand in one, a number can."""
+    if "/" not in name:
+        return name
+    found = backend.every(contract.LIST_SCHEDULES).schedules
+    numbers = (str(one.schedule) for one in found if one.name == name)
+    return next(numbers, name.replace("/", " "))
+
+
+def _cells(one: ScheduleSummaryOut) -> tuple[str, ...]:
     return (
-        one_line(one["name"], NAME_WIDTH),
-        one_line(one["agent"]),
-        f"{spoken(one['next_at'], one['time_zone'])}, {distance(one['next_at'])}"
-        if one["next_at"]
-        else "-",
-        _standing(last) if last else "-",
+        one_line(one.name, NAME_WIDTH),
+        one_line(one.agent),
+        f"{spoken(one.next_at, one.time_zone)}, {distance(one.next_at)}" if one.next_at else "-",
+        _standing(one.last) if one.last else "-",
         _state(one),
-        one_line(one["words"]),
+        one_line(one.words),
     )
 
 
-def _facts(one: Mapping[str, Any]) -> list[tuple[str, str]]:
-    zone = one["time_zone"]
-    made = f"{one['made_by'] or '-'}, {spoken(one['created_at'], zone)}"
-    what = one["task"]
-    if one["task_type"] == "tool_call":
-        what = f"{one['tool']} {readable_json(one['arguments'])}"
+def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
+    zone = one.time_zone
+    made = f"{one.made_by or '-'}, {spoken(one.created_at, zone)}"
+    is_call = one.task_type == "tool_call"
     return [
-        ("number", str(one["schedule"])),
-        ("agent", one["agent"]),
+        ("number", str(one.schedule)),
+        ("agent", one.agent),
         ("state", _state(one)),
-        ("when", one["words"]),
-        ("begins", spoken(one["begins_at"], zone)),
-        ("ends", spoken(one["ends_at"], zone) if one["ends_at"] else ""),
-        ("what", {"message": "a message on its conversation"}.get(one["task_type"], "")),
-        ("task" if one["task_type"] != "tool_call" else "tool call", what),
-        ("approval", "every tool call waits for a person" if one["approve"] else ""),
-        ("results to", "; ".join(target_text(target) for target in one["deliver"])),
-        ("missed", one["missed"]),
-        ("overlap", one["overlap"]),
-        ("jitter", f"up to {one['jitter_seconds']} s" if one["jitter_seconds"] else ""),
-        ("made by", f"{made} in run {one['made_in_run']}" if one["made_in_run"] else made),
+        ("when", one.words),
+        ("begins", spoken(one.begins_at, zone)),
+        ("ends", spoken(one.ends_at, zone) if one.ends_at else ""),
+        ("what", "a message on its conversation" if one.task_type == "message" else ""),
+        ("tool call", f"{one.tool} {readable_json(one.arguments)}")
+        if is_call
+        else ("task", one.task),
+        ("approval", "every tool call waits for a person" if one.approve else ""),
+        ("results to", "; ".join(target_text(target) for target in one.deliver)),
+        ("missed", one.missed),
+        ("overlap", one.overlap),
+        ("jitter", f"up to {one.jitter_seconds} s" if one.jitter_seconds else ""),
+        ("made by", f"{made} in run {one.made_in_run}" if one.made_in_run else made),
     ]
 
 
-def _firing(one: Mapping[str, Any], zone: str) -> tuple[str, ...]:
-    return (
-        spoken(one["slot"], zone),
-        one["cause"],
-        _standing(one),
-        one["run"] or "-",
-        one_line(one["note"]),
-    )
+def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
+    return (spoken(one.slot, zone), one.cause, _standing(one), one.run or "-", one_line(one.note))
 
 
-def _standing(firing: Mapping[str, Any]) -> str:
+def _standing(firing: FiringOut) -> str:
     """Return the status of a firing's run and of its delivery, or why there is no run."""
-    run = str(firing["run_status"] or firing["status"])
-    delivery = DELIVERIES.get(firing.get("delivery_status") or "")
+    run = firing.run_status or firing.status
+    delivery = DELIVERIES.get(firing.delivery_status or "")
     return run if run in LIVE or delivery is None else f"{run}, {delivery}"
 
 
-def _state(one: Mapping[str, Any]) -> str:
-    if not one["enabled"]:
+def _state(one: ScheduleSummaryOut) -> str:
+    if not one.enabled:
         return "paused"
-    if one["next_at"] is None:
+    if one.next_at is None:
         return "over"
-    return "active" if one["agent_enabled"] else "agent stopped"
+    return "active" if one.agent_enabled else "agent stopped"
 
 
-def _coming(one: Mapping[str, Any]) -> str:
-    if not one["next"]:
+def _coming(one: ScheduleOut) -> str:
+    if not one.next:
         return "No slot is to come any more."
-    return f"Next: {one['next'][0]['words']}, {distance(one['next'][0]['at'])}."
+    return f"Next: {one.next[0].words}, {distance(one.next[0].at)}."
 
 
 def _listed(names: Sequence[str]) -> str:

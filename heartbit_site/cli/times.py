@@ -4,7 +4,7 @@ Usage::
 
     span("1h30m", "--every")                          # 5400
     moment("2026-12-01T09:00", zone, "--at")          # nine o'clock there
-    spoken("2026-11-23T08:00:00+00:00", zone)         # Mon 23 Nov 2026, 09:00
+    spoken(found.next_at, "Europe/Berlin")            # Mon 23 Nov 2026, 09:00
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ def time_zone(name: str) -> ZoneInfo:
     return found
 
 
-def spoken(time: str, zone: str) -> str:
-    """A time of a server for people, in a zone of theirs, or in UTC if this machine has none."""
+def spoken(time: datetime, zone: str) -> str:
+    """Return a time for people, in a zone of theirs, or in UTC if this machine has none."""
     found = _known(zone)
-    at = datetime.fromisoformat(time).astimezone(found or UTC)
+    at = time.astimezone(found or UTC)
     clock = "%H:%M:%S" if at.second else "%H:%M"
     return f"{at:%a %-d %b %Y}, {at:{clock}}{'' if found else ' UTC'}"
 
 
-def distance(time: str) -> str:
-    """How far from now a time of a server is: in 3 h 05 min, or 4 days ago."""
-    away = (datetime.fromisoformat(time) - datetime.now(UTC)).total_seconds()
+def distance(time: datetime) -> str:
+    """Return how far from now a time is: in 3 h 05 min, or 4 days ago."""
+    away = (time - datetime.now(UTC)).total_seconds()
     size = abs(away)
     text = seconds(size) if size < _LONG else f"{round(size / _SIZES['d'])} days"
     return f"in {text}" if away >= 0 else f"{text} ago"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from agents.actions.create_default_team import BLACKBOARD, PROMPT
 from agents.definitions.spec import AgentSpec, ToolGrant
 from agents.llm.providers import PROVIDERS
-from heartbit_site.config.definition import Configuration, ScheduleSetting
+from heartbit_site.config.definition import Configuration
 from heartbit_site.config.replaced import notes_on
-from heartbit_site.config.schedule_section import COLUMNS, KINDS, ScheduleSection
+from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
@@ -41,7 +41,7 @@ def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
         agents=_with_blackboard(
             [_agent(section, provider.retry, orchestrator, files) for section in sections]
         ),
-        schedules=tuple(map(_schedule, content.get("schedules", ()))),
+        schedules=tuple(map(ScheduleSection.model_validate, content.get("schedules", ()))),
         entry=sections[0].name if sections else "",
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
@@ -112,13 +112,3 @@ def _agent(
         "team": sorted(section.team),
     }
     return AgentSpec.model_construct(**values)
-
-
-def _schedule(table: dict[str, Any]) -> ScheduleSetting:
-    section = ScheduleSection.model_validate(table)
-    columns = {name: getattr(section, name) for name in COLUMNS}
-    columns["kind"] = next(kind for name, kind in KINDS.items() if columns[name] is not None)
-    columns["cron"] = section.cron or ""
-    columns["tool"] = section.tool or ""
-    columns["deliver"] = [target.model_dump(mode="json") for target in section.deliver]
-    return ScheduleSetting(name=section.name, agent=section.agent, columns=columns)

@@ -5,27 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.definitions.spec import AgentSpec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleSetting:
-    """A schedule.
-
-    Attributes:
-        name: Its name.
-        agent: Who does it, by name.
-        columns: A value for each other column of its row that the file sets.
-    """
-
-    name: str
-    agent: str
-    columns: Mapping[str, Any]
+    from scheduling.spec import ScheduleSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +29,7 @@ class Configuration:
     """
 
     agents: tuple[AgentSpec, ...] = ()
-    schedules: tuple[ScheduleSetting, ...] = ()
+    schedules: tuple[ScheduleSpec, ...] = ()
     entry: str = ""
     default_model: str = ""
     base_urls: Mapping[str, str] = field(default_factory=dict)

@@ -12,9 +12,9 @@ from agents.delivery.targets import target_of
 from agents.models import Agent
 from heartbit_site.config import toml_text
 from heartbit_site.config.build import INHERITED
-from heartbit_site.config.schedule_section import COLUMNS
-from heartbit_site.config.schedule_section import DEFAULTS as DEFAULT_COLUMNS
 from scheduling.models import Schedule
+from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
+from scheduling.spec import ScheduleSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
@@ -101,9 +101,9 @@ def _tool(grant: ToolGrant) -> str | dict[str, Any]:
 
 def _schedule(row: Schedule) -> dict[str, Any]:
     content: dict[str, Any] = {"name": row.name, "agent": row.agent.name}
-    for name in COLUMNS:
+    for name in SCHEDULE_SETTINGS:
         value = getattr(row, name)
-        if value not in (DEFAULT_COLUMNS[name], ""):
+        if value not in (ScheduleSpec.default_of(name), ""):
             content[name] = value
     if row.deliver:
         content["deliver"] = [_target(target) for target in row.deliver]

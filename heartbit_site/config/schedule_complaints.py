@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from agents.definitions import complaints
 from agents.definitions.rules import hint
 from heartbit_site.config.agreement import ORCHESTRATOR, agents_of
-from heartbit_site.config.schedule_section import KINDS, TARGETS, ScheduleSection
+from heartbit_site.config.schedule_section import TARGETS, ScheduleSection
+from scheduling.spec import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,7 +89,7 @@ def _when(path: Path, table: Table) -> Iterator[Complaint]:
 def _what(path: Path, table: Table) -> Iterator[Complaint]:
     yield from complaints.secrets(table.get("arguments"), (*path, "arguments"))
     if table.get("task_type") == "tool_call":
-        if "tool" not in table:
+        if not table.get("tool"):
             yield (*path, "tool"), 'is missing, which task_type = "tool_call" needs'
         return
     task = table.get("task", "")
@@ -105,7 +106,7 @@ def _who(path: Path, table: Table, agents: Mapping[str, Table]) -> Iterator[Comp
         return
     if name not in agents:
         yield (*path, "agent"), f'names "{name}", no agent of this file; {hint(name, agents)}'
-    elif isinstance(tool, str) and tool not in _tools(agents[name]):
+    elif isinstance(tool, str) and tool and tool not in _tools(agents[name]):
         yield (*path, "tool"), f'names "{tool}", which the agent {name} does not have'
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agents.versions import find_editable
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
-from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.set_schedule import change_schedule, create_schedule
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
-    from heartbit_site.config.definition import ScheduleSetting
+    from scheduling.spec import ScheduleSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ class ScheduleChanges:
 
 
 def write_schedules(
-    workspace: Workspace, settings: Sequence[ScheduleSetting], *, prune: bool, by: Actor
+    workspace: Workspace, settings: Sequence[ScheduleSpec], *, prune: bool, by: Actor
 ) -> ScheduleChanges:
     """Make the rows what the settings say; the caller holds the workspace's row lock.
 
@@ -64,34 +63,28 @@ def write_schedules(
     )
 
 
-def _write(workspace: Workspace, setting: ScheduleSetting, by: Actor) -> str:
-    """Write one; what was done with it."""
-    rows = Schedule.objects.filter(workspace=workspace, name=setting.name)
-    row = rows.select_related("agent").first()
-    if row is None and _is_over(setting.columns):
+def _write(workspace: Workspace, setting: ScheduleSpec, by: Actor) -> str:
+    """Write one schedule; return what was done with it."""
+    row = Schedule.objects.filter(workspace=workspace, name=setting.name).first()
+    if row is None and _is_over(setting):
         return "over"
-    before = row.updated_at if row is not None else None
-    row = row or Schedule(workspace=workspace, name=setting.name)
-    row.agent = find_editable(workspace, setting.agent)
-    for name, value in setting.columns.items():
-        if name != "begins_at" or value is not None:  # unsaid, it begins now, or as it did
-            setattr(row, name, value)
-    save_schedule(row, by=by)
-    if before is None:
+    unsaid = {"begins_at"} if setting.begins_at is None else set()  # it begins now, or as it did
+    given = setting.model_dump(exclude=unsaid)
+    if row is None:
+        create_schedule(workspace, given, by=by)
         return "created"
-    return "unchanged" if row.updated_at == before else "updated"
+    changed = change_schedule(row, given, by=by)
+    return "unchanged" if changed.updated_at == row.updated_at else "updated"
 
 
-def _is_over(columns: Mapping[str, Any]) -> bool:
-    at = columns["at"]
-    return at is not None and at <= database_now() and columns["enabled"]
+def _is_over(setting: ScheduleSpec) -> bool:
+    return setting.at is not None and setting.at <= database_now() and setting.enabled
 
 
 def _pause_others(workspace: Workspace, names: Sequence[str], by: Actor) -> list[str]:
-    """What agents planned for themselves is no file's affair."""
+    """Pause what is not named; what agents planned for themselves is no file's affair."""
     rows = Schedule.objects.filter(workspace=workspace, enabled=True, made_in_run__isnull=True)
-    others = list(rows.exclude(name__in=names).select_related("agent").order_by("name"))
+    others = list(rows.exclude(name__in=names).order_by("name"))
     for row in others:
-        row.enabled = False
-        save_schedule(row, by=by)
+        change_schedule(row, {"enabled": False}, by=by)
     return [row.name for row in others]

@@ -108,8 +108,10 @@ class InboundsOut(View):
 class TakenOut(View):
     """What became of a message."""
 
-    run: Id | None = Field(description="What answers it; null: nobody does.")
-    conversation: Id | None
+    run: Id | None = Field(
+        validation_alias="run_id", description="What answers it; null: nobody does."
+    )
+    conversation: Id | None = Field(validation_alias="conversation_id")
     repeated: bool = Field(description="It came before, and nothing was done now.")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Self
 from uuid import UUID
 
@@ -71,6 +73,12 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def without_defaults(schema: dict[str, Any]) -> None:
+    """Drop the defaults of a change's schema: what is left out stays as it is."""
+    for each in schema["properties"].values():
+        each.pop("default", None)
+
+
 def _written_out(value: Any) -> Any:
     # pydantic would take a bare number too, as seconds or as milliseconds, by its size.
     if value is not None and not (isinstance(value, str) and _DATE.match(value)):
@@ -97,6 +105,14 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
+def dollars(value: Any) -> Any:
+    """Return an amount as a decimal number without needless zeros; any other value as it is."""
+    if not isinstance(value, Decimal):
+        return value
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def _iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
 
@@ -120,8 +136,12 @@ Moment = Annotated[
 ]
 #: An id that an answer names.
 Id = Annotated[str, BeforeValidator(_as_text)]
+#: US dollars that an answer names: a decimal number as text.
+Money = Annotated[str, BeforeValidator(dollars)]
 #: A time that an answer names: ISO 8601 in UTC.
 Time = Annotated[datetime, PlainSerializer(_iso, return_type=str)]
+#: A duration that an answer names, to the millisecond.
+Seconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 Targets = Annotated[
     list[dict[str, JsonValue]],
     Field(

@@ -109,5 +109,6 @@ class Answered(Generic[Out]):
 
 
 def operations_of(module: Any) -> list[Operation[Any]]:
-    """Return the operations that a module of the contract declares, in its order."""
-    return [found for found in vars(module).values() if isinstance(found, Operation)]
+    """Return the operations that a module of the contract declares, alone or in tuples."""
+    declared = [value if isinstance(value, tuple) else (value,) for value in vars(module).values()]
+    return [found for values in declared for found in values if isinstance(found, Operation)]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
+from uuid import UUID
 
-from django.db.models import CharField, DateTimeField, Model
+from django.db.models import CharField, DateTimeField, Model, UUIDField
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.moments import TooFarError, to_utc
@@ -91,12 +92,27 @@ def number(cursor: str) -> int:
     return int(cursor)
 
 
-def _place(rows: QuerySet[M], by: str, cursor: str) -> int | str | datetime:
-    meta = rows.model._meta
-    field = meta.pk if by == "pk" else meta.get_field(by)
+def _place(rows: QuerySet[M], by: str, cursor: str) -> int | str | datetime | UUID:
+    field = _field(rows, by)
     if isinstance(field, CharField):
         return cursor
+    if isinstance(field, UUIDField):  # they rise with time
+        return _id(cursor)
     return _moment(cursor) if isinstance(field, DateTimeField) else number(cursor)
+
+
+def _field(rows: QuerySet[M], by: str) -> object:
+    if by in rows.query.annotations:
+        return rows.query.annotations[by].output_field
+    meta = rows.model._meta
+    return meta.pk if by == "pk" else meta.get_field(by)
+
+
+def _id(cursor: str) -> UUID:
+    try:
+        return UUID(cursor)
+    except ValueError:
+        raise CursorError(_NONE) from None
 
 
 def _moment(cursor: str) -> datetime:

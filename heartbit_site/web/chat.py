@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from heartbit_site.api.threads import ConversationNotFoundError, find_conversation
+from heartbit_site.operations.threads import ConversationNotFoundError, find_conversation
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:

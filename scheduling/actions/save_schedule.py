@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from django.db import transaction
+from pydantic import ValidationError
 
+from agents.definitions.complaints import phrase, secrets, sentence_of
 from agents.delivery.targets import check_targets
 from heartbit_site.base.audit import Actor, changed, record
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
-from scheduling.anew import RHYTHM, counts_anew, let_pass
-from scheduling.choices import Kind, Missed, Overlap, TaskType
+from scheduling.anew import counts_anew, let_pass
+from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Schedule
-from scheduling.models.schedule import LONGEST_JITTER
 from scheduling.projection import project
 from scheduling.querysets import database_now
 from scheduling.rhythm import rhythm_of
+from scheduling.rows import table_of
+from scheduling.rules import UnusableError
 from scheduling.slots import fires_at, first_slot, next_slots
+from scheduling.spec import KINDS, SETTINGS, CheckedSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Collection, Iterator
     from datetime import datetime
 
-    from django.db.models import TextChoices
+    from pydantic_core import ErrorDetails
 
 MOST = 1_000  # of a workspace
-TASK_CHARACTERS = 20_000
 CREATED = "schedule.create"  # in the audit
-_CHANGED = (
-    *("name", "agent_id", "task_type", "task", "tool", "arguments", *RHYTHM),
-    *("missed", "overlap", "jitter_seconds", "approve", "deliver", "enabled"),
-)
-_LONGEST = {"name": 100, "tool": 64, "cron": 120, "time_zone": 60}  # as the columns have it
+_CHANGED = ("name", "agent_id", "kind", *SETTINGS)
+_TIMES = ("begins_at", "ends_at", "at")
 _CLOCKS_OWN = ("next_slot", "next_at", "last_slot", "conversation_id", "periodic_task_id")
 
 
@@ -88,7 +88,7 @@ def _refresh(schedule: Schedule, before: Schedule | None, now: datetime) -> None
             setattr(schedule, name, getattr(before, name))
     if getattr(schedule, "begins_at", None) is None:  # which no saved one is
         schedule.begins_at = now
-    for name in ("begins_at", "ends_at", "at"):
+    for name in _TIMES:
         if (moment := getattr(schedule, name)) is not None:
             setattr(schedule, name, to_utc(moment).replace(microsecond=0))
 
@@ -116,7 +116,7 @@ def check(schedule: Schedule, workspace: Workspace) -> None:
 
 
 def problems(
-    schedule: Schedule, workspace: Workspace | None, *, known: Container[str] = ()
+    schedule: Schedule, workspace: Workspace | None, *, known: Collection[str] = ()
 ) -> list[tuple[str, HeartbitError]]:
     """Bring a row into form, and return what cannot be as it is, each with the column it is about.
 
@@ -125,10 +125,12 @@ def problems(
         workspace: Where it is; None: not chosen yet, so nothing is looked up in it.
         known: Columns whose problems are known already, and not looked for again.
     """
-    found: list[tuple[str, HeartbitError]] = []
+    _forget_the_rest(schedule)
+    found = [one for one in _value_problems(schedule) if one[0] not in known]
+    wrong = {*known, *(column for column, _ in found)}
     for column, check_part in _PARTS.items():
         name = _RHYTHM_COLUMNS.get(schedule.kind, column) if column == "kind" else column
-        if name in known:
+        if name in wrong or (column == "kind" and not wrong.isdisjoint(_ALWAYS_RHYTHM)):
             continue
         try:
             check_part(schedule)
@@ -146,15 +148,49 @@ def problems(
     return found
 
 
-def _check_name(schedule: Schedule) -> None:
-    schedule.name = clean_text(schedule.name).strip()
-    if not schedule.name:
-        raise ScheduleError("A schedule needs a name: say what it is for.")
-    if schedule.name.isdecimal():  # numbers name schedules, too
-        raise ScheduleError("A schedule's name is more than a number: say what it is for.")
-    for column, most in _LONGEST.items():
-        if len(getattr(schedule, column)) > most:
-            raise ScheduleError(f"The schedule's {column} is longer than {most} characters.")
+def _forget_the_rest(schedule: Schedule) -> None:
+    """Clear what belongs to another kind of rhythm or of task, and clean the texts."""
+    if schedule.kind != Kind.CRON:
+        schedule.cron = ""
+    if schedule.kind != Kind.INTERVAL:
+        schedule.every_seconds = None
+    if schedule.kind != Kind.ONCE:
+        schedule.at = None
+    if schedule.task_type != TaskType.TOOL_CALL:
+        schedule.tool, schedule.arguments = "", {}
+    schedule.name = clean_text(schedule.name)
+    schedule.task = clean_text(schedule.task).strip()
+
+
+def _value_problems(schedule: Schedule) -> Iterator[tuple[str, HeartbitError]]:
+    """Hold the row to the list of settings: each value by itself, but for the agent."""
+    try:
+        checked = CheckedSpec.model_validate(table_of(schedule))
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            column = str(details["loc"][0])
+            if column != "agent":  # looked up below
+                yield column, ScheduleError(_sentence(column, details))
+        return
+    for name in ("name", "cron", *_TIMES):
+        if (value := getattr(checked, name)) is not None:
+            setattr(schedule, name, value)
+
+
+def _sentence(column: str, details: ErrorDetails) -> str:
+    error = details.get("ctx", {}).get("error")
+    if isinstance(error, UnusableError):
+        return error.sentence
+    match details["type"]:
+        case "literal_error":
+            words = get_args(CheckedSpec.model_fields[column].annotation)
+            return f"Of a schedule's {column}: choose from {', '.join(words)}."
+        case "string_too_long":
+            most = details["ctx"]["max_length"]
+            return f"The schedule's {column} is longer than {most:,} characters."
+        case "dict_type":
+            return "The arguments of a scheduled tool call are a JSON object."
+    return f"The schedule's {sentence_of(details['loc'], phrase(details))}"
 
 
 def _check_agent(schedule: Schedule, workspace: Workspace) -> None:
@@ -164,57 +200,38 @@ def _check_agent(schedule: Schedule, workspace: Workspace) -> None:
         raise ScheduleError(f"The workspace {workspace.slug} has no such agent.")
 
 
-def _check_words(schedule: Schedule) -> None:
-    for name, words in _WORDS.items():
-        if getattr(schedule, name) not in words.values:
-            raise ScheduleError(f"Of a schedule's {name}: choose from {', '.join(words.values)}.")
-
-
-def _check_jitter(schedule: Schedule) -> None:
-    if not 0 <= schedule.jitter_seconds <= LONGEST_JITTER:
-        raise ScheduleError(f"The jitter is between 0 and {LONGEST_JITTER} seconds.")
-
-
 def _check_targets(schedule: Schedule, workspace: Workspace) -> None:
     schedule.deliver = [
         target.model_dump(mode="json") for target in check_targets(workspace, schedule.deliver)
     ]
 
 
-_WORDS: dict[str, type[TextChoices]] = {
-    "kind": Kind,
-    "task_type": TaskType,
-    "missed": Missed,
-    "overlap": Overlap,
-}
-
-
 def _check_tool(schedule: Schedule) -> None:
-    if schedule.task_type == TaskType.TOOL_CALL:
-        if not schedule.tool:
-            raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
-        if not schedule.agent_id:
-            return  # which is said of the agent
-        given = schedule.agent.bindings.values_list("tool", flat=True)
-        if schedule.tool not in given:
-            raise ScheduleError(
-                f"The agent {schedule.agent.name} has no tool {schedule.tool[:64]!r}: it has "
-                f"{', '.join(given) or 'none'}."
-            )
-        if not _is_object(schedule.arguments):
-            raise ScheduleError("The arguments of a scheduled tool call are a JSON object.")
+    if schedule.task_type != TaskType.TOOL_CALL:
         return
-    schedule.tool, schedule.arguments = "", {}
+    if not schedule.tool:
+        raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
+    if not schedule.agent_id:
+        return  # which is said of the agent
+    given = schedule.agent.bindings.values_list("tool", flat=True)
+    if schedule.tool not in given:
+        raise ScheduleError(
+            f"The agent {schedule.agent.name} has no tool {schedule.tool[:64]!r}: it has "
+            f"{', '.join(given) or 'none'}."
+        )
+
+
+def _check_secrets(schedule: Schedule) -> None:
+    """Refuse what is newly given: a schedule that is stored stays editable."""
+    for path, message in secrets(schedule.arguments, ("arguments",)):
+        stored = Schedule.objects.filter(pk=schedule.pk, arguments=schedule.arguments)
+        if not stored.exists():
+            raise ScheduleError(f"The schedule's {sentence_of(path, message)}")
 
 
 def _check_task(schedule: Schedule) -> None:
-    schedule.task = clean_text(schedule.task).strip()
-    if schedule.task_type == TaskType.TOOL_CALL:
-        return
-    if not schedule.task:
+    if schedule.task_type != TaskType.TOOL_CALL and not schedule.task:
         raise ScheduleError("The task is empty: say what the agent should do each time.")
-    if len(schedule.task) > TASK_CHARACTERS:
-        raise ScheduleError(f"The task is longer than {TASK_CHARACTERS:,} characters.")
 
 
 def _check_end(schedule: Schedule) -> None:
@@ -223,14 +240,8 @@ def _check_end(schedule: Schedule) -> None:
 
 
 def _check_rhythm(schedule: Schedule) -> None:
-    """Also forgets what belongs to another kind of rhythm."""
-    if schedule.kind != Kind.CRON:
-        schedule.cron = ""
-    if schedule.kind != Kind.INTERVAL:
-        schedule.every_seconds = None
-    if schedule.kind != Kind.ONCE:
-        schedule.at = None
-    schedule.cron = " ".join(schedule.cron.split())
+    if schedule.kind not in Kind.values:
+        raise ScheduleError(f"Of a schedule's kind: choose from {', '.join(Kind.values)}.")
     if schedule.at is not None and schedule.at < schedule.begins_at:
         raise ScheduleError("That time is over: give one that is still to come.")
     if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
@@ -241,12 +252,10 @@ def _check_rhythm(schedule: Schedule) -> None:
         raise ScheduleError("The schedule has no slot between its begin and its end.")
 
 
-#: What is looked at, each by the column that a problem of it is about.
+#: What settings have to be together, each by the column that a problem of it is about.
 _PARTS: dict[str, Callable[[Schedule], None]] = {
-    "name": _check_name,
-    "task_type": _check_words,
-    "jitter_seconds": _check_jitter,
     "tool": _check_tool,
+    "arguments": _check_secrets,
     "task": _check_task,
     "ends_at": _check_end,
     "kind": _check_rhythm,
@@ -256,11 +265,9 @@ _PARTS_OF_WORKSPACE: dict[str, Callable[[Schedule, Workspace], None]] = {
     "agent": _check_agent,
     "deliver": _check_targets,
 }
-_RHYTHM_COLUMNS: dict[str, str] = {
-    Kind.CRON: "cron",
-    Kind.INTERVAL: "every_seconds",
-    Kind.ONCE: "at",
-}
+_RHYTHM_COLUMNS: dict[str, str] = {kind: name for name, kind in KINDS.items()}
+#: Without these no rhythm can be read.
+_ALWAYS_RHYTHM = frozenset({"time_zone", "begins_at"})
 
 
 def _before(schedule: Schedule, workspace: Workspace) -> Schedule | None:
@@ -312,7 +319,3 @@ def _details(schedule: Schedule) -> dict[str, Any]:
         "when": schedule.cron or schedule.every_seconds or str(schedule.at),
         "time_zone": schedule.time_zone,
     }
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)

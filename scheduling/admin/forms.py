@@ -12,11 +12,13 @@ from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
 from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from scheduling.actions.save_schedule import problems
 from scheduling.admin.local_fields import LocalTimeField, LocalTimeWidget, StackedTimeWidget
+from scheduling.anew import RHYTHM
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
 from scheduling.rhythm import time_zone
 from scheduling.slots import first_slot
+from scheduling.spec import KINDS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,9 +26,7 @@ if TYPE_CHECKING:
 
 _EMAIL, _WEBHOOK, _ARTIFACT = "email", "webhook", "artifact"
 #: What the next runs follow from.
-RHYTHM_FIELDS = frozenset(
-    {"kind", "cron", "every_seconds", "at", "time_zone", "begins_at", "ends_at"}
-)
+RHYTHM_FIELDS = frozenset(RHYTHM)
 _TIMES = ("at", "begins_at", "ends_at")
 
 
@@ -199,7 +199,6 @@ class SpanForm(DialogForm):
 
 def conditions() -> dict[str, str]:
     """Which fields are shown when, in the words of the theme."""
-    shown = {"cron": "cron", "every_seconds": "interval", "at": "once"}
-    found = {field: f"kind == '{kind}'" for field, kind in shown.items()}
+    found = {field: f"kind == '{kind}'" for field, kind in KINDS.items()}
     found |= {"task": "task_type != 'tool_call'"}
     return found | dict.fromkeys(("tool", "arguments"), "task_type == 'tool_call'")

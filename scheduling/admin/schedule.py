@@ -28,6 +28,7 @@ from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.set_schedule import change_schedule
 from scheduling.admin.calendar import upcoming
 from scheduling.admin.firing import FiringInline, outcome_pills
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
@@ -349,9 +350,8 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     def _switch(self, request: HttpRequest, object_id: str, *, enabled: bool) -> HttpResponse:
         schedule = self.get_object(request, object_id)
         if schedule is not None:
-            schedule.enabled = enabled
             try:
-                save_schedule(schedule, by=actor_of(request))
+                change_schedule(schedule, {"enabled": enabled}, by=actor_of(request))
             except HeartbitError as error:
                 messages.error(request, str(error))
         return HttpResponse(headers={"HX-Refresh": "true"})

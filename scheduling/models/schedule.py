@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from django.core.validators import MaxValueValidator, MinValueValidator
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django_celery_beat.models import PeriodicTask
 
+from agents.definitions.columns import column
 from agents.models import Agent
 from heartbit_site.base.models import Workspace
 from scheduling.choices import Kind, Missed, Overlap, TaskType
+from scheduling.spec import ScheduleSpec
 
-LONGEST_JITTER = 3600
+
+def _setting(name: str) -> dict[str, Any]:
+    """Return default, bounds and help of a column; the database itself has no defaults here."""
+    options = column(ScheduleSpec, name)
+    options.pop("db_default", None)
+    return options
 
 
 class Schedule(models.Model):
@@ -35,72 +43,39 @@ class Schedule(models.Model):
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="schedules")
-    name = models.CharField(max_length=100, help_text="What it is for, e.g. Monday sales report.")
+    name = models.CharField(max_length=100, **_setting("name"))
     agent = models.ForeignKey(
-        Agent, on_delete=models.CASCADE, related_name="schedules", help_text="Who does it."
+        Agent, on_delete=models.CASCADE, related_name="schedules", **_setting("agent")
     )
-    task_type = models.CharField(
-        max_length=16,
-        choices=TaskType.choices,
-        default=TaskType.SYSTEM_PROMPT,
-        help_text="A message goes to one conversation, so the agent knows what it said before.",
-    )
-    task = models.TextField(
-        blank=True, default="", help_text="What the agent is asked to do each time."
-    )
-    tool = models.CharField(
-        max_length=64, blank=True, default="", help_text="For a tool call: the tool's name."
-    )
-    arguments = models.JSONField(
-        default=dict, blank=True, help_text="For a tool call: its arguments, a JSON object."
-    )
+    task_type = models.CharField(max_length=16, choices=TaskType.choices, **_setting("task_type"))
+    task = models.TextField(**_setting("task"))
+    tool = models.CharField(max_length=64, **_setting("tool"))
+    arguments = models.JSONField(default=dict, **_setting("arguments"))
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.CRON)
     cron = models.CharField(
-        "cron expression",
-        max_length=120,
-        blank=True,
-        default="",
-        help_text="Minute hour day month weekday, e.g. 0 9 * * MON for Mondays at nine.",
+        "cron expression", max_length=120, blank=True, default="", **_setting("cron")
     )
-    time_zone = models.CharField(
-        max_length=60, default="UTC", help_text="Where nine o'clock is meant, e.g. Europe/Berlin."
-    )
-    every_seconds = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(10)],
-        help_text="For an interval: seconds between two firings.",
-    )
-    at = models.DateTimeField(null=True, blank=True, help_text="For a one-off: when.")
-    begins_at = models.DateTimeField(
-        blank=True, help_text="Nothing fires before it; an interval counts from it. Empty: now."
-    )
-    ends_at = models.DateTimeField(
-        null=True, blank=True, help_text="Nothing fires after it. Empty: it never ends."
-    )
+    time_zone = models.CharField(max_length=60, **_setting("time_zone"))
+    every_seconds = models.PositiveIntegerField(null=True, blank=True, **_setting("every_seconds"))
+    at = models.DateTimeField(null=True, blank=True, **_setting("at"))
+    begins_at = models.DateTimeField(blank=True, **_setting("begins_at"))
+    ends_at = models.DateTimeField(null=True, blank=True, **_setting("ends_at"))
     missed = models.CharField(
         "missed slots",
         max_length=4,
         choices=Missed.choices,
-        default=Missed.ONE,
-        help_text="When nothing could fire for a while: no worker, or the workspace was stopped.",
+        **_setting("missed")
+        | {
+            "help_text": (
+                "When nothing could fire for a while: no worker, or the workspace was stopped."
+            )
+        },
     )
-    overlap = models.CharField(
-        max_length=8,
-        choices=Overlap.choices,
-        default=Overlap.SKIP,
-        help_text="When it comes due while its last run is still at work.",
-    )
-    jitter_seconds = models.PositiveIntegerField(
-        default=0,
-        validators=[MaxValueValidator(LONGEST_JITTER)],
-        help_text="Each slot fires up to so many seconds late, so that not all begin at once.",
-    )
-    approve = models.BooleanField(
-        default=False, help_text="Every tool call of its runs waits for a person."
-    )
+    overlap = models.CharField(max_length=8, choices=Overlap.choices, **_setting("overlap"))
+    jitter_seconds = models.PositiveIntegerField(**_setting("jitter_seconds"))
+    approve = models.BooleanField(**_setting("approve"))
     deliver = models.JSONField(default=list, blank=True)
-    enabled = models.BooleanField(default=True, help_text="A paused one lets its slots pass.")
+    enabled = models.BooleanField(**_setting("enabled"))
     conversation_id = models.UUIDField("conversation", null=True, editable=False)
     next_slot = models.DateTimeField(null=True, editable=False)
     next_at = models.DateTimeField(null=True, editable=False)

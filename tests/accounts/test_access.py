@@ -17,7 +17,7 @@ from heartbit_site.base.access import (
 )
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.models import ApiKey, Membership, Role, Workspace
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.scopes import SCOPES
 
 pytestmark = pytest.mark.django_db
 

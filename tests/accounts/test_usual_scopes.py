@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from django.contrib.admin import site
@@ -11,34 +10,29 @@ from django.test import RequestFactory
 from django.urls import reverse
 
 from heartbit_site.base.models import ApiKey, Workspace
-from heartbit_site.cli import remote_keys
 from tests.api.conftest import caller
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.api.server import Caller
+    from tests.command import Command
 
 __all__ = ["caller"]
 
 USUAL = ["runs:read", "runs:write"]
 
 
-def test_the_command_gives_the_usual_scopes_and_says_so(
-    database: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert remote_keys.create("usual", [], expires=None, as_json=True) == 0
-    assert json.loads(capsys.readouterr().out)["scopes"] == USUAL
-    assert remote_keys.create("usual", [], expires=None, as_json=False) == 0
-    said = capsys.readouterr().err
-    assert all(scope in said for scope in [*USUAL, "--scope"])
+def test_the_command_gives_the_usual_scopes_and_says_so(heartbit: Command, database: None) -> None:
+    assert heartbit("keys", "create", "usual", "--json").json["scopes"] == USUAL
+    made = heartbit("keys", "create", "usual")
+    assert made.code == 0
+    assert all(scope in made.err for scope in [*USUAL, "--scope"])
 
 
 def test_the_command_says_nothing_of_scopes_that_were_named(
-    database: None, capsys: pytest.CaptureFixture[str]
+    heartbit: Command, database: None
 ) -> None:
-    assert remote_keys.create("named", ["audit:read"], expires=None, as_json=False) == 0
-    assert "scope" not in capsys.readouterr().err
+    made = heartbit("keys", "create", "named", "--scope", "audit:read")
+    assert (made.code, "scope" in made.err) == (0, False)
 
 
 def test_the_api_gives_the_usual_scopes(caller: Caller, workspace: Workspace) -> None:

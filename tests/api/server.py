@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx
 
 from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.scopes import SCOPES
 from tests import prepared
 from tests.fleet import wait_until
 

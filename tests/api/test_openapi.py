@@ -49,6 +49,13 @@ def test_a_route_says_what_can_go_wrong(described: Any, route: Any) -> None:
             assert answer["content"] == {"application/problem+json": form}
 
 
+def test_a_parameter_is_described_where_readers_look_for_it(described: Any) -> None:
+    parameters = described["paths"]["/api/v1/deliveries"]["get"]["parameters"]
+    words = {one["name"]: one.get("description") for one in parameters}
+    assert words["run"] == "A run's id, or how it begins (at least 8 characters)."
+    assert words["limit"] == "How many at most."
+
+
 def test_the_stream_is_described_as_one(described: Any) -> None:
     answers = described["paths"]["/api/v1/runs/{run_id}/events"]["get"]["responses"]
     assert "text/event-stream" in answers["200"]["content"]

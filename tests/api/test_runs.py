@@ -11,7 +11,6 @@ import httpx
 import pytest
 
 from agents.models import Agent, Delivery, Run, RunEvent
-from heartbit_site.api import forms
 from heartbit_site.base.models import AuditEntry, UsageEntry
 from heartbit_site.cli import describe
 from tests.cli.test_run import TEAM
@@ -75,7 +74,7 @@ def test_a_price_that_is_unknown_is_null(caller: Caller, parked: str) -> None:
 def test_a_run_is_what_the_command_line_prints(caller: Caller, parked: str) -> None:
     run = Run.objects.get(pk=caller.submit("x", agent=parked)["run"])
     printed = describe.run_tree(run, [run])
-    shown = forms.run_tree(run, [run], forms.costs_of([run]))
+    shown = caller.get(f"/runs/{run.pk}").json()
     assert {name: shown[name] for name in printed} == printed
 
 

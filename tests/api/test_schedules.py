@@ -11,14 +11,20 @@ import pytest
 from django.utils import timezone
 
 from agents.models import Delivery, Run, ToolBinding
-from heartbit_site.api.schedule_inputs import ScheduleIn
-from heartbit_site.api.schedule_outputs import FiringOut, ScheduleOut, ScheduleSummaryOut
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.config.schedule_section import ScheduleSection
+from heartbit_site.contract.schedules import (
+    FiringOut,
+    ScheduleIn,
+    ScheduleOut,
+    ScheduleSummaryOut,
+)
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap, TaskType
 from scheduling.firings import note
 from scheduling.models import Firing, Schedule
+from scheduling.spec import SETTINGS, ScheduleSpec
 from tests.web.matrix_world import agent_of
 
 if TYPE_CHECKING:
@@ -457,3 +463,26 @@ def test_the_api_s_words_are_those_of_the_rows() -> None:
     assert schema["status"]["enum"] == FiringStatus.values
     assert schema["cause"]["enum"] == Cause.values
     assert ScheduleOut.model_json_schema()["properties"]["kind"]["enum"] == Kind.values
+
+
+def test_given_a_secret_among_the_arguments_then_it_is_refused_but_a_stored_one_stays_editable(
+    caller: Caller, workspace: Workspace, parked: Agent
+) -> None:
+    ToolBinding.objects.create(agent=parked, tool="calculate")
+    call = {**REPORT, "task_type": "tool_call", "tool": "calculate"}
+    secret = {"api_key": "x"}
+    refused = caller.post("/schedules", {**call, "arguments": secret})
+    assert (refused.status_code, refused.json()["code"]) == (422, "schedule")
+    assert refused.json()["detail"].startswith("The schedule's arguments.api_key looks like a sec")
+    caller.post("/schedules", {**call, "arguments": {"expression": "1"}})
+    assert patch(caller, "Monday report", arguments=secret).status_code == 422
+    Schedule.objects.filter(workspace=workspace).update(arguments=secret)
+    assert patch(caller, "Monday report", cron="0 10 * * *").status_code == 200
+
+
+def test_given_settings_of_the_list_then_every_way_in_has_them_all() -> None:
+    for surface in (ScheduleIn, ScheduleSection):
+        assert list(surface.model_fields) == list(ScheduleSpec.model_fields)
+    for name in SETTINGS:
+        default = ScheduleSpec.default_of(name)
+        assert ScheduleIn.model_fields[name].get_default(call_default_factory=True) == default

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -20,10 +19,10 @@ import pytest
 
 from agents.choices import LIVE
 from agents.models import Agent, Run, RunEvent
-from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError
-from heartbit_site.cli import remote, remote_keys, remote_outcome, remote_table, render
+from heartbit_site.base.errors import ConfigurationError, ConflictError
+from heartbit_site.cli import remote, remote_outcome, remote_table, render
 from heartbit_site.cli.backend import ServerBackend, checked
-from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.errors import USAGE
 from heartbit_site.cli.remote import Server
 from heartbit_site.contract.approvals import DECIDE, LIST_APPROVALS, DecisionIn
 from heartbit_site.first_start import default_workspace
@@ -394,37 +393,43 @@ def test_keys_are_made_listed_and_revoked(heartbit: Command, web: WebServer) -> 
 
 
 def test_a_key_without_scopes_named_starts_runs_and_sees_them(
-    database: None, capsys: pytest.CaptureFixture[str]
+    heartbit: Command, database: None
 ) -> None:
-    assert remote_keys.create("usual", [], expires=None, as_json=False) == 0
-    assert "runs:read and runs:write only; --scope" in capsys.readouterr().err
-    assert remote_keys.create("usual", [], expires=None, as_json=True) == 0
-    made = json.loads(capsys.readouterr().out)
+    assert "runs:read and runs:write only; --scope" in heartbit("keys", "create", "usual").err
+    made = heartbit("keys", "create", "usual", "--json").json
     assert sorted(made["scopes"]) == ["runs:read", "runs:write"]
-    assert remote_keys.list_all(as_json=True) == 0
-    listed = capsys.readouterr().out
+    listed = heartbit("keys", "list", "--json").out
     assert made["prefix"] in listed
     assert made["key"] not in listed
 
 
 @pytest.mark.parametrize(
-    ("name", "scopes", "expires", "words"),
+    ("arguments", "words"),
     [
-        (" ", [], None, "1 to 100 characters"),
-        ("x", ["root"], None, "root is no scope"),
-        ("x", [], datetime(2020, 1, 1), "in the past"),
+        ((" ",), "1 to 100 characters"),
+        (("x", "--scope", "root"), "root is no scope"),
+        (("x", "--expires", "2020-01-01"), "in the past"),
+        (("x", "--expires", "2099-01-01", "--no-expiry"), "contradict each other"),
     ],
 )
 def test_a_key_that_makes_no_sense_is_not_made(
-    database: None, name: str, scopes: list[str], expires: datetime | None, words: str
+    heartbit: Command, database: None, arguments: tuple[str, ...], words: str
 ) -> None:
-    with pytest.raises(CommandError, match=words):
-        remote_keys.create(name, scopes, expires=expires, as_json=False)
+    ended = heartbit("keys", "create", *arguments)
+    assert (ended.code, ended.out, words in ended.err) == (USAGE, "", True), ended.err
 
 
-def test_a_key_that_does_not_exist_is_not_revoked(database: None) -> None:
-    with pytest.raises(NotFoundError, match="No API key begins like this"):
-        remote_keys.revoke("hb_nothing\x00", as_json=False)
+def test_a_key_that_does_not_exist_is_not_revoked(heartbit: Command, database: None) -> None:
+    ended = heartbit("keys", "revoke", "hb_nothing")
+    assert (ended.code, "No API key begins like this" in ended.err) == (USAGE, True)
+
+
+def test_a_key_ends_when_it_is_said(heartbit: Command, database: None) -> None:
+    made = heartbit(
+        *("keys", "create", "k", "--expires", "2099-01-01T12:00:00", "--json"), env={"TZ": "UTC"}
+    )
+    assert (made.code, made.json["expires_at"]) == (0, "2099-01-01T12:00:00+00:00")
+    assert heartbit("keys", "create", "k", "--no-expiry", "--json").json["expires_at"] is None
 
 
 class Breaking:

@@ -14,10 +14,17 @@ from agents.models import Agent, Run, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli import schedules_report, times
-from heartbit_site.cli.backend import Backend, ServerBackend
+from heartbit_site.cli.backend import Backend
 from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.remote import Server
 from heartbit_site.cli.schedules_report import Order
+from heartbit_site.contract import schedules as contract
+from heartbit_site.contract.schedules import (
+    FiringOut,
+    FiringsOut,
+    ScheduledRunOut,
+    ScheduleOut,
+    SchedulesOut,
+)
 from heartbit_site.first_start import default_workspace
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.models import Firing, Schedule
@@ -28,6 +35,7 @@ from tests.web.matrix_world import agent_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from heartbit_site.contract.operation import Operation
     from tests.cli.test_remote import Afar
     from tests.command import Command
 
@@ -267,87 +275,79 @@ def test_times_are_read_and_said_in_a_zone() -> None:
     assert times.moment("2026-12-01T09:00+01:00", ZoneInfo("UTC"), "--from") == fixed
     with pytest.raises(CommandError, match="There is no 2027-03-28 02:30 in Europe/Berlin"):
         times.moment("2027-03-28T02:30", BERLIN, "--at")
-    assert times.spoken("2026-07-01T07:00:00+00:00", "Europe/Berlin") == "Wed 1 Jul 2026, 09:00"
-    assert times.spoken("2026-07-01T07:00:09+00:00", "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
+    july = datetime(2026, 7, 1, 7, tzinfo=UTC)
+    assert times.spoken(july, "Europe/Berlin") == "Wed 1 Jul 2026, 09:00"
+    later = july + timedelta(seconds=9)
+    assert times.spoken(later, "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
     now = datetime.now(UTC)
-    assert times.distance((now + timedelta(hours=3, minutes=5.5)).isoformat()) == "in 3 h 05 min"
-    assert times.distance((now - timedelta(days=4)).isoformat()) == "4 days ago"
+    assert times.distance(now + timedelta(hours=3, minutes=5.5)) == "in 3 h 05 min"
+    assert times.distance(now - timedelta(days=4)) == "4 days ago"
 
 
 def test_nothing_that_somebody_wrote_steers_the_terminal(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slot = {"at": "2026-07-01T07:00:00+00:00", "words": "then"}
-    firing = {
-        "slot": slot["at"],
-        "cause": "slot",
-        "status": "failed",
-        "note": EVIL,
-        "run": None,
-        "run_status": None,
-    }
-    one = {
+    slot = datetime(2026, 7, 1, 7, tzinfo=UTC)
+    firing = FiringOut(
+        slot=slot, cause="slot", status="failed", note=EVIL, run=None, run_status=None,
+        delivery_status=None, created_at=slot,
+    )  # fmt: skip
+    facts: dict[str, Any] = {
         "schedule": 1,
         "name": EVIL,
         "agent": EVIL,
         "agent_enabled": True,
         "task": EVIL,
+        "task_characters": len(EVIL),
         "task_type": "system_prompt",
+        "tool": "",
+        "arguments": {},
+        "kind": "once",
+        "cron": None,
+        "every_seconds": None,
+        "at": slot,
         "words": EVIL,
         "time_zone": EVIL,
-        "next": [slot],
-        "next_at": slot["at"],
+        "next": [{"at": slot, "words": "then"}],
+        "next_at": slot,
         "last": firing,
         "enabled": True,
         "approve": True,
-        "begins_at": slot["at"],
+        "begins_at": slot,
         "ends_at": None,
-        "created_at": slot["at"],
+        "created_at": slot,
+        "updated_at": slot,
         "missed": "one",
         "overlap": "skip",
         "jitter_seconds": 9,
+        "conversation": None,
         "made_by": EVIL,
         "made_in_run": None,
         "deliver": [{"kind": "artifact", "name": EVIL}, {"kind": EVIL}],
     }
+    one = ScheduleOut(**facts)
+    answers: dict[Operation[Any], Any] = {
+        contract.LIST_SCHEDULES: SchedulesOut(schedules=[one], next=None),
+        contract.LIST_FIRINGS: FiringsOut(firings=[firing], next=None),
+        contract.RUN_SCHEDULE: ScheduledRunOut(run=EVIL),
+    }
 
-    class Stub:
+    class Stub(Backend):
         """A server that says what it likes."""
 
-        def all(self) -> list[dict[str, Any]]:
-            return [one]
+        def call(self, operation: Operation[Any], body: Any = None, **given: Any) -> Any:
+            return answers.get(operation, one)
 
-        def one(self, name: str) -> dict[str, Any]:
-            return one
+        def rest(self) -> None:
+            pass
 
-        def firings(self, name: str, count: int) -> list[dict[str, Any]]:
-            return [firing]
-
-        @property
-        def backend(self) -> Backend:
-            return ServerBackend(Server("https://nowhere.example", "key"))
-
-        def add(self, given: Any) -> dict[str, Any]:
-            return one
-
-        def change(self, name: str, given: Any) -> dict[str, Any]:
-            return one
-
-        def remove(self, name: str) -> None:
-            return None
-
-        def run(self, name: str) -> str:
-            return EVIL
-
-        def backfill(self, name: str, begin: str, end: str) -> int:
-            return 1
-
-    found = Stub()
-    schedules_report.list_all(found, as_json=False)
-    schedules_report.show(found, "x", as_json=False)
-    schedules_report.add(found, order(every="1d"), as_json=False)
-    schedules_report.switch(found, "x", enabled=True, as_json=False)
-    schedules_report.run(found, "x", as_json=False)
+    monkeypatch.setattr(schedules_report, "backend_for", lambda url: Stub())
+    monkeypatch.setattr(schedules_report, "warn_without_worker", lambda backend, run: None)
+    schedules_report.list_all(None, as_json=False)
+    schedules_report.show(None, "x", as_json=False)
+    schedules_report.add(None, order(every="1d"), as_json=False)
+    schedules_report.switch(None, "x", enabled=True, as_json=False)
+    schedules_report.run(None, "x", as_json=False)
     said = capsys.readouterr().out
     assert "abc" in said
     assert "\x1b" not in said

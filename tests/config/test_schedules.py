@@ -24,11 +24,12 @@ from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
 from heartbit_site.config.schedule_rows import ScheduleChanges
-from heartbit_site.config.schedule_section import COLUMNS, DEFAULTS, ScheduleSection
+from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.toml_text import value
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
+from scheduling.spec import SETTINGS, ScheduleSpec
 from tests.config.test_export import ARGUMENTS, NAMES, PROMPTS, STORABLE
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
 
+DEFAULTS = {name: ScheduleSpec.default_of(name) for name in SETTINGS}
 A = '[[agents]]\nname = "a"\ndescription = "d"\nsystem_prompt = "p"\ntools = ["calculate"]\n'
 S = '[[schedules]]\nname = "s s"\nagent = "a"\ntask = "t"\n'
 CRON = 'cron = "0 9 * * MON"\n'
@@ -82,12 +84,11 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         enabled = false
         """
     ).schedules
-    assert (schedule.name, schedule.agent) == ("Every morning", "a")
     berlin = timezone(timedelta(hours=1))
-    assert schedule.columns == {
+    assert schedule.model_dump() == {
         **DEFAULTS,
-        "kind": "interval",
-        "cron": "",
+        "name": "Every morning",
+        "agent": "a",
         "task_type": "tool_call",
         "tool": "calculate",
         "arguments": {"expression": "1+1"},
@@ -394,7 +395,7 @@ def test_what_is_exported_imports_to_the_same_schedules_and_exports_to_the_same_
 
 def columns_of(workspace: Workspace) -> dict[str, tuple[Any, ...]]:
     rows = Schedule.objects.filter(workspace=workspace)
-    return {one.name: tuple(getattr(one, name) for name in ("kind", *COLUMNS)) for one in rows}
+    return {one.name: tuple(getattr(one, name) for name in ("kind", *SETTINGS)) for one in rows}
 
 
 def test_what_is_exported_is_pleasant_to_read(empty: Callable[[], Workspace]) -> None:
@@ -467,6 +468,7 @@ def test_a_text_is_as_long_as_its_column_allows_also_for_the_verb(
     longest = column(name).max_length or 0
     found = row(workspace)
     setattr(found, name, "x" * (longest + 1))
+    found.task_type = "tool_call" if name == "tool" else found.task_type
     with pytest.raises(ScheduleError, match=f"{name} is longer than {longest} characters"):
         save_schedule(found, by=SYSTEM)
     text = FILE.replace('name = "s s"', "") if name == "name" else FILE.replace(CRON, "")

@@ -22,11 +22,11 @@ from agents.errors import RecipientError, UnknownMessageError
 from agents.events import RunSteered
 from agents.live.follow import wait_for_end
 from agents.messaging.addresses import sender_of_person
-from agents.messaging.keeping import MOST_CHARACTERS, MOST_OF_AN_ENTRY
+from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
 from agents.runtime.toolbox import offer_of
 from agents.runtime.unread import with_unread
-from agents.turns import definition_of
+from agents.turns import definition_of, describe_turn
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from tests.admin import rows
@@ -257,3 +257,24 @@ async def test_an_agent_that_can_read_is_told_how_much_is_unread(
     told = await with_unread(pool, row.pk, offer)
     assert told.specs["read_messages"].description.endswith(" 2 messages are unread.")
     assert (told.hashes, told.specs["calculate"]) == (offer.hashes, offer.specs["calculate"])
+
+
+async def test_a_past_turn_shows_how_much_was_unread_then(studio: Studio, agent: Create) -> None:
+    await orm.in_thread(lambda: [agent(name, tools=ALL) for name in ("one", "two")])
+    for text in ("First.", "Second."):
+        call = json.dumps({"to": "two", "text": text})
+        await studio.run(f"[[calls: send_message {call}]]", agent="one")
+    read = [
+        await studio.run("[[calls: read_messages {}]] [[text: Done.]]", agent="two")
+        for _ in range(2)
+    ]
+    await studio.run(f"[[calls: send_message {call}]]", agent="one")  # the last one is unread
+
+    def told(run: Run, turn: int) -> str:
+        tools = describe_turn(run, turn)["request"]["tools"]
+        [found] = [tool["description"] for tool in tools if tool["name"] == "read_messages"]
+        return str(found).rpartition(". ")[2]
+
+    shown = await orm.in_thread(lambda: [told(run, turn) for run in read for turn in (1, 2)])
+    assert shown[:2] == ["2 messages are unread."] * 2, "as the slice began"
+    assert not [text for text in shown[2:] if "unread" in text]

@@ -1,4 +1,4 @@
-"""The same through a server: agents of the key's workspace, and the fleet for operators."""
+"""A quarantine that is settled through a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.operation.test_quarantine import quarantined
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agents.models import Agent
     from heartbit_site.base.models import Workspace
     from tests.command import Command, Ended
 
@@ -28,39 +27,13 @@ def web(database: None) -> Iterator[WebServer]:
 
 @pytest.fixture
 def there(web: WebServer, workspace: Workspace, heartbit: Command) -> There:
-    """A command with every scope in the test's workspace, or with those that are named."""
+    """A command with every scope in the test's workspace."""
 
-    def ask(*arguments: str, scopes: tuple[str, ...] = ()) -> Ended:
-        key = key_for(workspace, scopes) if scopes else key_for(workspace)
+    def ask(*arguments: str) -> Ended:
+        key = key_for(workspace)
         return heartbit(*arguments, env={"HEARTBIT_URL": web.url, "HEARTBIT_API_KEY": key})
 
     return ask
-
-
-def test_agents_are_switched_from_afar(there: There, solo: Agent) -> None:
-    assert there("agents", "stop", "solo").out == "The agent solo is stopped.\n"
-    solo.refresh_from_db()
-    assert not solo.enabled
-    status = there("agents", "status", "solo", "--json").json
-    assert (status["state"], status["tools"]["loaded"]) == ("stopped", ["current_time"])
-    assert "solo" in there("agents", "status").out
-    assert there("agents", "start", "solo", "--json").json["state"] == "idle"
-    refused = there("agents", "stop", "solo", scopes=("agents:read",))
-    assert refused.code == 2
-    assert "agents:write" in refused.err
-    unknown = there("agents", "stop", "sol")
-    assert unknown.code == 2
-    assert "solo" in unknown.err
-
-
-def test_the_fleet_is_for_operators(there: There) -> None:
-    shown = there("fleet", "--json").json
-    assert set(shown) == {"workers", "queues", "totals", "problems", "pauses"}
-    assert "slots in use" in there("fleet").out
-    refused = there("fleet", scopes=("runs:read", "agents:read"))
-    assert refused.code == 2
-    assert "fleet:manage" in refused.err
-    assert there("fleet", "restart", "999999999").code == 2
 
 
 def test_a_quarantine_is_settled_from_afar(there: There, workspace: Workspace) -> None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from uuid import UUID
 
-    from tests.command import Command
     from tests.fleet import WireServer
 
     Submit = Callable[..., UUID]
@@ -228,22 +227,3 @@ def test_given_pauses_then_the_claim_reads_no_run_more(agent: Agent) -> None:
     finally:
         Pause.objects.filter(queue__in=names).delete()
     assert "run_claimable" in plan, plan
-
-
-def test_the_command_pauses_stops_and_lets_go_on(
-    heartbit: Command, workspace: Workspace, queue_name: str
-) -> None:
-    steps = (
-        (("pause", queue_name, "--reason", "x"), f"The queue {queue_name} is paused."),
-        (("pause", queue_name), f"The queue {queue_name} was already paused."),
-        (("resume", queue_name), f"The queue {queue_name} goes on."),
-        (("halt", workspace.slug), f"The workspace {workspace.slug} is stopped."),
-        (("continue", workspace.slug), f"The workspace {workspace.slug} goes on."),
-        (("continue",), "Everything was not stopped."),
-    )
-    for arguments, said in steps:
-        done = heartbit("fleet", *arguments)
-        assert (done.code, done.out.strip()) == (0, said), done.err
-    wrong = heartbit("fleet", "halt", "no-such-place")
-    assert wrong.code != 0
-    assert "'no-such-place'" in wrong.err

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from heartbit_site.base.models import Workspace
-    from tests.command import Command
 
     Submit = Callable[..., UUID]
 
@@ -142,22 +141,3 @@ def test_given_a_tool_stopped_everywhere_and_here_then_runs_start(
 def test_given_a_misspelt_tool_then_the_stop_is_refused_with_what_is_like_it() -> None:
     with pytest.raises(UnknownToolError, match="did you mean current_time"):
         of_tool("curent_time")
-
-
-def test_the_command_stops_a_tool_and_starts_it_again(
-    heartbit: Command, workspace: Workspace, held: None
-) -> None:
-    there = ("--workspace", workspace.slug)
-    subject = f"The tool calculate in {workspace.slug}"
-    steps = (
-        (("stop-tool", "calculate", *there, "--reason", "x"), f"{subject} is stopped."),
-        (("stop-tool", "calculate", *there), f"{subject} was already stopped."),
-        (("start-tool", "calculate"), "The tool calculate was not stopped."),
-        (("start-tool", "calculate", *there), f"{subject} may be called again."),
-    )
-    for arguments, said in steps:
-        done = heartbit("fleet", *arguments)
-        assert (done.code, done.out.strip()) == (0, said), done.err
-    wrong = heartbit("fleet", "stop-tool", "calcualte")
-    assert wrong.code != 0
-    assert "did you mean calculate?" in wrong.err

@@ -11,9 +11,11 @@ from django.urls import reverse
 
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models import Agent, Delivery
-from heartbit_site.api import schedule_forms
+from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.cli.schedules_report import _standing
+from heartbit_site.contract.schedules import FiringOut
+from heartbit_site.operations.schedules import list_firings, show_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.delivery_words import DELIVERIES
 from scheduling.models import Firing
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from django.test import Client
 
+    from heartbit_site.base.models import Workspace
     from scheduling.models import Schedule
 
 __all__ = ["browser", "handler"]
@@ -34,6 +37,12 @@ __all__ = ["browser", "handler"]
 
 def test_each_delivery_status_has_words() -> None:
     assert set(DELIVERIES) == set(DeliveryStatus.values)
+
+
+def access_to(workspace: Workspace) -> Access:
+    return Access(
+        workspace=workspace, name="test", via="terminal", scopes=frozenset(), user_id=None
+    )
 
 
 def fired(plan: Schedule, status: str, *deliveries: str) -> UUID:
@@ -86,10 +95,9 @@ def test_a_firing_says_how_its_run_and_its_deliveries_ended(
 ) -> None:
     plan = planned()
     fired(plan, status, *deliveries)
-    [row] = schedule_forms.firings(list(with_outcomes(Firing.objects.filter(schedule=plan))))
-    assert (row["status"], row["run_status"]) == ("started", status)
-    assert row["delivery_status"] == delivery
-    assert schedule_forms.schedule(plan)["last"] == row
+    [row] = list_firings(access_to(plan.workspace), str(plan.pk)).firings
+    assert (row.status, row.run_status, row.delivery_status) == ("started", status, delivery)
+    assert show_schedule(access_to(plan.workspace), str(plan.pk)).last == row
     assert _standing(row) == line
     pages = (
         reverse("admin:scheduling_schedule_changelist"),
@@ -111,6 +119,7 @@ def test_a_list_of_firings_takes_one_query_however_long_it_is(
     with CaptureQueriesContext(
         connection,
     ) as counted:
-        found = schedule_forms.firings(list(with_outcomes(Firing.objects.filter(schedule=plan))))
+        rows = with_outcomes(Firing.objects.filter(schedule=plan))
+        found = [FiringOut.of(row) for row in rows]
     assert len(found) == 5
     assert len(counted) == 1

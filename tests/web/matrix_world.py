@@ -36,7 +36,7 @@ from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.scopes import SCOPES
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus

@@ -16,7 +16,7 @@ from heartbit_site.base.actions.save_provider_account import save_provider_accou
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount, Role, Workspace
-from heartbit_site.base.models.api_key import OPERATORS_SCOPE
+from heartbit_site.base.scopes import OPERATORS_SCOPE
 from tests.admin.forms import filled
 from tests.web.people import member, person
 

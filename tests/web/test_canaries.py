@@ -32,7 +32,7 @@ from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import ProviderAccount
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.scopes import SCOPES
 from tests.fleet import Worker, wait_until
 from tests.mailbox import receiving_mail
 from tests.web.people import member, session_of

@@ -18,7 +18,7 @@ from websockets.typing import Origin
 from agents.routing import websocket_urlpatterns
 from heartbit_site.api.mount import api, urlpatterns
 from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.scopes import SCOPES
 from heartbit_site.web.urls import urlpatterns as page_patterns
 from tests.web import matrix_table as table
 from tests.web.matrix_world import MAKERS, World, build, places

@@ -17,7 +17,7 @@ from heartbit_site.base.actions.save_member import LastAdminError, save_member
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.scopes import SCOPES
 from tests.api.server import Caller, key_for
 from tests.web.people import member, person, session_of
 
@@ -149,6 +149,10 @@ def test_given_a_new_key_then_it_is_shown_once_and_ends_in_90_days(
     assert made["key"].split("_", 2)[2] not in str(list(AuditEntry.objects.values()))
     forever = admin.post("/keys", {"name": "x", "scopes": ["runs:read"], "days": None}).json()
     assert forever["expires_at"] is None
+    until = {"name": "x", "expires_at": "2099-01-01T12:00:00+01:00"}
+    assert admin.post("/keys", until).json()["expires_at"] == "2099-01-01T11:00:00+00:00"
+    past = admin.post("/keys", {"name": "x", "expires_at": "2020-01-01T12:00:00Z"})
+    assert (past.status_code, "in the past" in past.json()["detail"]) == (422, True)
 
 
 def test_given_scopes_that_the_maker_has_not_then_no_key_gets_them(

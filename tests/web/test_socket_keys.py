@@ -24,7 +24,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.models import ApiKey, Membership, Workspace
-from heartbit_site.base.models.api_key import SCOPES
+from heartbit_site.base.scopes import SCOPES
 from tests.api.server import key_for
 from tests.api.test_rate import assert_limited, serving, until_refused
 from tests.pace import in_time

@@ -43,4 +43,4 @@ class AnthropicModel:
         endpoint = self.exchange.endpoint
         body = request_body(request, endpoint=endpoint, profile=self.profile)
         decoder = AnthropicDecoder(endpoint)
-        return self.exchange.stream(body, decoder, timeout_seconds=request.timeout_seconds)
+        return self.exchange.stream(body, decoder, request)

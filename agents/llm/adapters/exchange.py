@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from agents.llm.messages import Completion, StreamEvent
+    from agents.llm.messages import ChatRequest, Completion, StreamEvent
 
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
@@ -77,13 +77,20 @@ class Exchange:
     max_bytes: int = 8 * 1024 * 1024
 
     async def stream(
-        self, body: dict[str, Any], decoder: Decoder, *, timeout_seconds: float
+        self, body: dict[str, Any], decoder: Decoder, request: ChatRequest
     ) -> AsyncGenerator[StreamEvent, None]:
         """Post ``body`` and yield the decoder's deltas and, last, its completion.
+
+        Args:
+            body: The request as the endpoint wants it.
+            decoder: Reads the answer.
+            request: Says when it may go out, and how long the whole may take.
 
         Raises:
             ModelError: See ``ChatModel.stream``.
         """
+        await request.ready()
+        timeout_seconds = request.timeout_seconds
         deadline = asyncio.get_running_loop().time() + timeout_seconds
         answer = await self._send(body, deadline=deadline, timeout_seconds=timeout_seconds)
         try:

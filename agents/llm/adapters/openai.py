@@ -46,4 +46,4 @@ class OpenAIModel:
         body.update(extra)
         # Unique in the conversation, and the same when the same request is made again.
         decoder = OpenAIDecoder(endpoint, call_prefix=f"call_{len(request.messages)}")
-        return self.exchange.stream(body, decoder, timeout_seconds=request.timeout_seconds)
+        return self.exchange.stream(body, decoder, request)

@@ -104,6 +104,7 @@ class Session:
         begun = False
         try:
             async with AsyncExitStack() as stack:
+                await request.ready()
                 clock = self._clock(request)
                 async with clock.limit(begun=False):
                     # Leaving the stack, also on cancellation, closes the answer's connection.

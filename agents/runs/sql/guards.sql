@@ -28,6 +28,9 @@ CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_agentversion
 DROP TRIGGER IF EXISTS heartbit_append_only ON base_usageentry;
 CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON base_usageentry
     FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
+DROP TRIGGER IF EXISTS heartbit_append_only ON agents_message;
+CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_message
+    FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
 
 -- Whoever gives a workspace a tier, or changes one, changes what its workspaces may spend.
 CREATE OR REPLACE TRIGGER heartbit_tier_given AFTER INSERT ON base_workspace

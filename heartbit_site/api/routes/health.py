@@ -10,8 +10,9 @@ from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotati
 from ninja import Router
 
 from heartbit_site.api.errors import answer
-from heartbit_site.api.outputs import HealthOut, ProblemOut
+from heartbit_site.api.outputs import ProblemOut
 from heartbit_site.base import orm
+from heartbit_site.contract.health import HealthOut
 
 router = Router(tags=["health"])
 
@@ -27,7 +28,7 @@ async def health(request: HttpRequest) -> Any:
     except TimeoutError:
         message = f"The database did not answer within {PATIENCE_SECONDS:g} seconds."
         return answer(503, "unavailable", message)
-    return {"status": "ok"}
+    return HealthOut(status="ok")
 
 
 def _ask() -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from ninja import Router
 from ninja.responses import Status as Answer
 
-from agents.actions.accept_message import Accepted, accept_message
+from agents.actions.accept_message import accept_message
 from agents.actions.receive_mail import receive_mail
 from agents.choices import ChannelKind
 from agents.errors import (
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 router = Router(tags=["channels"])
 
-_NOTHING = {"run": None, "conversation": None, "repeated": False}
+_NOTHING = TakenOut(run=None, conversation=None, repeated=False)
 _LONGEST_THREAD = 200
 _MOST_SAID = 500
 CLOSED = "The channel takes no messages now; those who run it see why. Send it again later."
@@ -88,12 +88,12 @@ async def receive(request: HttpRequest, address: Word) -> Any:
     return Answer(202, await orm.in_thread(lambda: _take(request, address)))
 
 
-def _take(request: HttpRequest, address: str) -> dict[str, Any]:
+def _take(request: HttpRequest, address: str) -> TakenOut:
     channel, message_id = _verified(request, address)
     known_by(f"channel:{channel.pk}")
     try:
         if channel.kind == ChannelKind.EMAIL:
-            return _form(receive_mail(channel, request.body))
+            return TakenOut.of(receive_mail(channel, request.body))
         return _of_body(channel, message_id, UntrustedParser().parse_body(request))
     except QuotaSpentError as error:
         _note(channel, error)
@@ -129,7 +129,7 @@ def _note(channel: Channel, error: HeartbitError) -> None:
     Channel.objects.filter(pk=channel.pk).update(trouble=str(error)[:_MOST_SAID])
 
 
-def _of_body(channel: Channel, message_id: str, body: JsonValue) -> dict[str, Any]:
+def _of_body(channel: Channel, message_id: str, body: JsonValue) -> TakenOut:
     found = read_body(check_mapping(channel.mapping), body)
     if found is None:
         return _NOTHING
@@ -141,7 +141,7 @@ def _of_body(channel: Channel, message_id: str, body: JsonValue) -> dict[str, An
         title=found.title or channel.name,
         thread=_name_of(found.conversation),
     )
-    return _form(accept_message(channel, inbound))
+    return TakenOut.of(accept_message(channel, inbound))
 
 
 def _name_of(thread: str) -> str:
@@ -151,11 +151,3 @@ def _name_of(thread: str) -> str:
 
 def _introduced(channel: Channel, body: str) -> str:
     return f"A message has come in by {json.dumps(channel.name, ensure_ascii=False)}:\n\n{body}"
-
-
-def _form(taken: Accepted) -> dict[str, Any]:
-    return {
-        "run": str(taken.run_id) if taken.run_id else None,
-        "conversation": str(taken.conversation_id) if taken.conversation_id else None,
-        "repeated": taken.repeated,
-    }

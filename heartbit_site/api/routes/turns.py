@@ -16,13 +16,13 @@ from heartbit_site.api import past_forms
 from heartbit_site.api.auth import READ_RUNS, WRITE_RUNS, starter_of, workspace_of
 from heartbit_site.api.idempotency import IdempotencyKey  # noqa: TC001
 from heartbit_site.api.openapi import answers
-from heartbit_site.api.outputs import RunDetailOut
 from heartbit_site.api.past_inputs import ForkIn  # noqa: TC001
 from heartbit_site.api.past_outputs import TurnOut, TurnsOut
-from heartbit_site.api.routes.runs import detail
 from heartbit_site.base import orm
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.contract.runs import RunDetailOut
 from heartbit_site.operations.paging import number, page_of
+from heartbit_site.operations.run_views import detail
 
 router = Router(tags=["runs"])
 
@@ -83,7 +83,7 @@ async def fork(
     starter = starter_of(request)
     edits = past_forms.edits(body.model_dump())
 
-    def make() -> tuple[bool, dict[str, Any]]:
+    def make() -> tuple[bool, RunDetailOut]:
         source = find_past_run(workspace, run_id)
         key = idempotency_key or None
         used = (

@@ -15,8 +15,8 @@ from django.utils import timezone
 from heartbit_site.base.audit import SYSTEM, Actor, record
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey
-from heartbit_site.base.models.api_key import SCOPES
 from heartbit_site.base.moments import to_utc
+from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 SECRET_BYTES = 32
 PREFIX_BYTES = 5
-#: How long a key lasts when nobody says otherwise.
-USUAL_LIFE = timedelta(days=90)
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -92,7 +90,7 @@ def create_api_key(
 
 def usual_expiry() -> datetime:
     """When a key ends that is made now, if nobody says otherwise."""
-    return timezone.now() + USUAL_LIFE
+    return timezone.now() + timedelta(days=USUAL_DAYS)
 
 
 def _maker(user: User | None) -> Actor:

@@ -19,7 +19,7 @@ from heartbit_site.base.admin.reach import reach_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
 from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.models import ApiKey
-from heartbit_site.base.models.api_key import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
+from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -10,22 +10,6 @@ from django.utils import timezone
 
 from heartbit_site.base.models.workspace import Workspace
 
-SCOPES = {
-    "runs:read": "See runs and their results",
-    "runs:write": "Start and cancel runs",
-    "approvals:decide": "Approve and refuse tool calls",
-    "agents:read": "See agents",
-    "agents:write": "Start, stop, restart and roll back agents",
-    "workspace:manage": "Manage members, keys, webhooks and settings of the workspace",
-    "audit:read": "Read who changed and decided what",
-    "fleet:manage": "See and steer the workers of the whole installation",
-}
-#: Of a key for which nobody names any: it starts runs and sees them.
-USUAL_SCOPES: tuple[Literal["runs:read", "runs:write"], ...] = ("runs:read", "runs:write")
-#: Beyond the key's workspace: given only when it is named, and void in the hands of anybody but
-#: whoever operates the installation (the command line) or a superuser.
-OPERATORS_SCOPE = "fleet:manage"
-
 
 class ApiKey(models.Model):
     """Access to one workspace, within scopes; made by ``actions.create_api_key``.
@@ -37,7 +21,7 @@ class ApiKey(models.Model):
         prefix: The key's public part, by which it is found.
         hash: SHA-256 of the secret part, in hex. The secret has 256 random bits, so there is
             nothing to guess and nothing to slow down.
-        scopes: Names of ``SCOPES``.
+        scopes: Names of ``base.scopes.SCOPES``.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="api_keys")
@@ -69,7 +53,19 @@ class ApiKey(models.Model):
         verbose_name_plural = "API keys"
 
     def __str__(self) -> str:
-        return f"{self.name} (hb_{self.prefix})"
+        return f"{self.name} ({self.beginning})"
+
+    @property
+    def beginning(self) -> str:
+        """The part of the key that may be shown."""
+        return f"hb_{self.prefix}"
+
+    @property
+    def state(self) -> Literal["active", "expired", "revoked"]:
+        """Whether it was ended, or has ended by itself."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expired else "active"
 
     @property
     def expired(self) -> bool:

@@ -7,7 +7,6 @@ import typer
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.load import load
-from heartbit_site.cli.operation import Switch, operation
 from heartbit_site.cli.output import note, write, write_json
 from heartbit_site.cli.past import past
 
@@ -110,8 +109,9 @@ def status(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
-    found = operation(url)
-    raise typer.Exit(load("agent_report").status(found, name, as_json=as_json))
+    from heartbit_site.cli import agent_report as report
+
+    raise typer.Exit(report.status(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -119,7 +119,9 @@ def start(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Let a stopped agent take runs again; what it had goes on."""
-    _switch(name, "start", url, as_json=as_json)
+    from heartbit_site.cli import agent_report as report
+
+    raise typer.Exit(report.start(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -130,7 +132,9 @@ def stop(
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
-    _switch(name, "stop", url, as_json=as_json)
+    from heartbit_site.cli import agent_report as report
+
+    raise typer.Exit(report.stop(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -138,9 +142,6 @@ def restart(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Hand over what an agent has at work, to be taken up anew; a stopped one is started."""
-    _switch(name, "restart", url, as_json=as_json)
+    from heartbit_site.cli import agent_report as report
 
-
-def _switch(name: str, to: Switch, url: str | None, *, as_json: bool) -> None:
-    found = operation(url)
-    raise typer.Exit(load("agent_report").switch(found, name, to, as_json=as_json))
+    raise typer.Exit(report.restart(url, name, as_json=as_json))

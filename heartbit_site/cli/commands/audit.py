@@ -8,7 +8,6 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
-from heartbit_site.cli.load import load
 
 audit = typer.Typer(name="audit", rich_markup_mode=None, help="Check the audit's chains.")
 
@@ -28,4 +27,6 @@ def verify(*, as_json: bool = options.JSON) -> None:
     hashes elsewhere, and compare.
     """
     begin("heartbit_site.cli.audit_report")
-    raise typer.Exit(load("audit_report").verify(as_json=as_json))
+    from heartbit_site.cli import audit_report as report
+
+    raise typer.Exit(report.verify(as_json=as_json))

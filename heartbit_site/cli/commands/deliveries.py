@@ -7,8 +7,6 @@ from enum import StrEnum
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.load import load
-from heartbit_site.cli.readings import readings_at
 
 
 class State(StrEnum):
@@ -33,6 +31,6 @@ def deliveries(
     as_json: bool = options.JSON,
 ) -> None:
     """Show where results went, and what is wrong with them."""
-    state = "" if status is None else status.value
-    report = load("readings_report")
-    raise typer.Exit(report.deliveries(readings_at(url), run, state, last, as_json=as_json))
+    from heartbit_site.cli import readings_report as report
+
+    raise typer.Exit(report.deliveries(url, run, status, last, as_json=as_json))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.load import load
-from heartbit_site.cli.operation import operation
 
 WORKER = typer.Argument(
     None, metavar="[WORKER]", help="Its id, host:pid or pid, as `heartbit fleet` shows; none: all."
@@ -18,7 +16,7 @@ QUEUE = typer.Argument(metavar="QUEUE", help="As `heartbit fleet` shows it.")
 WORKSPACE = typer.Argument(None, metavar="[WORKSPACE]", help="Its short name; none: everything.")
 TOOL = typer.Argument(metavar="TOOL", help="As `heartbit tools` lists it.")
 PLACE = typer.Option(
-    "", "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
+    None, "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
 )
 REASON = typer.Option("", "--reason", metavar="TEXT", help="For whoever wonders.")
 
@@ -37,8 +35,9 @@ def of_fleet(
 
 
 def _show(url: str | None, *, as_json: bool) -> None:
-    found = operation(url)
-    raise typer.Exit(load("fleet_report").show(found, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.show(url, as_json=as_json))
 
 
 @fleet.command()
@@ -61,9 +60,9 @@ def stop(
     Restart=always) starts the worker again: stop it there. `heartbit up` and the units in
     deploy/systemd leave it stopped.
     """
-    found = operation(url)
-    report = load("fleet_report")
-    raise typer.Exit(report.act(found, "stop", worker, patience=patience, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.act(url, "stop", worker, patience=patience, as_json=as_json))
 
 
 @fleet.command()
@@ -78,9 +77,9 @@ def restart(
 
     Each hands its runs back and starts itself anew, with the code that is installed then.
     """
-    found = operation(url)
-    report = load("fleet_report")
-    raise typer.Exit(report.act(found, "restart", worker, patience=patience, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.act(url, "restart", worker, patience=patience, as_json=as_json))
 
 
 @fleet.command()
@@ -92,8 +91,10 @@ def pause(
     as_json: bool = options.JSON,
 ) -> None:
     """Start nothing more from a queue; what is at work goes on."""
-    report = load("fleet_report")
-    raise typer.Exit(report.hold(operation(url), "queue", queue, reason=reason, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    what = report.of_queue(queue)
+    raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
 
 
 @fleet.command()
@@ -101,8 +102,9 @@ def resume(
     queue: str = QUEUE, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Let a paused queue go on."""
-    report = load("fleet_report")
-    raise typer.Exit(report.free(operation(url), "queue", queue, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.free(url, report.of_queue(queue), as_json=as_json))
 
 
 @fleet.command()
@@ -117,9 +119,10 @@ def halt(
 
     Nothing is lost; `heartbit fleet continue` lets it go on.
     """
-    what, name = ("workspace", workspace) if workspace else ("all", "")
-    report = load("fleet_report")
-    raise typer.Exit(report.hold(operation(url), what, name, reason=reason, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    what = report.of_workspace(workspace)
+    raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
 
 
 @fleet.command(name="continue")
@@ -130,16 +133,16 @@ def go_on(
     as_json: bool = options.JSON,
 ) -> None:
     """End the stop of everything, or of one workspace."""
-    what, name = ("workspace", workspace) if workspace else ("all", "")
-    report = load("fleet_report")
-    raise typer.Exit(report.free(operation(url), what, name, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.free(url, report.of_workspace(workspace), as_json=as_json))
 
 
 @fleet.command(name="stop-tool")
 def stop_tool(
     tool: str = TOOL,
     *,
-    place: str = PLACE,
+    place: str | None = PLACE,
     reason: str = REASON,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
@@ -148,19 +151,21 @@ def stop_tool(
 
     Models are told so, and runs go on without it; `heartbit fleet start-tool` ends that.
     """
-    found = operation(url)
-    report = load("fleet_report")
-    raise typer.Exit(report.hold(found, "tool", tool, reason=reason, place=place, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    what = report.of_tool(tool, place)
+    raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
 
 
 @fleet.command(name="start-tool")
 def start_tool(
     tool: str = TOOL,
     *,
-    place: str = PLACE,
+    place: str | None = PLACE,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
     """End a tool's stop: that of everywhere, or that of one workspace."""
-    found = operation(url)
-    raise typer.Exit(load("fleet_report").free(found, "tool", tool, place=place, as_json=as_json))
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.free(url, report.of_tool(tool, place), as_json=as_json))

@@ -8,8 +8,6 @@ from datetime import datetime  # noqa: TC003  typer reads the annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.begin import begin
-from heartbit_site.cli.load import load
 
 NAME = typer.Argument(help="What it is for, such as nightly-import.")
 PREFIX = typer.Argument(help="How it begins: hb_ and ten letters, as `heartbit keys list` shows.")
@@ -49,20 +47,22 @@ def create(
     as_json: bool = options.JSON,
 ) -> None:
     """Make a key and print it, once."""
-    begin("heartbit_site.cli.remote_keys")
-    make = load("remote_keys").create
-    raise typer.Exit(make(name, scope, expires=expires, forever=forever, as_json=as_json))
+    from heartbit_site.cli import keys_report as report
+
+    raise typer.Exit(report.create(name, scope, expires=expires, forever=forever, as_json=as_json))
 
 
 @keys.command(name="list")
 def list_keys(*, as_json: bool = options.JSON) -> None:
     """List the keys, without what is secret of them."""
-    begin("heartbit_site.cli.remote_keys")
-    raise typer.Exit(load("remote_keys").list_all(as_json=as_json))
+    from heartbit_site.cli import keys_report as report
+
+    raise typer.Exit(report.list_all(as_json=as_json))
 
 
 @keys.command()
 def revoke(prefix: str = PREFIX, *, as_json: bool = options.JSON) -> None:
     """Refuse a key from now on."""
-    begin("heartbit_site.cli.remote_keys")
-    raise typer.Exit(load("remote_keys").revoke(prefix, as_json=as_json))
+    from heartbit_site.cli import keys_report as report
+
+    raise typer.Exit(report.revoke(prefix, as_json=as_json))

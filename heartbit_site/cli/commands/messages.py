@@ -5,8 +5,6 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.load import load
-from heartbit_site.cli.readings import readings_at
 
 AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
 MESSAGE = typer.Argument(
@@ -24,7 +22,8 @@ def messages(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what an agent was written, the newest first."""
-    report = load("readings_report")
+    from heartbit_site.cli import readings_report as report
+
     if message:
-        raise typer.Exit(report.message(readings_at(url), message, as_json=as_json))
-    raise typer.Exit(report.inbox(readings_at(url), agent, last, as_json=as_json))
+        raise typer.Exit(report.message(url, message, as_json=as_json))
+    raise typer.Exit(report.inbox(url, agent, last, as_json=as_json))

@@ -7,8 +7,6 @@ from enum import StrEnum
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.load import load
-from heartbit_site.cli.schedules import schedules_at
 
 
 class Missed(StrEnum):
@@ -77,8 +75,9 @@ schedules = typer.Typer(
 
 
 def _list(url: str | None, *, as_json: bool) -> None:
-    code = load("schedules_report").list_all(schedules_at(url), as_json=as_json)
-    raise typer.Exit(code)
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.list_all(url, as_json=as_json))
 
 
 @schedules.callback(invoke_without_command=True)
@@ -121,7 +120,8 @@ def add(
     as_json: bool = options.JSON,
 ) -> None:
     """Make a schedule: --cron, --every, --at or --in says when."""
-    report = load("schedules_report")
+    from heartbit_site.cli import schedules_report as report
+
     order = report.Order(
         name=name,
         agent=agent,
@@ -142,8 +142,7 @@ def add(
         arguments=arguments,
         approve=approve,
     )
-    order.given()  # what is not understood is said before anything is started
-    raise typer.Exit(report.add(schedules_at(url), order, as_json=as_json))
+    raise typer.Exit(report.add(url, order, as_json=as_json))
 
 
 @schedules.command()
@@ -151,7 +150,9 @@ def show(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Show a schedule: what it does, its next slots, and what became of the last ones."""
-    raise typer.Exit(load("schedules_report").show(schedules_at(url), name, as_json=as_json))
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.show(url, name, as_json=as_json))
 
 
 @schedules.command()
@@ -159,7 +160,9 @@ def run(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Run a schedule once, now, and print the run's id; its slots stay as they are."""
-    raise typer.Exit(load("schedules_report").run(schedules_at(url), name, as_json=as_json))
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.run(url, name, as_json=as_json))
 
 
 @schedules.command()
@@ -167,8 +170,9 @@ def pause(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Let the slots of a schedule pass until it is resumed."""
-    report = load("schedules_report")
-    raise typer.Exit(report.switch(schedules_at(url), name, enabled=False, as_json=as_json))
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.switch(url, name, enabled=False, as_json=as_json))
 
 
 @schedules.command()
@@ -176,8 +180,9 @@ def resume(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Let a paused schedule go on, from its next slot."""
-    report = load("schedules_report")
-    raise typer.Exit(report.switch(schedules_at(url), name, enabled=True, as_json=as_json))
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.switch(url, name, enabled=True, as_json=as_json))
 
 
 @schedules.command()
@@ -190,8 +195,9 @@ def backfill(
     as_json: bool = options.JSON,
 ) -> None:
     """Run the slots of a past span that have no run."""
-    report = load("schedules_report")
-    raise typer.Exit(report.backfill(schedules_at(url), name, begin, end, as_json=as_json))
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.backfill(url, name, begin, end, as_json=as_json))
 
 
 @schedules.command()
@@ -203,5 +209,6 @@ def remove(
     as_json: bool = options.JSON,
 ) -> None:
     """Remove a schedule and the log of its slots; its runs stay."""
-    report = load("schedules_report")
-    raise typer.Exit(report.remove(schedules_at(url), name, yes=yes, as_json=as_json))
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.remove(url, name, yes=yes, as_json=as_json))

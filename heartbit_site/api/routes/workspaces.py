@@ -1,0 +1,44 @@
+"""The workspaces that somebody belongs to: asked in none of them, so no operation."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotations
+from ninja import Router
+
+from heartbit_site.api.auth import PERSON
+from heartbit_site.api.openapi import answers
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access, access_of_user, workspaces_of
+from heartbit_site.contract.identity import WorkspacesOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit
+from heartbit_site.operations.identity import workspace_of
+from heartbit_site.operations.paging import page, page_of
+
+router = Router(tags=["identity"])
+
+
+@router.get(
+    "/workspaces",
+    auth=PERSON,
+    response=answers(WorkspacesOut),
+    operation_id="list_workspaces",
+    summary="Workspaces",
+)
+async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
+    """Those that a session's person belongs to, or the one of a key; names no workspace."""
+    found = cast("Any", request).auth
+
+    def read() -> WorkspacesOut:
+        accesses, following = _of(found, cursor, limit)
+        return WorkspacesOut(workspaces=[workspace_of(one) for one in accesses], next=following)
+
+    return await orm.in_thread(read)
+
+
+def _of(found: Any, cursor: str | None, limit: int) -> tuple[list[Access], str | None]:
+    if isinstance(found, Access):
+        return page_of({found.workspace.slug: found}, str, cursor, limit)
+    rows, following = page(workspaces_of(found), "slug", cursor, limit)
+    return [access_of_user(found, row.slug) for row in rows], following

@@ -1,0 +1,43 @@
+"""Artifacts: what runs produced. A file is fetched by a route of its own (``api.routes``)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import AliasPath, Field
+
+from heartbit_site.contract.model import Id, Next, View
+from heartbit_site.contract.operation import READ_RUNS, Operation
+
+
+class ArtifactRowOut(View):
+    """One thing that a run produced, without its content."""
+
+    run: Id = Field(validation_alias="run_id")
+    agent: str
+    name: str = Field(
+        validation_alias=AliasPath("artifact", "name"),
+        description="No other of its run has the same.",
+    )
+    kind: Literal["code", "file", "data", "log"] = Field(
+        validation_alias=AliasPath("artifact", "kind")
+    )
+    language: str = Field(
+        validation_alias=AliasPath("artifact", "language"),
+        description="As its author called it; it may be empty.",
+    )
+    file: str = Field(description="What it is called when it is fetched.")
+    size: int = Field(description="Bytes, as it is fetched.")
+
+
+class ArtifactsOut(View):
+    """Those of a run and of its sub-agents that have ended, the oldest run's first."""
+
+    artifacts: list[ArtifactRowOut]
+    next: Next
+
+
+LIST_ARTIFACTS = Operation(
+    "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut, "A run's artifacts",
+    READ_RUNS, rows="artifacts",
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""The audit: who changed and decided what in the workspace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from heartbit_site.contract.model import Next, Time, View
+from heartbit_site.contract.operation import READ_AUDIT, Operation
+
+
+class EntryOut(View):
+    """One change or decision."""
+
+    number: int = Field(description="1, 2, ... in the workspace.")
+    at: Time
+    actor: str
+    via: str = Field(description="admin, web, api, terminal, email or system.")
+    action: str = Field(description="A verb in dotted form, such as member.add.")
+    target: str
+    label: str
+    details: dict[str, Any]
+    hash: str = Field(description="Covers this entry and all before it.")
+
+
+class EntriesOut(View):
+    """The audit of the workspace, the newest first."""
+
+    entries: list[EntryOut]
+    next: Next
+
+
+class VerifiedOut(View):
+    """Whether the workspace's audit is as it was written."""
+
+    holds: bool
+    last_number: int = Field(description="Keep it elsewhere: a cut end shows only there.")
+    last_hash: str
+    broken_at: int | None = Field(description="The first entry that does not fit.")
+    problem: str | None
+
+
+LIST_AUDIT_ENTRIES = Operation(
+    "audit.list_audit_entries", "GET /audit", EntriesOut, "Read the audit", READ_AUDIT,
+    rows="entries",
+)  # fmt: skip
+VERIFY_AUDIT = Operation(
+    "audit.verify_audit", "GET /audit/verify", VerifiedOut, "Verify the audit", READ_AUDIT
+)

@@ -1,0 +1,200 @@
+"""Conversations: threads with an agent, and what was said on them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, model_validator
+
+from heartbit_site.contract.model import (
+    Body,
+    Id,
+    Money,
+    Name,
+    Next,
+    Reference,
+    Text,
+    Time,
+    View,
+    Word,
+)
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+from heartbit_site.contract.runs import Status, UsageOut
+
+#: As ``agents.choices.SecondMessage`` has them.
+SecondMessage = Literal["reject", "queue", "interrupt", "steer"]
+
+
+class ConversationOut(View):
+    """A thread."""
+
+    conversation: Id = Field(validation_alias="pk")
+    agent: str
+    title: str
+    second_message: SecondMessage
+    created_at: Time
+
+
+class ConversationRowOut(ConversationOut):
+    """A conversation in a list."""
+
+    heading: str = Field(description="Its title, or else the beginning of its first message.")
+    active_at: Time = Field(description="When something was last said; when it began, if nothing.")
+    status: Status | None = Field(
+        validation_alias="last_status",
+        description="Of the last message's run; null: nothing was said.",
+    )
+
+
+class ConversationPageOut(View):
+    """Conversations, the one last used first."""
+
+    conversations: list[ConversationRowOut]
+    next: Next
+
+
+class HelperOut(View):
+    """A sub-agent's run."""
+
+    run: Id = Field(validation_alias="pk")
+    agent: str
+    task: str = Field(description="Its beginning.")
+    status: Status
+
+
+class TextStepOut(View):
+    """What the agent said on the way to its answer."""
+
+    kind: Literal["text"]
+    text: str
+    html: str = Field(description="The same Markdown as sanitised HTML.")
+
+
+class CallStepOut(View):
+    """A tool call; of long arguments and results only the beginning is here, the run has all."""
+
+    kind: Literal["call"]
+    call: str = Field(validation_alias="call_id")
+    tool: str
+    arguments: str = Field(description="JSON as the model wrote it.")
+    status: str = Field(description="pending, waiting, ok, error, timeout, invalid ...")
+    result: str | None
+    duration_ms: int | None
+    helpers: list[HelperOut] = Field(description="The sub-agents it waits for.")
+
+
+class SteerStepOut(View):
+    """What a person said while the agent worked."""
+
+    kind: Literal["steer"]
+    text: str
+    by: str
+    at: Time
+
+
+StepOut = Annotated[TextStepOut | CallStepOut | SteerStepOut, Field(discriminator="kind")]
+
+
+class MessageOut(View):
+    """A message and what answers it: one run."""
+
+    run: Id = Field(validation_alias="pk")
+    status: Status
+    held: bool = Field(description="It starts when the run before it has ended.")
+    text: str = Field(validation_alias="task", description="What was said.")
+    started_by: str = Field(description="Who said it; empty: nobody is named.")
+    created_at: Time
+    finished_at: Time | None
+    steps: list[StepOut] = Field(description="What happened before the answer, in its order.")
+    answer: str | None = Field(
+        validation_alias="output",
+        description="Null: none yet; of a run that failed what there was.",
+    )
+    html: str = Field(description="The answer's Markdown as sanitised HTML.")
+    structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
+    error: dict[str, Any] | None
+    model: str
+    usage: UsageOut = Field(description="With its sub-agents.")
+    cost_usd: Money | None = Field(description="With its sub-agents; null: a price is unknown.")
+
+
+class ThreadOut(ConversationRowOut):
+    """A conversation with its last messages, the oldest first."""
+
+    messages: list[MessageOut]
+    before: Id | None = Field(
+        description="For `before`: the messages before these; null: there are none."
+    )
+
+
+class PostedOut(View):
+    """What became of a message."""
+
+    run: Id = Field(validation_alias="run_id")
+    outcome: Literal["new", "held", "steered"] = Field(
+        description="new: it starts now; held: after the run before it; steered: that run was told."
+    )
+
+
+class ConversationIn(Body):
+    """A thread with an agent."""
+
+    agent: Name = Field("orchestrator", description="Who answers.")
+    title: Word = ""
+    second_message: SecondMessage = Field(
+        "queue", description="What becomes of a message while the last one is still worked on."
+    )
+
+
+class ConversationChangeIn(Body):
+    """What is to be different; what is left out stays."""
+
+    title: Word | None = Field(
+        None, description="Empty: it is called by the beginning of its first message."
+    )
+    second_message: SecondMessage | None = Field(
+        None, description="What becomes of a message while the last one is still worked on."
+    )
+
+    @model_validator(mode="after")
+    def _changes(self) -> ConversationChangeIn:
+        if self.title is None and self.second_message is None:
+            raise ValueError("name what is to change: title or second_message")
+        return self
+
+
+class MessageIn(Body):
+    """A message on a conversation."""
+
+    text: Text
+    model: Reference = Field("", description="For the run that answers, and its sub-agents.")
+    second_message: SecondMessage | None = Field(
+        None, description="For this message; null: as the conversation says."
+    )
+    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+
+
+BEGIN_CONVERSATION = Operation(
+    "conversations.begin_conversation", "POST /conversations", ConversationOut,
+    "Begin a conversation", WRITE_RUNS, body=ConversationIn, status=201,
+)  # fmt: skip
+LIST_CONVERSATIONS = Operation(
+    "conversations.list_conversations", "GET /conversations", ConversationPageOut,
+    "List conversations", READ_RUNS, rows="conversations",
+)  # fmt: skip
+SHOW_CONVERSATION = Operation(
+    "conversations.show_conversation", "GET /conversations/{conversation_id}", ThreadOut,
+    "A conversation", READ_RUNS,
+)  # fmt: skip
+CHANGE_CONVERSATION = Operation(
+    "conversations.change_conversation", "PATCH /conversations/{conversation_id}",
+    ConversationOut, "Rename a conversation", WRITE_RUNS, body=ConversationChangeIn,
+)  # fmt: skip
+DELETE_CONVERSATION: Operation[None] = Operation(
+    "conversations.delete_conversation", "DELETE /conversations/{conversation_id}", None,
+    "Delete a conversation", WRITE_RUNS, status=204, errors=(409,),
+)  # fmt: skip
+POST_MESSAGE = Operation(
+    "conversations.post_message", "POST /conversations/{conversation_id}/messages", PostedOut,
+    "Say something", WRITE_RUNS, body=MessageIn, status=201, errors=(409,),
+)  # fmt: skip

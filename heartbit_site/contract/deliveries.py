@@ -1,0 +1,56 @@
+"""Deliveries: results on their way to somebody."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from heartbit_site.contract.model import Id, Next, Time, View
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+
+Status = Literal["pending", "delivered", "failed"]
+
+
+class ResultDeliveryOut(View):
+    """A result on its way to somebody, and how far it has got."""
+
+    delivery: int = Field(validation_alias="pk")
+    run: Id = Field(validation_alias="run_id", description="It may be archived by now.")
+    kind: Literal["email", "webhook", "artifact"]
+    target: dict[str, JsonValue] = Field(description="As it was ordered.")
+    status: Status
+    attempts: int
+    addresses: dict[str, str] = Field(
+        validation_alias="settled",
+        description="Of a mail, those that are done with: empty, the mail server took it; else why "
+        "it never will.",
+    )
+    message: str = Field(
+        validation_alias="message_id",
+        description="A mail's Message-ID, or the webhook-id; the same at each attempt.",
+    )
+    error: str = Field(description="Why it has not arrived.")
+    next_at: Time | None = Field(
+        validation_alias="due_at",
+        description="When it is tried next, once the run has ended; null: never.",
+    )
+    created_at: Time
+    delivered_at: Time | None
+
+
+class ResultDeliveriesOut(View):
+    """The workspace's deliveries, the newest first."""
+
+    deliveries: list[ResultDeliveryOut]
+    next: Next
+
+
+LIST_DELIVERIES = Operation(
+    "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
+    READ_RUNS, rows="deliveries",
+)  # fmt: skip
+SEND_DELIVERY_AGAIN = Operation(
+    "deliveries.send_delivery_again", "POST /deliveries/{delivery}/again", ResultDeliveryOut,
+    "Send a result again", WRITE_RUNS, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,13 @@
+"""Whether the server can work."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from heartbit_site.contract.model import View
+
+
+class HealthOut(View):
+    """The server answers, and so does its database."""
+
+    status: Literal["ok"]

@@ -1,0 +1,75 @@
+"""Keys: what programs are let in with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasPath, Field
+
+from heartbit_site.base.scopes import USUAL_DAYS, USUAL_SCOPES
+from heartbit_site.contract.model import Body, Moment, Next, Time, View, Word
+from heartbit_site.contract.operation import MANAGE, Operation
+
+#: As ``base.scopes.SCOPES`` has them.
+ScopeName = Literal[
+    "runs:read",
+    "runs:write",
+    "approvals:decide",
+    "agents:read",
+    "agents:write",
+    "workspace:manage",
+    "audit:read",
+    "fleet:manage",
+]
+KeyName = Annotated[Word, Field(min_length=1, max_length=100)]
+MOST_DAYS = 3650
+
+
+class KeyOut(View):
+    """A key, without what is secret of it."""
+
+    prefix: str = Field(validation_alias="beginning")
+    name: str
+    scopes: list[str]
+    state: Literal["active", "expired", "revoked"]
+    made_by: str | None = Field(
+        None, validation_alias=AliasPath("user", "username"), description="Null: a command."
+    )
+    created_at: Time
+    expires_at: Time | None
+    last_used_at: Time | None
+
+
+class NewKeyOut(KeyOut):
+    """A key that was made just now."""
+
+    key: str = Field(description="Shown only this once.")
+
+
+class KeysOut(View):
+    """The workspace's keys, the newest first."""
+
+    keys: list[KeyOut]
+    next: Next
+
+
+class KeyIn(Body):
+    """A key for a program; it may never do more than whoever makes it."""
+
+    name: KeyName = Field(description="What it is for, such as nightly import.")
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)] = Field(
+        [*USUAL_SCOPES], description="What it may do; by default start runs and see them."
+    )
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = Field(
+        USUAL_DAYS, description="It ends after so many; null: never."
+    )
+    expires_at: Moment | None = Field(None, description="It ends then, whatever `days` says.")
+
+
+LIST_KEYS = Operation("keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys")
+CREATE_KEY = Operation(
+    "keys.create_key", "POST /keys", NewKeyOut, "Make a key", MANAGE, body=KeyIn, status=201
+)
+REVOKE_KEY = Operation(
+    "keys.revoke_key", "POST /keys/{prefix}/revoke", KeyOut, "Revoke a key", MANAGE
+)

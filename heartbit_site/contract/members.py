@@ -1,0 +1,63 @@
+"""Members: who belongs to the workspace, and what they may do there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasPath, Field
+
+from heartbit_site.contract.model import Body, Next, Time, View, Word
+from heartbit_site.contract.operation import MANAGE, Operation
+
+#: As ``base.models.Role`` has them.
+RoleName = Literal["viewer", "operator", "editor", "admin"]
+Username = Annotated[Word, Field(description="As they log in.")]
+
+
+class MemberOut(View):
+    """A member."""
+
+    username: str = Field(validation_alias=AliasPath("user", "username"))
+    name: str = Field(description="The person's full name, if they gave one.")
+    role: RoleName
+    active: bool = Field(
+        validation_alias=AliasPath("user", "is_active"), description="Whether the account is open."
+    )
+    since: Time = Field(validation_alias="created_at")
+
+
+class MembersOut(View):
+    """The workspace's members; superusers belong to it without being listed."""
+
+    members: list[MemberOut]
+    next: Next
+
+
+class MemberIn(Body):
+    """Somebody who is to belong to the workspace."""
+
+    username: Annotated[Word, Field(min_length=1, max_length=150)]
+    role: RoleName = "viewer"
+
+
+class RoleIn(Body):
+    """What a member may do from now on."""
+
+    role: RoleName
+
+
+LIST_MEMBERS = Operation(
+    "members.list_members", "GET /members", MembersOut, "List members", MANAGE, rows="members"
+)
+ADD_MEMBER = Operation(
+    "members.add_member", "POST /members", MemberOut, "Add a member", MANAGE,
+    body=MemberIn, status=201, errors=(409,),
+)  # fmt: skip
+CHANGE_MEMBER = Operation(
+    "members.change_member", "PATCH /members/{username}", MemberOut, "Change a member's role",
+    MANAGE, body=RoleIn, errors=(409,),
+)  # fmt: skip
+REMOVE_MEMBER: Operation[None] = Operation(
+    "members.remove_member", "DELETE /members/{username}", None, "Remove a member", MANAGE,
+    status=204, errors=(409,),
+)  # fmt: skip

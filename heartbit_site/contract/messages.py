@@ -1,0 +1,105 @@
+"""Messages between agents, people and programs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
+from heartbit_site.contract.model import Body, Id, Next, Text, Time, View, Word
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+
+Kind = Literal["notification", "reply", "request", "task"]
+
+
+class SentSummaryOut(View):
+    """A message in a list; the whole of its text is in `GET /messages/{message_id}`."""
+
+    message: Id = Field(validation_alias="pk")
+    sender: str = Field(description="agent:NAME or person:NAME.")
+    to: str = Field(
+        validation_alias="recipient",
+        description="agent:NAME, broadcast or, for answers, person:NAME.",
+    )
+    kind: Kind
+    thread: str
+    number: int = Field(validation_alias="seq", description="Its place on the thread, from 1.")
+    text: str = Field(
+        validation_alias="body",
+        description="Its first 500 characters, the last of them … if it is longer.",
+    )
+    text_characters: int = Field(
+        validation_alias="body_characters", description="Length of the whole text."
+    )
+    in_reply_to: Id | None
+    written_by_run: Id | None = Field(
+        validation_alias="source_run_id", description="Null: a person or a program wrote it."
+    )
+    run: Id | None = Field(
+        validation_alias="run_id",
+        description="The run that it started: its result is the answer.",
+    )
+    hops: int = Field(description="How many messages in a row led to it.")
+    expires_at: Time | None = Field(description="When whoever asked waits no more.")
+    inboxes: int = Field(description="In how many agents' inboxes it was put.")
+    unread: int = Field(description="In how many of these it is unread.")
+    created_at: Time
+
+
+class SentOut(SentSummaryOut):
+    """A message."""
+
+    text: str = Field(validation_alias="body")
+
+
+class SentPageOut(View):
+    """Messages, the newest first."""
+
+    messages: list[SentSummaryOut]
+    next: Next
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("say something")
+    return text
+
+
+class SendIn(Body):
+    """A message to agents: to inboxes, as a task, or as the answer to another message."""
+
+    text: Annotated[
+        Text, Field(min_length=1, max_length=MOST_CHARACTERS), AfterValidator(_said)
+    ] = Field(description=f"In an inbox it takes at most {MOST_OF_AN_ENTRY:,} bytes, as JSON.")
+    to: Word = Field("", description="An agent's name, or broadcast: every agent's inbox.")
+    kind: Literal["notification", "task"] = Field(
+        "notification", description="task: a run of the agent begins with it."
+    )
+    thread: Annotated[Word, Field(max_length=MOST_OF_A_THREAD)] = Field(
+        "", description="What it is about: messages of one thread are in an order."
+    )
+    reply_to: Word = Field("", description="A message to answer, instead of `to`.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> SendIn:
+        if bool(self.to) == bool(self.reply_to):
+            raise ValueError("name either `to` or `reply_to`")
+        if self.reply_to and (self.thread or self.kind == "task"):
+            raise ValueError("a reply is on its message's thread, and no task: leave both out")
+        if self.thread and self.kind == "task":
+            raise ValueError("a task begins a thread of its own: leave the thread out")
+        return self
+
+
+LIST_MESSAGES = Operation(
+    "messages.list_messages", "GET /messages", SentPageOut, "List messages", READ_RUNS,
+    rows="messages",
+)  # fmt: skip
+SHOW_MESSAGE = Operation(
+    "messages.show_message", "GET /messages/{message_id}", SentOut, "Get a message", READ_RUNS
+)
+SEND_MESSAGE = Operation(
+    "messages.send_message", "POST /messages", SentOut, "Write to agents", WRITE_RUNS,
+    body=SendIn, status=201, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""What is held back: queues, workspaces, tools, everything. The kill switch, and its end.
+
+What can be held back is a line below: it makes two operations, and ``operations.pauses`` names the
+two functions in one line more. Which one is meant follows from the parameters in its path.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
+
+from heartbit_site.contract.model import Body, Time, View, Word
+from heartbit_site.contract.operation import MANAGE, OPERATE, Needs, Operation
+
+HeldKind = Literal["queue", "workspace", "tool", "all"]
+NAME = "The queue's, the tool's, or the workspace's slug; empty: everything."
+PLACE = "Of a tool that is stopped in one workspace alone, its slug; else empty."
+
+
+class PauseIn(Body):
+    """Why something is held back."""
+
+    reason: Annotated[
+        Word, Field(description="For whoever wonders why nothing moves; it may be empty.")
+    ] = ""
+
+
+class PauseOut(View):
+    """Something that is held back."""
+
+    kind: HeldKind
+    name: str = Field(description=NAME)
+    workspace: str = Field(description=PLACE)
+    reason: str
+    by: str
+    by_operator: bool = Field(
+        description="An operator placed it, and only operators end it; "
+        "else it is the workspace's own."
+    )
+    at: Time
+
+
+class HeldOut(View):
+    """What was held back, or goes on."""
+
+    kind: HeldKind
+    name: str = Field(description=NAME)
+    workspace: str = Field(description=PLACE)
+    held: bool = Field(description="Whether it is held back now; an operator's stop may hold on.")
+    changed: bool = Field(description="Whether the request changed that.")
+
+
+class Holdable(NamedTuple):
+    """Something that can be held back: what does it, and what ends it."""
+
+    hold: Operation[HeldOut]
+    free: Operation[HeldOut]
+
+
+def _holdable(name: str, path: str, what: str, needs: Needs) -> Holdable:
+    """Declare the two operations: a queue is paused and resumed, all else stopped and continued."""
+    verbs = ("halt", "continue"), ("Stop", "End the stop of")
+    if name == "queue":
+        verbs = ("pause", "resume"), ("Pause", "Resume")
+    (hold, free), (holding, freeing) = verbs
+    return Holdable(
+        Operation(
+            f"pauses.{hold}_{name}", f"POST {path}/{hold}", HeldOut, f"{holding} {what}", needs,
+            body=PauseIn,
+        ),
+        Operation(
+            f"pauses.{free}_{name}", f"POST {path}/{free}", HeldOut, f"{freeing} {what}", needs
+        ),
+    )  # fmt: skip
+
+
+QUEUE = _holdable("queue", "/fleet/queues/{queue}", "a queue", OPERATE)
+EVERYTHING = _holdable("everything", "/fleet", "everything", OPERATE)
+ANY_WORKSPACE = _holdable(
+    "any_workspace", "/fleet/workspaces/{slug}", "any workspace", OPERATE
+)  # fmt: skip
+TOOL = _holdable("tool", "/fleet/tools/{tool}", "a tool", OPERATE)
+TOOL_IN_ANY_WORKSPACE = _holdable(
+    "tool_in_any_workspace", "/fleet/workspaces/{slug}/tools/{tool}", "a tool in any workspace",
+    OPERATE,
+)  # fmt: skip
+WORKSPACE = _holdable("workspace", "/workspace", "the workspace", MANAGE)
+TOOL_IN_WORKSPACE = _holdable(
+    "tool_in_workspace", "/workspace/tools/{tool}", "a tool in the workspace", MANAGE
+)

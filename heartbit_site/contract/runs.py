@@ -1,0 +1,226 @@
+"""Runs: start, list, look, wait, cancel, steer; settle those that killed their workers.
+
+A run is what ``heartbit status RUN --json`` prints, with more: names that both have mean the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue, model_validator
+
+from heartbit_site.contract.model import (
+    Body,
+    Id,
+    Money,
+    Name,
+    Next,
+    Priority,
+    Reference,
+    Targets,
+    Text,
+    Time,
+    View,
+    Word,
+)
+from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
+
+MAX_WAIT_SECONDS = 60
+
+Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
+
+
+class UsageOut(View):
+    """Tokens of a run's own model calls."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class RunSummaryOut(View):
+    """A run in a list; its answer and the whole of its input are in `GET /runs/{id}`."""
+
+    run: Id = Field(validation_alias="pk")
+    root: Id = Field(validation_alias="root_id", description="The run at the top of its tree.")
+    parent: Id | None = Field(validation_alias="parent_id")
+    conversation: Id | None = Field(validation_alias="conversation_id")
+    forked_from: Id | None = Field(
+        validation_alias="forked_from_id", description="The run with whose journal it began."
+    )
+    agent: str
+    home: str
+    model: str
+    status: Status
+    task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    task_characters: int = Field(description="Length of the whole task.")
+    error: dict[str, Any] | None
+    usage: UsageOut
+    cost_usd: Money | None = Field(description="Of its own model calls; null: a price is unknown.")
+    started_by: str = Field(
+        description="A person, or a key; empty: nobody is named, or it is a sub-agent's run."
+    )
+    approve: bool
+    priority: int
+    queue: str
+    last_seq: int = Field(description="Of its last event.")
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
+
+
+class RunOut(RunSummaryOut):
+    """A run."""
+
+    task: str
+    payload: dict[str, JsonValue] | None
+    output: str | None
+    structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
+
+
+class ArtifactOut(View):
+    """One thing that a run produced."""
+
+    kind: Literal["code", "file", "data", "log"]
+    name: str
+    content: str
+    language: str
+
+
+class MetricsOut(View):
+    """What a run took; the one at the top of a tree with its sub-agents."""
+
+    duration_ms: int
+    queued_ms: int
+    model_calls: int
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: str | None = Field(description="Null: a price is unknown.")
+
+
+class ResultOut(View):
+    """What a run gave."""
+
+    status: Literal["success", "failure", "partial"]
+    data: JsonValue
+    text: str
+    artifacts: list[ArtifactOut]
+    metrics: MetricsOut
+    error: str | None
+    finish_reason: str | None = Field(description="length: the answer was cut at max_tokens.")
+
+
+class RunTreeOut(RunOut):
+    """A run with its sub-agents."""
+
+    children: list[RunTreeOut]
+
+
+class RunDetailOut(RunTreeOut):
+    """A run with its sub-agents and, once it has ended, its result."""
+
+    result: ResultOut | None
+    has_worker: bool = Field(description="Whether a worker serves its queue now.")
+
+
+class ForkOut(View):
+    """A run that began with another's journal."""
+
+    run: Id
+    turn: int = Field(description="The last turn that it kept; 0: the task alone.")
+
+
+class RunSeenOut(RunDetailOut):
+    """A run that is looked at, also with what is in its way and what came of it."""
+
+    held: str = Field(
+        description="Why nobody takes it while it is queued, as a sentence; empty: nothing known."
+    )
+    forks: list[ForkOut] = Field(description="The newest runs that began with its journal.")
+
+
+class RunPageOut(View):
+    """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
+
+    runs: list[RunSummaryOut]
+    next: Next
+
+
+class RunResultOut(View):
+    """How a run ended; ``result`` is null as long as it has not."""
+
+    run: Id = Field(validation_alias="pk")
+    status: Status
+    result: ResultOut | None
+
+
+class RunStateOut(View):
+    """Where a run is."""
+
+    run: Id = Field(validation_alias="pk")
+    status: Status
+    home: str = Field(description="fleet: workers execute it; local: whoever resumes it.")
+
+
+class RunIn(Body):
+    """A task for an agent, as text, in its long form, or both."""
+
+    task: Text = Field("", description="What the agent should do.")
+    payload: dict[str, JsonValue] | None = Field(
+        None, description="The long form: {action, spec, inputs, constraints}."
+    )
+    agent: Name = Field("", description="Who does it; orchestrator if empty.")
+    model: Reference = Field("", description="For this run and its sub-agents.")
+    priority: Priority = 0
+    conversation_id: Word | None = Field(
+        None, description="Answer on this thread; its agent does it, so name no other."
+    )
+    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    deliver: Targets = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _thread(self) -> RunIn:
+        if self.conversation_id is not None and (self.agent or self.payload or self.priority):
+            raise ValueError(
+                "a message on a conversation takes no agent, payload or priority: leave them out"
+            )
+        return self
+
+
+class SteerIn(Body):
+    """Something that the run should know from its next model call on."""
+
+    text: Text
+
+
+START_RUN = Operation(
+    "runs.start_run", "POST /runs", RunDetailOut, "Start a run", WRITE_RUNS, body=RunIn,
+    status=201, other_status=200, errors=(409,),
+)  # fmt: skip
+LIST_RUNS = Operation(
+    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, rows="runs"
+)
+SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunSeenOut, "A run", READ_RUNS)
+WAIT_FOR_RESULT = Operation(
+    "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",
+    READ_RUNS, other_status=202,
+)  # fmt: skip
+CANCEL_RUN = Operation(
+    "runs.cancel_run", "POST /runs/{run_id}/cancel", RunStateOut, "Cancel a run", WRITE_RUNS
+)
+STEER_RUN = Operation(
+    "runs.steer_run", "POST /runs/{run_id}/messages", RunStateOut, "Tell a run something",
+    WRITE_RUNS, body=SteerIn, errors=(409,),
+)  # fmt: skip
+RETRY_RUN = Operation(
+    "runs.retry_run", "POST /runs/{run_id}/retry", RunStateOut, "Do a run's task again",
+    WRITE_RUNS, status=201, errors=(409,),
+)  # fmt: skip
+RESUME_RUN = Operation(
+    "runs.resume_run", "POST /runs/{run_id}/resume", RunStateOut,
+    "Let a quarantined run go on", WRITE_RUNS, errors=(409,),
+)  # fmt: skip
+DISCARD_RUN = Operation(
+    "runs.discard_run", "POST /runs/{run_id}/discard", RunStateOut,
+    "Give a quarantined run up", WRITE_RUNS, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,239 @@
+"""Schedules: what agents do by the clock, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, AliasPath, ConfigDict, Field, JsonValue, model_validator
+
+from heartbit_site.contract.model import (
+    Body,
+    Id,
+    Moment,
+    Next,
+    Targets,
+    Time,
+    View,
+    without_defaults,
+)
+from heartbit_site.contract.operation import (
+    READ_AGENTS,
+    WRITE_AGENTS,
+    WRITE_RUNS,
+    WRITE_SCHEDULES,
+    Operation,
+)
+from scheduling import rules
+from scheduling.spec import (
+    KINDS,
+    AgentName,
+    Missed,
+    Overlap,
+    RhythmSpec,
+    ScheduleName,
+    ScheduleSpec,
+    TaskType,
+)
+
+Kind = Literal["cron", "interval", "once"]
+RunStatus = Literal[
+    "queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"
+]
+DeliveryState = Literal["pending", "delivered", "failed"]
+FiringState = Literal["started", "held", "skipped", "failed"]
+
+At = Annotated[Moment, AfterValidator(rules.moment)]
+
+R = TypeVar("R", bound="RhythmIn")
+
+
+class SlotOut(View):
+    """A point in time at which something comes due, without jitter."""
+
+    at: Time
+    words: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
+
+
+class RhythmOut(View):
+    """When something comes due."""
+
+    words: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
+    next: list[SlotOut] = Field(description="The next five; fewer, or none: no more come.")
+
+
+class FiringOut(View):
+    """What became of a slot."""
+
+    slot: Time = Field(description="When it was due; of a manual one, when somebody asked for it.")
+    cause: Literal["slot", "manual", "backfill"]
+    status: FiringState = Field(
+        description=(
+            "started: it has a run, see run_status; held: it starts when the run before it has "
+            "ended, or when it can: see note."
+        )
+    )
+    note: str = Field(description="Why it was skipped, held back or failed.")
+    run: Id | None = Field(validation_alias="run_id")
+    run_status: RunStatus | None = Field(description="Null: it has no run, or that is archived.")
+    delivery_status: DeliveryState | None = Field(
+        description="failed: at least one of its deliveries; null: nothing is delivered."
+    )
+    created_at: Time
+
+
+class FiringsOut(View):
+    """What became of a schedule's slots, the latest first."""
+
+    firings: list[FiringOut]
+    next: Next
+
+
+class ScheduleSummaryOut(RhythmOut):
+    """A schedule in a list; the whole of its task is in `GET /schedules/{schedule}`."""
+
+    schedule: int = Field(
+        validation_alias="pk",
+        description="Its number, which names it in addresses as its name does.",
+    )
+    name: str
+    agent: str = Field(validation_alias=AliasPath("agent", "name"))
+    agent_enabled: bool = Field(
+        validation_alias=AliasPath("agent", "enabled"), description="Slots of a stopped agent wait."
+    )
+    task_type: TaskType
+    task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    task_characters: int = Field(description="Length of the whole task.")
+    tool: str
+    kind: Kind
+    cron: str | None
+    every_seconds: int | None
+    at: Time | None
+    time_zone: str
+    begins_at: Time
+    ends_at: Time | None
+    missed: Missed
+    overlap: Overlap
+    jitter_seconds: int
+    approve: bool
+    enabled: bool
+    conversation: Id | None = Field(
+        validation_alias="conversation_id",
+        description="Where its messages go; null: none was sent yet.",
+    )
+    next_at: Time | None = Field(description="When it fires next, with jitter; null: never.")
+    last: FiringOut | None = Field(description="What became of its latest slot.")
+    made_by: str
+    made_in_run: Id | None = Field(description="The run whose agent made it; null: a person did.")
+    created_at: Time
+    updated_at: Time
+
+
+class ScheduleOut(ScheduleSummaryOut):
+    """A schedule, with what comes next and what became of its latest slot."""
+
+    task: str
+    arguments: dict[str, JsonValue]
+    deliver: list[dict[str, JsonValue]] = Field(description="Where each result goes.")
+
+
+class SchedulesOut(View):
+    """The workspace's schedules by name."""
+
+    schedules: list[ScheduleSummaryOut]
+    next: Next
+
+
+class ScheduledRunOut(View):
+    """The run of a schedule that somebody asked for."""
+
+    run: Id
+
+
+class BackfilledOut(View):
+    """How many slots of the past are going to run."""
+
+    slots: int
+
+
+class RhythmIn(RhythmSpec):
+    """When something comes due: one of `cron`, `every_seconds` and `at`."""
+
+    at: At | None = Field(None, description="Once, then.")
+    begins_at: At | None = Field(
+        None, description="Nothing comes due before; an interval counts from it. Null: now."
+    )
+    ends_at: At | None = Field(None, description="Nothing comes due after. Null: it never ends.")
+
+    @model_validator(mode="after")
+    def _says_when(self) -> RhythmIn:
+        return _with_one_of(self, at_least=1)
+
+
+class ScheduleIn(RhythmIn, ScheduleSpec):
+    """What an agent is to do, and when."""
+
+    deliver: Targets = Field(default_factory=list)
+
+
+class ScheduleChangeIn(ScheduleIn):
+    """What is to be different; what is left out stays. `deliver` is given whole."""
+
+    model_config = ConfigDict(json_schema_extra=without_defaults)
+
+    name: ScheduleName = Field("-", description="What it is for.")
+    agent: AgentName = Field("-", description="Who does it.")
+
+    @model_validator(mode="after")
+    def _says_when(self) -> ScheduleChangeIn:
+        return _with_one_of(self, at_least=0)
+
+
+class SpanIn(Body):
+    """A span of the past."""
+
+    begin: At = Field(alias="from", description="Its first moment.")
+    end: At = Field(alias="to", description="Its last.")
+
+
+def _with_one_of(body: R, *, at_least: int) -> R:
+    given = sum(getattr(body, name) is not None for name in KINDS)
+    if not at_least <= given <= 1:
+        raise ValueError("give one of cron, every_seconds and at")
+    return body
+
+
+LIST_SCHEDULES = Operation(
+    "schedules.list_schedules", "GET /schedules", SchedulesOut, "List schedules", READ_AGENTS,
+    rows="schedules",
+)  # fmt: skip
+CREATE_SCHEDULE = Operation(
+    "schedules.create_schedule", "POST /schedules", ScheduleOut, "Make a schedule",
+    WRITE_SCHEDULES, body=ScheduleIn, status=201, errors=(409,),
+)  # fmt: skip
+PREVIEW_RHYTHM = Operation(
+    "schedules.preview_rhythm", "POST /rhythms/preview", RhythmOut, "Try a rhythm", READ_AGENTS,
+    body=RhythmIn,
+)  # fmt: skip
+SHOW_SCHEDULE = Operation(
+    "schedules.show_schedule", "GET /schedules/{schedule}", ScheduleOut, "A schedule", READ_AGENTS,
+)  # fmt: skip
+CHANGE_SCHEDULE = Operation(
+    "schedules.change_schedule", "PATCH /schedules/{schedule}", ScheduleOut, "Change a schedule",
+    WRITE_SCHEDULES, body=ScheduleChangeIn, errors=(409,),
+)  # fmt: skip
+REMOVE_SCHEDULE: Operation[None] = Operation(
+    "schedules.remove_schedule", "DELETE /schedules/{schedule}", None, "Remove a schedule",
+    WRITE_AGENTS, status=204,
+)  # fmt: skip
+RUN_SCHEDULE = Operation(
+    "schedules.run_schedule", "POST /schedules/{schedule}/run", ScheduledRunOut,
+    "Run a schedule now", WRITE_RUNS, status=201, other_status=200, errors=(409,),
+)  # fmt: skip
+BACKFILL_SCHEDULE = Operation(
+    "schedules.backfill_schedule", "POST /schedules/{schedule}/backfill", BackfilledOut,
+    "Make up for past slots", WRITE_RUNS, body=SpanIn, errors=(409,),
+)  # fmt: skip
+LIST_FIRINGS = Operation(
+    "schedules.list_firings", "GET /schedules/{schedule}/firings", FiringsOut, "List firings",
+    READ_AGENTS, rows="firings",
+)  # fmt: skip

@@ -1,0 +1,97 @@
+"""Usage: what the workspace has used, against what it may use."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from heartbit_site.contract.model import Money, Time, View
+from heartbit_site.contract.operation import READ_RUNS, Operation
+
+State = Literal["unlimited", "open", "nearly", "spent"]
+
+
+def _or_null(text: Any) -> Any:
+    return text or None
+
+
+#: A name that rows leave empty if there is none.
+NameOrNull = Annotated[str | None, BeforeValidator(_or_null)]
+
+
+class CountGaugeOut(View):
+    """A count, and the limit that it has."""
+
+    used: int
+    limit: int | None = Field(description="Null: there is none.")
+    percent: int | None = Field(description="Of the limit; it may be more than 100.")
+    state: State = Field(
+        description="nearly: the percentage is reached from which on it warns; spent: no more."
+    )
+
+
+class MoneyGaugeOut(View):
+    """An amount of US dollars, and the limit that it has."""
+
+    used: Money
+    limit: Money | None = Field(description="Null: there is none.")
+    percent: int | None = Field(description="Of the limit; it may be more than 100.")
+    state: State
+
+
+class BudgetUseOut(View):
+    """A budget, and what was spent of it in this period."""
+
+    agent: NameOrNull = Field(description="Whose; null: all of the workspace.")
+    period: Literal["day", "month"]
+    tokens: CountGaugeOut | None = Field(description="Null: it does not limit them.")
+    usd: MoneyGaugeOut | None = Field(description="Null: it does not limit it.")
+
+
+class AgentUseOut(View):
+    """What the runs of an agent used this month."""
+
+    agent: NameOrNull = Field(
+        validation_alias="name", description="Null: of runs that are deleted by now."
+    )
+    runs: int = Field(description="Also those that orchestrators gave it.")
+    tokens: int
+    cost_usd: Money = Field(
+        validation_alias="usd", description="Of the calls whose price is known."
+    )
+    unpriced_calls: int = Field(validation_alias="unpriced")
+
+
+class DayUseOut(View):
+    """What a day brought."""
+
+    day: date = Field(description="UTC, as 2026-11-22.")
+    runs: int = Field(description="Those that somebody started, of which there still is a row.")
+    tokens: int
+    cost_usd: Money = Field(validation_alias="usd")
+
+
+class WorkspaceUsageOut(View):
+    """What the workspace has used. Days and months begin at midnight UTC."""
+
+    tier: NameOrNull = Field(description="Null: no limits but those of the budgets.")
+    runs_today: CountGaugeOut
+    tokens_this_month: CountGaugeOut
+    usd_this_month: MoneyGaugeOut
+    runs_at_once: CountGaugeOut = Field(description="Of the fleet; now.")
+    queued: int = Field(description="Runs that could start now if there were room.")
+    unpriced_calls: int = Field(
+        validation_alias="unpriced", description="Of this month: what they cost is not known."
+    )
+    day_ends: Time
+    month_ends: Time
+    budgets: list[BudgetUseOut]
+    agents: list[AgentUseOut] = Field(description="The first 100, the most expensive first.")
+    days: list[DayUseOut] = Field(description="The last 30, today last.")
+
+
+SHOW_USAGE = Operation(
+    "usage.show_usage", "GET /usage", WorkspaceUsageOut, "Usage and quotas", READ_RUNS
+)

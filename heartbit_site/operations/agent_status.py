@@ -1,0 +1,59 @@
+"""Agents at work: what they are doing, and start, stop and restart of them."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from agents.actions.switch_agent import Switch, switch_agent
+from agents.agent_status import status_of, statuses
+from agents.models import Agent
+from agents.versions import find_editable
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of, record
+from heartbit_site.contract.agent_status import AgentStatusesOut, AgentStatusOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name
+from heartbit_site.operations.paging import page
+
+
+def list_agent_statuses(
+    access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> AgentStatusesOut:
+    """Return what every agent is doing, by name; also of one that is not published yet."""
+    agents = Agent.objects.filter(workspace=access.workspace, origin="")
+    rows, following = page(agents, "name", cursor, limit)
+    found = statuses(access.workspace, names=[row.name for row in rows])
+    return AgentStatusesOut(agents=[AgentStatusOut.of(one) for one in found], next=following)
+
+
+def show_agent_status(access: Access, name: Name) -> AgentStatusOut:
+    """Return its state, uptime, runs at work, tools and queue."""
+    return AgentStatusOut.of(status_of(access.workspace, name))
+
+
+def start_agent(access: Access, name: Name) -> AgentStatusOut:
+    """It takes runs again, and what it had goes on."""
+    return _switch(access, name, "start")
+
+
+def stop_agent(access: Access, name: Name) -> AgentStatusOut:
+    """It takes no runs and what is at work is handed back; nothing is lost."""
+    return _switch(access, name, "stop")
+
+
+def restart_agent(access: Access, name: Name) -> AgentStatusOut:
+    """What is at work is handed over and taken up anew; a stopped agent is started."""
+    return _switch(access, name, "restart")
+
+
+@transaction.atomic
+def _switch(access: Access, name: str, to: Switch) -> AgentStatusOut:
+    agent = find_editable(access.workspace, name)
+    if switch_agent(agent, to):
+        record(
+            actor_of(access),
+            f"agent.{to}",
+            workspace=access.workspace,
+            target=f"agent:{agent.pk}",
+            label=agent.name,
+        )
+    return show_agent_status(access, name)

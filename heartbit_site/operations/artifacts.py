@@ -1,0 +1,27 @@
+"""Artifacts: what runs produced."""
+
+from __future__ import annotations
+
+from agents.artifacts import file_name, produced_below
+from agents.querysets import find_run
+from heartbit_site.base.access import Access
+from heartbit_site.contract.artifacts import ArtifactRowOut, ArtifactsOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page_of
+
+
+def list_artifacts(
+    access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> ArtifactsOut:
+    """What a run and its sub-agents produced, of those that have ended; the oldest run's first."""
+    below = produced_below(find_run(access.workspace, run_id))
+    found, following = page_of({one.place: one for one in below}, str, cursor, limit)
+    return ArtifactsOut(
+        artifacts=[
+            ArtifactRowOut.of(
+                one, file=file_name(one.artifact), size=len(one.artifact.content.encode())
+            )
+            for one in found
+        ],
+        next=following,
+    )

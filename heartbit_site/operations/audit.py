@@ -1,0 +1,56 @@
+"""The audit: who changed and decided what in the workspace."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from heartbit_site.base import audit
+from heartbit_site.base.access import Access
+from heartbit_site.base.models import AuditEntry
+from heartbit_site.contract.audit import EntriesOut, EntryOut, VerifiedOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Moment, Word
+from heartbit_site.operations.paging import page
+
+Action = Annotated[Word | None, Field(description="A verb, or its beginning: member, member.add.")]
+Whole = Annotated[Word | None, Field(description="Exactly this one.")]
+At = Annotated[Moment | None, Field(description="ISO 8601 with a time zone.")]
+
+
+def list_audit_entries(
+    access: Access,
+    *,
+    cursor: Cursor = None,
+    limit: Limit = USUAL,
+    action: Action = None,
+    actor: Whole = None,
+    target: Whole = None,
+    since: At = None,
+    until: At = None,
+) -> EntriesOut:
+    """What was changed and decided, by whom, the newest first."""
+    filters = {
+        "action__startswith": action,
+        "actor": actor,
+        "target": target,
+        "at__gte": since,
+        "at__lt": until,
+    }
+    given = {name: value for name, value in filters.items() if value is not None}
+    rows = AuditEntry.objects.filter(chain=access.workspace.pk, **given)
+    found, following = page(rows, "-number", cursor, limit)
+    return EntriesOut(entries=[EntryOut.of(row) for row in found], next=following)
+
+
+def verify_audit(access: Access) -> VerifiedOut:
+    """Whether every entry is as it was written: none changed, moved or taken out between others."""
+    broken = audit.verify(access.workspace)
+    tips = audit.tips(access.workspace)
+    return VerifiedOut(
+        holds=not broken,
+        last_number=tips[0].number if tips else 0,
+        last_hash=tips[0].hash if tips else "",
+        broken_at=broken[0].number if broken else None,
+        problem=broken[0].problem if broken else None,
+    )

@@ -1,0 +1,61 @@
+"""The blackboard: values that the runs of a tree share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from agents.querysets import blackboard, find_run
+from heartbit_site.base.access import Access
+from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
+from heartbit_site.contract.blackboard import BlackboardEntryOut, BlackboardOut, BlackboardRowOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from agents.models import BlackboardEntry
+
+Key = Annotated[Word, Field(description="Its key.")]
+
+
+class BlackboardEntryNotFoundError(NotFoundError):
+    """The tree shares nothing under that key."""
+
+
+def list_blackboard(
+    access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> BlackboardOut:
+    """What the tree of a run shares now, by key: any run of the tree gives the same.
+
+    Of a long value a row has the beginning: `GET /runs/{run_id}/blackboard/entry` has all of it.
+    """
+    shared = blackboard(find_run(access.workspace, run_id).root_id)
+    found, following = page(shared, "key", cursor, limit)
+    return BlackboardOut(entries=[_row(entry) for entry in found], next=following)
+
+
+def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> BlackboardEntryOut:
+    """Return one entry with the whole of its value."""
+    run = find_run(access.workspace, run_id)
+    found = blackboard(run.root_id).filter(key=key).first()
+    if found is None:
+        raise BlackboardEntryNotFoundError(
+            f"The tree of run {run.pk} shares nothing under the key {key!r}: "
+            "GET /runs/{run_id}/blackboard lists the keys."
+        )
+    return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
+
+
+def _row(entry: BlackboardEntry) -> BlackboardRowOut:
+    text = _text(entry.value)
+    shown = entry.value if len(text) <= PREVIEW_CHARACTERS else preview(text)
+    return BlackboardRowOut.of(entry, value=shown, value_characters=len(text))
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,134 @@
+"""Conversations: threads with an agent, and what was said on them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.db import transaction
+from pydantic import Field
+
+from agents.actions import post_message as posting
+from agents.choices import SecondMessage
+from agents.models import Conversation, Run
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of, record, starter_of
+from heartbit_site.base.errors import ConflictError
+from heartbit_site.contract.conversations import (
+    ConversationChangeIn,
+    ConversationIn,
+    ConversationOut,
+    ConversationPageOut,
+    ConversationRowOut,
+    MessageIn,
+    PostedOut,
+    ThreadOut,
+)
+from heartbit_site.contract.model import Cursor, Limit, Name, Word
+from heartbit_site.operations.paging import page
+from heartbit_site.operations.thread_views import messages_of
+from heartbit_site.operations.threads import (
+    find_conversation,
+    find_message,
+    heading_of,
+    with_activity,
+)
+
+WithAgent = Annotated[Name | None, Field(description="Only those with this agent.")]
+Before = Annotated[Word | None, Field(description="Messages before this run's.")]
+FewMessages = Annotated[int, Field(ge=1, le=100)]
+
+
+class ConversationLiveError(ConflictError):
+    """An agent still works on the conversation."""
+
+
+def begin_conversation(access: Access, body: ConversationIn) -> ConversationOut:
+    """A thread: each message is answered by a run that knows what was said before."""
+    row = posting.start_conversation(
+        access.workspace,
+        agent=body.agent,
+        title=body.title,
+        second_message=SecondMessage(body.second_message),
+    )
+    return ConversationOut.of(row)
+
+
+def list_conversations(
+    access: Access, *, agent: WithAgent = None, cursor: Cursor = None, limit: Limit = 30
+) -> ConversationPageOut:
+    """The one last used first."""
+    # Those that came with a configuration file are its command's: their agents are not people's.
+    rows = Conversation.objects.filter(workspace=access.workspace, origin="")
+    if agent:
+        rows = rows.filter(agent=agent)
+    found, following = page(with_activity(rows), "-active", cursor, limit)
+    return ConversationPageOut(
+        conversations=[
+            ConversationRowOut.of(row, heading=heading_of(row.title, row.first_task))
+            for row in found
+        ],
+        next=following,
+    )
+
+
+def show_conversation(
+    access: Access, conversation_id: Word, *, limit: FewMessages = 30, before: Before = None
+) -> ThreadOut:
+    """What was said on it: the last messages with their answers, the oldest first."""
+    found = find_conversation(access.workspace, conversation_id)
+    first = find_message(found, before) if before is not None else None
+    row = with_activity(Conversation.objects.filter(pk=found.pk)).get()
+    messages, earlier = messages_of(row, before=first, limit=limit)
+    heading = heading_of(row.title, row.first_task)
+    return ThreadOut.of(row, heading=heading, messages=messages, before=earlier)
+
+
+def change_conversation(
+    access: Access, conversation_id: Word, body: ConversationChangeIn
+) -> ConversationOut:
+    """Give it another title, or another policy for second messages."""
+    found = find_conversation(access.workspace, conversation_id)
+    changes = body.model_dump(exclude_none=True)
+    for name, value in changes.items():
+        setattr(found, name, value)
+    found.save(update_fields=list(changes))
+    return ConversationOut.of(found)
+
+
+@transaction.atomic
+def delete_conversation(access: Access, conversation_id: Word) -> None:
+    """The thread is gone; its runs stay, with what they cost. 409 as long as one is live."""
+    found = find_conversation(access.workspace, conversation_id, lock=True)
+    live = Run.objects.filter(conversation=found, finished_at__isnull=True)
+    run_id = live.order_by("created_at").values_list("pk", flat=True).first()
+    if run_id is not None:
+        raise ConversationLiveError(
+            f"Run {run_id} still works on the conversation: wait for its end, or cancel it."
+        )
+    label = found.title or f"with {found.agent}"
+    found.delete()
+    record(
+        actor_of(access),
+        "conversation.delete",
+        workspace=access.workspace,
+        target=f"conversation:{conversation_id}",
+        label=label,
+    )
+
+
+@transaction.atomic  # so that the thread is not deleted meanwhile
+def post_message(
+    access: Access, conversation_id: Word, body: MessageIn, *, idempotency_key: Word | None = None
+) -> PostedOut:
+    """Give the agent a message; 409 when the last one is worked on and the policy is to refuse."""
+    policy = body.second_message
+    posted = posting.post_message(
+        find_conversation(access.workspace, conversation_id, lock=True),
+        body.text,
+        by=starter_of(access),
+        model=body.model,
+        idempotency_key=idempotency_key or None,
+        second_message=None if policy is None else SecondMessage(policy),
+        approve=body.approve,
+    )
+    return PostedOut.of(posted)

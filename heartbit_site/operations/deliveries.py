@@ -1,0 +1,67 @@
+"""Deliveries: results on their way to somebody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from agents.actions.send_delivery_again import send_delivery_again as send_again
+from agents.errors import DeliveryNotFoundError, RunNotFoundError
+from agents.models import Delivery
+from agents.querysets import id_range
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.deliveries import ResultDeliveriesOut, ResultDeliveryOut, Status
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page, row_id
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+OfRun = Annotated[
+    Word | None, Field(description="A run's id, or how it begins (at least 8 characters).")
+]
+
+
+def list_deliveries(
+    access: Access,
+    *,
+    cursor: Cursor = None,
+    limit: Limit = USUAL,
+    run: OfRun = None,
+    status: Status | None = None,
+) -> ResultDeliveriesOut:
+    """Where results went and go, the newest first; those of archived runs for 30 days."""
+    rows = Delivery.objects.filter(workspace=access.workspace)
+    if run is not None:
+        rows = rows.filter(run_id__range=_span(run))
+    if status is not None:
+        rows = rows.filter(status=status)
+    found, following = page(rows, "-pk", cursor, limit)
+    return ResultDeliveriesOut(
+        deliveries=[ResultDeliveryOut.of(row) for row in found], next=following
+    )
+
+
+def send_delivery_again(access: Access, delivery: Word) -> ResultDeliveryOut:
+    """Under the same id; 409 while it is on its way, or its webhook is disabled.
+
+    A mail that some addresses got already goes to the others; one that arrived goes to all.
+    """
+    rows = Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
+    row = rows.select_related("workspace").first()
+    if row is None:
+        raise DeliveryNotFoundError("There is no such delivery here: GET /deliveries lists them.")
+    send_again(row, by=actor_of(access))
+    return ResultDeliveryOut.of(row)
+
+
+def _span(run: str) -> tuple[UUID, UUID]:
+    span = id_range(run)
+    if span is None:
+        raise RunNotFoundError(
+            "No run's id begins so: it has at least 8 hexadecimal digits, as GET /runs and "
+            "`heartbit status` show them."
+        )
+    return span

@@ -1,0 +1,33 @@
+"""The fleet: the installation's workers and queues, and stop and restart of workers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from agents.actions.ask_worker import ask_worker
+from agents.fleet import read_fleet
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.fleet import FleetOut, WorkerAskedOut
+
+WorkerId = Annotated[int, Field(ge=1, le=2**63 - 1)]
+
+
+def show_fleet(access: Access) -> FleetOut:
+    """Return the installation's workers and queues, for its operators (scope fleet:manage)."""
+    found = read_fleet()
+    return FleetOut.of(found, totals=found)
+
+
+def stop_worker(access: Access, worker_id: WorkerId) -> WorkerAskedOut:
+    """It is told at once, hands its runs back and leaves; GET /fleet shows it until then."""
+    ask_worker(worker_id, "stop", by=actor_of(access))
+    return WorkerAskedOut(id=worker_id, wanted="stop")
+
+
+def restart_worker(access: Access, worker_id: WorkerId) -> WorkerAskedOut:
+    """The same, and then it starts itself anew: with the same name and another id."""
+    ask_worker(worker_id, "restart", by=actor_of(access))
+    return WorkerAskedOut(id=worker_id, wanted="restart")

@@ -1,0 +1,63 @@
+"""Keys: what programs are let in with."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from heartbit_site.base.access import Access
+from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFoundError
+from heartbit_site.base.models import ApiKey
+from heartbit_site.contract.keys import KeyIn, KeyOut, KeysOut, NewKeyOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.paging import page
+
+
+class KeyNotFoundError(NotFoundError):
+    """No key of the workspace begins like this."""
+
+
+def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> KeysOut:
+    """The workspace's keys, the newest first, revoked ones too; what is secret is kept nowhere."""
+    rows = ApiKey.objects.filter(workspace=access.workspace).select_related("user")
+    found, following = page(rows, "-pk", cursor, limit)
+    return KeysOut(keys=[KeyOut.of(row) for row in found], next=following)
+
+
+def create_key(access: Access, body: KeyIn) -> NewKeyOut:
+    """The key is in this answer and nowhere else. It ends after 90 days unless `days` differs."""
+    more = sorted(set(body.scopes) - access.scopes)
+    if more:
+        raise ForbiddenError(f"You cannot give what you do not have: {', '.join(more)}.")
+    now, end = timezone.now(), body.expires_at
+    if end is not None and end <= now:
+        raise ConfigurationError("The key would end in the past, and open nothing.")
+    if end is None and body.days is not None:
+        end = now + timedelta(days=body.days)
+    row, key = create_api_key(
+        access.workspace,
+        body.name,
+        scopes=body.scopes,
+        user=User.objects.filter(pk=access.user_id).first() if access.user_id else None,
+        expires_at=end,
+        by=actor_of(access),
+    )
+    return NewKeyOut.of(row, key=key)
+
+
+def revoke_key(access: Access, prefix: Word) -> KeyOut:
+    """It is refused from its next request on; a revoked one stays so."""
+    # Of a whole key only the public part is looked at, and nothing of it is repeated.
+    public = prefix.strip().removeprefix("hb_").partition("_")[0]
+    rows = ApiKey.objects.select_related("user")
+    row = rows.filter(workspace=access.workspace, prefix=public).first()
+    if row is None:
+        raise KeyNotFoundError("No key begins like this: GET /keys lists them.")
+    revoke_api_keys([row.pk], by=actor_of(access))
+    row.refresh_from_db(fields=["revoked_at"])
+    return KeyOut.of(row)

@@ -1,0 +1,80 @@
+"""Messages between agents, people and programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from agents.actions.reply_to_message import reply_to_message
+from agents.actions.send_message import send_message as put_into_inboxes
+from agents.actions.start_agent import start_agent
+from agents.messaging.addresses import sender_of_person
+from agents.models import Message
+from agents.querysets import load_message, messages_at, with_inboxes
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import starter_of
+from heartbit_site.base.preview import preview
+from heartbit_site.contract.messages import Kind, SendIn, SentOut, SentPageOut, SentSummaryOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.beginnings import with_beginning
+from heartbit_site.operations.paging import page
+
+if TYPE_CHECKING:
+    from agents.messaging.addresses import Sender
+
+To = Annotated[
+    Word | None, Field(description="An agent's inbox, by its name; or an address in full.")
+]
+By = Annotated[
+    Word | None, Field(description="An agent's outbox, by its name; or an address in full.")
+]
+OnThread = Annotated[Word | None, Field(description="Of this thread alone.")]
+
+
+def list_messages(
+    access: Access,
+    *,
+    to: To = None,
+    sender: By = None,
+    thread: OnThread = None,
+    kind: Kind | None = None,
+    cursor: Cursor = None,
+    limit: Limit = USUAL,
+) -> SentPageOut:
+    """What agents, people and programs wrote to each other, the newest first.
+
+    A row has the beginning of its text: `GET /messages/{message_id}` has all of it.
+    """
+    given = {"thread": thread, "kind": kind}
+    rows = messages_at(access.workspace, to=to, sender=sender)
+    rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
+    found, following = page(with_beginning(with_inboxes(rows), "body"), "-pk", cursor, limit)
+    return SentPageOut(
+        messages=[SentSummaryOut.of(row, body=preview(row.body_beginning)) for row in found],
+        next=following,
+    )
+
+
+def show_message(access: Access, message_id: Word) -> SentOut:
+    """Return one message with the whole of its text."""
+    return _whole(load_message(access.workspace, message_id))
+
+
+def send_message(access: Access, body: SendIn, *, idempotency_key: Word | None = None) -> SentOut:
+    """Put a message into inboxes, begin a run with it, or answer a message."""
+    sender = sender_of_person(access.workspace, starter_of(access))
+    made = _write(sender, body, f"api:{idempotency_key}" if idempotency_key else None)
+    return _whole(with_inboxes(Message.objects.filter(pk=made.pk)).get())
+
+
+def _write(sender: Sender, body: SendIn, key: str | None) -> Message:
+    if body.reply_to:
+        return reply_to_message(sender, body.reply_to, body.text, key=key)
+    if body.kind == "task":
+        return start_agent(sender, body.to, body.text, key=key)
+    return put_into_inboxes(sender, body.to, body.text, thread=body.thread, key=key)
+
+
+def _whole(row: Message) -> SentOut:
+    return SentOut.of(row, body_characters=len(row.body))

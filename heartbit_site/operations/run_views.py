@@ -1,0 +1,109 @@
+"""Rows of runs as the views of the contract."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from django.db.models import Count, Q, Sum
+
+from agents.choices import TERMINAL
+from agents.events import RunSucceeded
+from agents.forks import forks_of
+from agents.models import RunEvent, WorkerHeartbeat
+from agents.outcome import result_of as find_result
+from agents.pauses import why_held
+from agents.querysets import tree
+from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.preview import preview
+from heartbit_site.contract.runs import (
+    ForkOut,
+    ResultOut,
+    RunDetailOut,
+    RunSeenOut,
+    RunSummaryOut,
+    RunTreeOut,
+)
+from heartbit_site.operations.beginnings import with_beginning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from agents.models import Run
+
+D = TypeVar("D", bound=RunDetailOut)
+
+#: What the model calls of each run cost; None where a price is unknown.
+Costs = dict["UUID", Decimal | None]
+
+
+def costs_of(runs: Iterable[Run]) -> Costs:
+    """Return what each of these runs cost by itself; 0 without a model call."""
+    ids = [run.pk for run in runs]
+    entries = UsageEntry.objects.filter(run_id__in=ids).values("run_id").order_by()
+    sums = entries.annotate(
+        cost=Sum("cost_usd"), unknown=Count("pk", filter=Q(cost_usd__isnull=True))
+    )
+    known = {row["run_id"]: None if row["unknown"] else row["cost"] for row in sums}
+    return {run_id: known.get(run_id, Decimal(0)) for run_id in ids}
+
+
+def summaries(runs: QuerySet[Run]) -> QuerySet[Any]:
+    """Leave what a list does not show in the database, as ``summary`` reads the rest."""
+    return with_beginning(runs, "task").defer("payload", "output", "structured")
+
+
+def summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> RunSummaryOut:
+    """Return a run of a list; it comes from ``summaries``."""
+    return RunSummaryOut.of(
+        run, task=preview(run.task_beginning), usage=run, cost_usd=costs[run.pk]
+    )
+
+
+def detail(run: Run) -> RunDetailOut:
+    """Return a run as it is answered alone: with its tree and its result."""
+    return _whole(RunDetailOut, run)
+
+
+def seen(run: Run) -> RunSeenOut:
+    """Return a run as whoever looks at it wants it."""
+    forks = [ForkOut(run=str(fork), turn=turn) for fork, turn in forks_of(run.pk)]
+    return _whole(RunSeenOut, run, held=why_held(run), forks=forks)
+
+
+def result_of(run: Run) -> ResultOut | None:
+    """Return the result of a run; None as long as it has not ended."""
+    if run.status not in TERMINAL:
+        return None
+    ending = RunEvent.objects.filter(run=run, type=RunSucceeded.type).first()
+    reason = ending.payload.get("finish_reason") if ending is not None else None
+    return ResultOut.of(find_result(run), finish_reason=reason)
+
+
+def _whole(form: type[D], run: Run, **more: Any) -> D:
+    rows = tree(run.root_id)
+    row = next(row for row in rows if row.pk == run.pk)  # of the same moment as the others
+    return form.of(
+        row,
+        **_computed(row, rows, costs_of(rows)),
+        result=result_of(row),
+        has_worker=WorkerHeartbeat.objects.serving(row.queue).exists(),
+        **more,
+    )
+
+
+def _computed(run: Run, rows: list[Run], costs: Costs) -> dict[str, Any]:
+    """Return the values of a run's view that its row does not have."""
+    return {
+        "task_characters": len(run.task),
+        "usage": run,
+        "cost_usd": costs[run.pk],
+        "children": [
+            RunTreeOut.of(child, **_computed(child, rows, costs))
+            for child in rows
+            if child.parent_id == run.pk
+        ],
+    }

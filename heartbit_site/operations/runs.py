@@ -1,0 +1,258 @@
+"""Runs: start, list, look, wait, cancel, steer; settle those that killed their workers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Annotated
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from pydantic import Field
+
+from agents.actions import cancel_run as cancelling
+from agents.actions import retry_run as retrying
+from agents.actions import start_run as starting
+from agents.actions import steer_run as steering
+from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.discard_run import discard_run as discard
+from agents.actions.order_deliveries import order_deliveries
+from agents.actions.post_message import post_message
+from agents.actions.revive_run import revive_run
+from agents.choices import TERMINAL, Home
+from agents.delivery.targets import check_targets
+from agents.errors import ConversationBusyError
+from agents.live.follow import wait_for_end
+from agents.live.valkey import ValkeySource, connect
+from agents.models import Run
+from agents.payload import parse
+from agents.querysets import find_run, id_range
+from heartbit_site.base import orm
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of, starter_of
+from heartbit_site.contract.model import Limit, Name, Word
+from heartbit_site.contract.operation import Answered
+from heartbit_site.contract.runs import (
+    MAX_WAIT_SECONDS,
+    RunDetailOut,
+    RunIn,
+    RunPageOut,
+    RunResultOut,
+    RunSeenOut,
+    RunStateOut,
+    Status,
+    SteerIn,
+)
+from heartbit_site.operations.idempotency import run_with
+from heartbit_site.operations.run_views import (
+    costs_of,
+    detail,
+    result_of,
+    seen,
+    summaries,
+    summary,
+)
+from heartbit_site.operations.threads import find_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from agents.delivery.targets import Target
+
+
+def start_run(
+    access: Access, body: RunIn, idempotency_key: Word | None = None
+) -> RunDetailOut | Answered[RunDetailOut]:
+    """Accept a task. 200 instead of 201 when the idempotency key had been used before."""
+    is_new, run_id = accept(access, body, idempotency_key or None)
+    run = detail(find_run(access.workspace, run_id))
+    return run if is_new else Answered(200, run)
+
+
+def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") -> tuple[bool, UUID]:
+    """Accept a task.
+
+    Args:
+        access: Whoever asks.
+        body: The task.
+        key: The idempotency key.
+        origin: Whose agents are meant, as ``Agent.origin`` says; empty: the workspace's own.
+
+    Returns:
+        Whether the run is new, and its id.
+    """
+    workspace, by = access.workspace, starter_of(access)
+    payload = parse(body.payload) if body.payload is not None else None
+    targets = check_targets(workspace, body.deliver)
+    with transaction.atomic():
+        used = run_with(workspace, key)
+        if used is not None:
+            return False, used
+        if body.conversation_id is not None:
+            posted = post_message(
+                find_conversation(workspace, body.conversation_id),
+                body.task,
+                by=by,
+                model=body.model,
+                idempotency_key=key,
+                approve=body.approve,
+            )
+            if posted.outcome == "steered":
+                _refuse_to_deliver(posted.run_id, targets)  # undoes the message
+                return False, posted.run_id
+            order_deliveries(posted.run_id, workspace, targets)
+            return True, posted.run_id
+        run_id = starting.start_run(
+            workspace,
+            body.task,
+            agent=body.agent or ORCHESTRATOR,
+            model=body.model,
+            priority=body.priority,
+            idempotency_key=key,
+            origin=origin,
+            approve=body.approve,
+            payload=payload,
+            by=by,
+        )
+        order_deliveries(run_id, workspace, targets)
+    return True, run_id
+
+
+def list_runs(
+    access: Access,
+    *,
+    limit: Limit = 20,
+    cursor: Annotated[Word | None, Field(description="`next` of the page before.")] = None,
+    agent: Name | None = None,
+    status: Status | None = None,
+    text: Annotated[
+        Word | None, Field(description="In the task or the agent's name, or how the id begins.")
+    ] = None,
+    children: Annotated[bool, Field(description="Also the runs of sub-agents.")] = False,
+    mine: Annotated[
+        bool, Field(description="Those that you started, or the key that you ask with.")
+    ] = False,
+) -> RunPageOut:
+    """The newest first; sub-agents are in the tree of their run, and listed if asked for.
+
+    A row has the beginning of its task and no answer: `GET /runs/{id}` has all of both.
+    """
+    rows = Run.objects.filter(workspace=access.workspace)
+    if mine:
+        rows = rows.filter(_started_by(access))
+    if not children:
+        rows = rows.filter(parent__isnull=True)
+    if text:
+        rows = rows.filter(_says(text))
+    if agent is not None:
+        rows = rows.filter(agent=agent)
+    if status is not None:
+        rows = rows.filter(status=status)
+    if cursor is not None:
+        rows = rows.filter(pk__lt=find_run(access.workspace, cursor).pk)
+    found = list(summaries(rows).order_by("-pk")[: limit + 1])  # the ids are time-ordered
+    more, found = len(found) > limit, found[:limit]
+    costs = costs_of(found)
+    return RunPageOut(
+        runs=[summary(run, costs) for run in found], next=str(found[-1].pk) if more else None
+    )
+
+
+def show_run(access: Access, run_id: Word) -> RunSeenOut:
+    """A run with its sub-agents and its result; the beginning of its id is enough."""
+    return seen(find_run(access.workspace, run_id))
+
+
+async def wait_for_result(
+    access: Access,
+    run_id: Word,
+    *,
+    wait: Annotated[
+        float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")
+    ] = 0,
+) -> RunResultOut | Answered[RunResultOut]:
+    """The result form; 202 and no result as long as the run has not ended."""
+    run = await orm.in_thread(lambda: find_run(access.workspace, run_id))
+    if wait and run.status not in TERMINAL:
+        run = await _ended(run, wait)
+    view = await orm.in_thread(lambda: RunResultOut.of(run, result=result_of(run)))
+    return view if run.status in TERMINAL else Answered(202, view)
+
+
+def cancel_run(access: Access, run_id: Word) -> RunStateOut:
+    """A run without a worker ends at once, one at work within a second; an ended one stays."""
+    run, by = find_run(access.workspace, run_id), actor_of(access)
+    cancelling.cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
+    return _state(run)
+
+
+def steer_run(access: Access, run_id: Word, body: SteerIn) -> RunStateOut:
+    """Its next model call sees it."""
+    run = find_run(access.workspace, run_id)
+    steering.steer_run(run, body.text, by=actor_of(access))
+    return RunStateOut.of(run)
+
+
+def retry_run(access: Access, run_id: Word) -> RunStateOut:
+    """A new run with the same task on the same version; a quarantined one is discarded with it."""
+    run = find_run(access.workspace, run_id)
+    # Whoever asks at a terminal can go on with a local run there.
+    home = Home(run.home) if access.via == "terminal" else Home.FLEET
+    again = retrying.retry_run(run, by=starter_of(access), home=home)
+    return RunStateOut.of(Run.objects.get(pk=again))
+
+
+def resume_run(access: Access, run_id: Word) -> RunStateOut:
+    """It goes on where it was, alone in a process; 409 when it is not in quarantine."""
+    run = find_run(access.workspace, run_id)
+    revive_run(run, by=actor_of(access))
+    return _state(run)
+
+
+def discard_run(access: Access, run_id: Word) -> RunStateOut:
+    """It is cancelled; 409 when it is not in quarantine."""
+    run = find_run(access.workspace, run_id)
+    discard(run, by=actor_of(access))
+    return _state(run)
+
+
+def _state(run: Run) -> RunStateOut:
+    run.refresh_from_db(fields=["status"])
+    return RunStateOut.of(run)
+
+
+def _refuse_to_deliver(run_id: UUID, targets: Sequence[Target]) -> None:
+    """The result of a run that was told something goes where it was ordered, and nowhere else."""
+    if targets:
+        raise ConversationBusyError(
+            f"The conversation is busy with run {run_id}, which would be told: the message gets no "
+            "result of its own that could be delivered. Wait for it, or leave out deliver."
+        )
+
+
+def _started_by(access: Access) -> Q:
+    """Runs that somebody started; a key has its name alone."""
+    if access.user_id is None or access.key_id is not None:
+        return Q(started_by=access.name, started_user__isnull=True)
+    return Q(started_user=access.user_id)
+
+
+def _says(text: str) -> Q:
+    """Runs that a person would find by these words."""
+    found = Q(task__icontains=text) | Q(agent__icontains=text)
+    span = id_range(text)
+    return found if span is None else found | Q(pk__range=span)
+
+
+async def _ended(run: Run, seconds: float) -> Run:
+    """The run when it has ended, or as it was after so long."""
+    client = connect(settings.REDIS_URL)
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await wait_for_end(run.pk, ValkeySource(client))
+    finally:
+        await client.aclose()
+    return await orm.in_thread(lambda: Run.objects.get(pk=run.pk))

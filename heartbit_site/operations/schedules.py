@@ -1,0 +1,201 @@
+"""Schedules: what agents do by the clock, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from django.db import transaction
+from django.db.models import OuterRef, Subquery
+from pydantic import Field
+
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.base.preview import preview
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
+from heartbit_site.contract.operation import Answered
+from heartbit_site.contract.schedules import (
+    BackfilledOut,
+    FiringOut,
+    FiringsOut,
+    FiringState,
+    RhythmIn,
+    RhythmOut,
+    ScheduleChangeIn,
+    ScheduledRunOut,
+    ScheduleIn,
+    ScheduleOut,
+    SchedulesOut,
+    ScheduleSummaryOut,
+    SlotOut,
+    SpanIn,
+)
+from heartbit_site.operations.beginnings import with_beginning
+from heartbit_site.operations.idempotency import run_with
+from heartbit_site.operations.paging import page
+from scheduling.actions.backfill_schedule import backfill_schedule as backfill
+from scheduling.actions.remove_schedule import remove_schedule as remove
+from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.set_schedule import change_schedule as change
+from scheduling.actions.set_schedule import create_schedule as create
+from scheduling.errors import ScheduleError
+from scheduling.models import Firing, Schedule
+from scheduling.outcomes import with_outcomes
+from scheduling.querysets import database_now, find_schedule
+from scheduling.rhythm import rhythm_of, spoken, time_zone
+from scheduling.rows import put
+from scheduling.slots import next_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+S = TypeVar("S", bound=ScheduleSummaryOut)
+Named = Annotated[Word, Field(description="Its name, or its number.")]
+SHOWN = 5  # slots to come
+
+
+def list_schedules(
+    access: Access,
+    *,
+    agent: Annotated[Name | None, Field(description="Only this agent's.")] = None,
+    cursor: Cursor = None,
+    limit: Limit = USUAL,
+) -> SchedulesOut:
+    """The workspace's schedules by name, each with what comes next.
+
+    A row has the beginning of its task, and neither `arguments` nor `deliver`:
+    `GET /schedules/{schedule}` has all of these.
+    """
+    rows = with_beginning(Schedule.objects.filter(workspace=access.workspace), "task")
+    rows = rows.defer("arguments", "deliver").select_related("agent")
+    if agent is not None:
+        rows = rows.filter(agent__name=agent)
+    found, following = page(rows, "name", cursor, limit)
+    beginnings = [{"task": preview(row.task_beginning)} for row in found]
+    return SchedulesOut(schedules=_views(ScheduleSummaryOut, found, beginnings), next=following)
+
+
+def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
+    """It comes due from now on; 409 when the name is taken."""
+    return _whole(create(access.workspace, body.model_dump(), by=actor_of(access)))
+
+
+def preview_rhythm(access: Access, body: RhythmIn) -> RhythmOut:
+    """When something would come due, in words, and next; nothing is stored."""
+    now = database_now()
+    row = Schedule()
+    put(row, body.model_dump())
+    row.begins_at = body.begins_at or now.replace(microsecond=0)
+    return _rhythm(row, now)
+
+
+def show_schedule(access: Access, schedule: Named) -> ScheduleOut:
+    """A schedule, what comes next, and what became of its latest slot."""
+    return _whole(find_schedule(access.workspace, schedule))
+
+
+def change_schedule(access: Access, schedule: Named, body: ScheduleChangeIn) -> ScheduleOut:
+    """What is given is changed. Another rhythm, or `enabled` again, counts from now."""
+    row = find_schedule(access.workspace, schedule)
+    return _whole(change(row, body.model_dump(exclude_unset=True), by=actor_of(access)))
+
+
+def remove_schedule(access: Access, schedule: Named) -> None:
+    """What became of its slots goes with it; its runs stay."""
+    remove(find_schedule(access.workspace, schedule), by=actor_of(access))
+
+
+@transaction.atomic
+def run_schedule(
+    access: Access, schedule: Named, idempotency_key: Word | None = None
+) -> ScheduledRunOut | Answered[ScheduledRunOut]:
+    """Once, beside its slots, also while it is paused.
+
+    200 instead of 201 when the idempotency key had been used before.
+    """
+    key = idempotency_key or None
+    row = find_schedule(access.workspace, schedule)
+    done = run_with(access.workspace, key)
+    if done is not None:
+        return Answered(200, ScheduledRunOut(run=str(done)))
+    return ScheduledRunOut(run=str(run_schedule_now(row, by=actor_of(access), key=key)))
+
+
+def backfill_schedule(access: Access, schedule: Named, body: SpanIn) -> BackfilledOut:
+    """Slots of the span that have no run get one, one after the other; 409 when there are none.
+
+    While the schedule is paused none of them starts.
+    """
+    row = find_schedule(access.workspace, schedule)
+    return BackfilledOut(slots=backfill(row, body.begin, body.end, by=actor_of(access)))
+
+
+def list_firings(
+    access: Access,
+    schedule: Named,
+    *,
+    status: FiringState | None = None,
+    cursor: Cursor = None,
+    limit: Limit = USUAL,
+) -> FiringsOut:
+    """What became of a schedule's slots, the latest first."""
+    row = find_schedule(access.workspace, schedule)
+    rows = with_outcomes(Firing.objects.filter(schedule=row))
+    if status is not None:
+        rows = rows.filter(status=status)
+    found, following = page(rows, "-slot", cursor, limit)
+    return FiringsOut(firings=[FiringOut.of(one) for one in found], next=following)
+
+
+def _whole(row: Schedule) -> ScheduleOut:
+    [view] = _views(ScheduleOut, [row], [{"task_characters": len(row.task)}])
+    return view
+
+
+def _views(view: type[S], rows: Sequence[Any], more: Sequence[Mapping[str, Any]]) -> list[S]:
+    """Return the views of schedules with their agents loaded; ``more`` is about their tasks."""
+    latest = _latest(rows)
+    now = database_now()
+    found = []
+    for row, facts in zip(rows, more, strict=True):
+        due = _due(row, now)
+        found.append(
+            view.of(
+                row,
+                **facts,
+                cron=row.cron or None,
+                words=due.words,
+                next=due.next,
+                last=latest.get(row.pk),
+            )
+        )
+    return found
+
+
+def _latest(rows: Sequence[Schedule]) -> dict[int, FiringOut]:
+    """Return the latest firing of each schedule that has one."""
+    newest = Firing.objects.filter(schedule=OuterRef("pk")).order_by("-slot").values("pk")[:1]
+    ids = Schedule.objects.filter(pk__in=[row.pk for row in rows]).values(latest=Subquery(newest))
+    found = with_outcomes(Firing.objects.filter(pk__in=ids))
+    return {one.schedule_id: FiringOut.of(one) for one in found}
+
+
+def _due(row: Schedule, now: datetime) -> RhythmOut:
+    try:
+        return _rhythm(row, now)
+    except ScheduleError as error:  # a time zone that this machine does not know, for one
+        return RhythmOut(words=str(error), next=[])
+
+
+def _rhythm(row: Schedule, now: datetime) -> RhythmOut:
+    """Return when a schedule, saved or not, comes due from now on.
+
+    Raises:
+        ScheduleError: Its rhythm is none.
+    """
+    zone = time_zone(row.time_zone)
+    slots = next_slots(row, now, SHOWN) if row.enabled else []
+    return RhythmOut(
+        words=rhythm_of(row).words,
+        next=[SlotOut(at=slot, words=spoken(slot, zone)) for slot in slots],
+    )

@@ -1,0 +1,80 @@
+"""Rules for the value of a single setting of a schedule, beyond its type. No Django.
+
+Each rule takes the value and returns it, or raises ``ValueError`` with the end of a sentence that
+begins with the setting's name, as those of ``agents.definitions.rules`` do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
+
+from heartbit_site.base.moments import TooFarError, to_utc
+from scheduling import rhythm
+from scheduling.errors import ScheduleError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_YEARS: Final = range(2000, 2200)
+_UTC: Final = ZoneInfo("UTC")
+
+
+class UnusableError(ValueError):
+    """A value that a setting cannot have.
+
+    Attributes:
+        sentence: What is wrong, where nothing else names the setting.
+    """
+
+    def __init__(self, end: str, sentence: str) -> None:
+        super().__init__(end)
+        self.sentence = sentence
+
+
+def titled(name: str) -> str:
+    """Return a name that people choose freely."""
+    if not name.strip():
+        raise UnusableError("must not be empty", "A schedule needs a name: say what it is for.")
+    if name.strip().isdecimal():  # numbers name schedules, too
+        raise UnusableError(
+            "must be more than a number",
+            "A schedule's name is more than a number: say what it is for.",
+        )
+    return name.strip()
+
+
+def cron(expression: str) -> str:
+    """Return a cron expression that comes true some time."""
+    try:
+        return rhythm.cron_of(expression, _UTC).expression
+    except ScheduleError as error:
+        raise _unusable(error) from None
+
+
+def time_zone(name: str) -> str:
+    """Return the name of a time zone that this machine knows."""
+    try:
+        rhythm.time_zone(name)
+    except ScheduleError as error:
+        raise _unusable(error) from None
+    return name
+
+
+def moment(value: datetime) -> datetime:
+    """Return a time that the calendars of all zones have, in whole seconds."""
+    wrong = ValueError(f"must be between the years {_YEARS.start} and {_YEARS.stop - 1}")
+    try:
+        found = to_utc(value)
+    except TooFarError:
+        raise wrong from None
+    if found.year not in _YEARS:
+        raise wrong
+    return found.replace(microsecond=0)
+
+
+def _unusable(error: ScheduleError) -> UnusableError:
+    sentence = str(error)
+    return UnusableError(
+        f"cannot be used: {sentence[:1].lower()}{sentence[1:].rstrip('.')}", sentence
+    )
