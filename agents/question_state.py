@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from django.utils import timezone
 
@@ -15,20 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agents.models import ToolCall
+    from heartbit_site.base.question_states import QuestionStateName
 
-State = Literal[
-    "open",
-    "approved",
-    "edited",
-    "answered",
-    "denied",
-    "retried",
-    "done",
-    "skipped",
-    "expired",
-    "cancelled",
-    "closed",
-]
 EXPIRY = "expiry"  # the ``via`` of a decision that the clock took
 
 
@@ -42,12 +30,14 @@ class QuestionState:
         by: The person who decided or cancelled; empty: nobody is named.
         at: Time of that; null: it is open, or the time is not known.
         reason: Text that the decider wrote for the model.
+        via: The way by which they did; empty: nobody is named.
     """
 
-    state: State
+    state: QuestionStateName
     by: str = ""
     at: datetime | None = None
     reason: str = ""
+    via: str = ""
 
 
 def load_question_state(call: ToolCall, *, digest: str = "", question: str = "") -> QuestionState:
@@ -74,8 +64,9 @@ def load_question_state(call: ToolCall, *, digest: str = "", question: str = "")
     if decided is not None:
         if decided.via == EXPIRY:
             return QuestionState("expired", at=decided.at)
-        state = cast("State", str(decided.verdict))
-        return QuestionState(state, decided.decided_by, decided.at, decided.reason)
+        state = cast("QuestionStateName", str(decided.verdict))
+        by = decided.decided_by
+        return QuestionState(state, by, decided.at, decided.reason, decided.via)
     if run.status == RunStatus.CANCELLED or run.cancel_requested:
         return _cancelled(call)
     return QuestionState("closed", at=run.finished_at)
@@ -89,4 +80,6 @@ def _cancelled(call: ToolCall) -> QuestionState:
     stop = entries.filter(workspace=run.workspace_id, action="run.cancel").first()
     if stop is None:
         return QuestionState("cancelled", at=run.finished_at)
-    return QuestionState("cancelled", "" if stop.via == "system" else stop.actor, stop.at)
+    if stop.via == "system":
+        return QuestionState("cancelled", at=stop.at)
+    return QuestionState("cancelled", stop.actor, stop.at, via=stop.via)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from django.db import transaction
 
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from agents.models import Run, ToolCall
     from agents.runtime.toolbox import Offer
 
-_ACTIONS = {
-    Verdict.APPROVED: "approve",
-    Verdict.EDITED: "edit",
-    Verdict.ANSWERED: "answer",
-    Verdict.DENIED: "deny",
+#: What a request calls the verdicts, and the audit.
+VERDICTS: Final[dict[str, Verdict]] = {
+    "approve": Verdict.APPROVED,
+    "edit": Verdict.EDITED,
+    "answer": Verdict.ANSWERED,
+    "deny": Verdict.DENIED,
 }
+_ACTIONS = {verdict: word for word, verdict in VERDICTS.items()}
 _QUESTION = "This is a question: answer it, or deny it and say why."
 
 
@@ -67,6 +69,45 @@ class Always:
 
     scope: Literal["run", "agent"]
     until: datetime | None = None
+
+
+def decide_call(
+    call: ToolCall,
+    verdict: Verdict,
+    *,
+    digest: str,
+    by: Decider,
+    always: Always | None = None,
+    arguments: str = "",
+    answer: Any = None,
+    reason: str = "",
+) -> None:
+    """Decide a call as the verdict says.
+
+    Args:
+        call: A call that waits for a person.
+        verdict: The decision.
+        digest: Digest of what the decider saw.
+        by: The decider.
+        always: For an approval: also allow this tool of this agent from now on.
+        arguments: For an edit: a JSON object.
+        answer: For an answer: a JSON value.
+        reason: For a denial: text for the model.
+
+    Raises:
+        InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or
+            the verdict is none for such a call; nothing was decided.
+        NoLongerOpenError: The call is decided, its run has ended, or it is not what was shown.
+    """
+    match verdict:
+        case Verdict.APPROVED:
+            approve_call(call, digest=digest, by=by, always=always)
+        case Verdict.EDITED:
+            edit_call(call, digest=digest, by=by, arguments=arguments)
+        case Verdict.ANSWERED:
+            answer_call(call, digest=digest, by=by, answer=answer)
+        case Verdict.DENIED:
+            deny_call(call, digest=digest, by=by, reason=reason)
 
 
 def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | None = None) -> None:

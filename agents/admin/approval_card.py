@@ -16,7 +16,7 @@ from agents.querysets import shown_tool
 from agents.questions import asked_form
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import pretty_json
-from heartbit_site.base.effect_text import describe_effect
+from heartbit_site.base.effect_text import UNCERTAIN_CALL, describe_effect
 from heartbit_site.base.visible_text import readable_json, visible
 from tools.form_words import explained, without_form
 
@@ -31,7 +31,6 @@ _SETTLED: dict[str, str] = {
     Outcome.DONE: "Confirmed",
     Outcome.SKIPPED: "Left as it is",
 }
-_DOUBT = "The worker died while the call ran: it may have taken effect, or not."
 _KINDS = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
 
 
@@ -91,7 +90,7 @@ class Card:
 def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
     """Prepare a waiting call; ``here`` is the id of the run whose page it is on."""
     in_doubt = is_in_doubt(call)
-    reason = _DOUBT if in_doubt else str((call.shown or {}).get("reason", ""))
+    reason = UNCERTAIN_CALL if in_doubt else str((call.shown or {}).get("reason", ""))
     tool = shown_tool(call)
     values = in_tool_order(tool, asked_about(call))
     form = None if in_doubt else asked_form(call)

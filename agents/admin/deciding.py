@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils import timezone
 
-from agents.actions.decide_call import (
-    Always,
-    Decider,
-    answer_call,
-    approve_call,
-    deny_call,
-    edit_call,
-)
+from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
 from heartbit_site.base.admin.moments import checked
@@ -28,7 +21,13 @@ if TYPE_CHECKING:
     from agents.models import ToolCall
 
 PERMISSION = "agents.add_decision"
-_VERDICTS = ("approve", "always", "edit", "answer", "deny")
+_DECIDED = {
+    "approve": "was approved",
+    "always": "was approved, and the next ones like it are",
+    "edit": "was approved with your arguments",
+    "answer": "was answered",
+    "deny": "was denied; the model is told why",
+}
 _SETTLED: dict[Outcome, str] = {
     Outcome.RETRIED: "is made again",
     Outcome.DONE: "is taken to have had its effect",
@@ -55,7 +54,7 @@ class SettleForm(SentForm):
 class DecisionForm(SentForm):
     """What the buttons of a waiting call send."""
 
-    verdict = forms.ChoiceField(choices=[(name, name) for name in _VERDICTS])
+    verdict = forms.ChoiceField(choices=[(name, name) for name in _DECIDED])
     digest = forms.CharField(max_length=_DIGEST)
     reason = forms.CharField(required=False, max_length=4_000)
     arguments = forms.CharField(required=False, strip=False)
@@ -110,22 +109,19 @@ def decide(call: ToolCall, form: DecisionForm | SettleForm, request: HttpRequest
         outcome = Outcome(asked["outcome"])
         settle_call(call, outcome, by=by, result=asked["result"])
         return f"{call} {_SETTLED[outcome]}."
-    digest: str = asked["digest"]
-    match asked["verdict"]:
-        case "approve":
-            approve_call(call, digest=digest, by=by)
-            return f"{call} was approved."
-        case "always":
-            scope = cast("Literal['run', 'agent']", asked["scope"])
-            approve_call(call, digest=digest, by=by, always=Always(scope, asked["until"]))
-            return f"{call} was approved, and the next ones like it are."
-        case "edit":
-            edit_call(call, digest=digest, by=by, arguments=asked["arguments"])
-            return f"{call} was approved with your arguments."
-        case "answer":
-            said = read_answer((call.shown or {}).get("arguments", {}), asked["answer"])
-            answer_call(call, digest=digest, by=by, answer=said)
-            return f"{call} was answered."
-        case _:
-            deny_call(call, digest=digest, by=by, reason=asked["reason"])
-            return f"{call} was denied; the model is told why."
+    button: str = asked["verdict"]
+    decide_call(
+        call,
+        VERDICTS["approve" if button == "always" else button],
+        digest=asked["digest"],
+        by=by,
+        always=Always(asked["scope"], asked["until"]) if button == "always" else None,
+        arguments=asked["arguments"],
+        answer=_answer(call, asked["answer"]) if button == "answer" else None,
+        reason=asked["reason"],
+    )
+    return f"{call} {_DECIDED[button]}."
+
+
+def _answer(call: ToolCall, text: str) -> Any:
+    return read_answer((call.shown or {}).get("arguments", {}), text)

@@ -12,10 +12,7 @@ from heartbit_site.api.bodies import UntrustedParser
 from heartbit_site.api.description import DescribedAPI
 from heartbit_site.api.endpoints import router_for
 from heartbit_site.api.routes import (
-    approvals,
     artifact_files,
-    doubts,
-    dry_runs,
     events,
     health,
     inbound,
@@ -24,6 +21,7 @@ from heartbit_site.api.routes import (
 from heartbit_site.contract import (
     agent_status,
     agents,
+    approvals,
     artifacts,
     audit,
     blackboard,
@@ -61,9 +59,7 @@ ROUTERS = (
     router_for(deliveries),
     router_for(blackboard),
     router_for(calls),
-    approvals.router,
-    dry_runs.router,
-    doubts.router,
+    router_for(approvals),
     router_for(conversations),
     router_for(messages),
     router_for(agents),

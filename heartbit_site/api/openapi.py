@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heartbit_site.api.outputs import ProblemOut
+from heartbit_site.contract.problem import ProblemOut
 
 _ALWAYS = (401, 403, 404, 422, 429, 503)
 _OF_BODIES = (400, 408, 413)

@@ -50,7 +50,8 @@ class Access:
     Attributes:
         workspace: Where; everything they reach is in it.
         name: Who, as the journal, decisions and the audit name them.
-        via: A person's session, a program's key, or a command on this machine.
+        via: A person's session, a program's key, or a command on this machine: one that was
+            started for it, or one that asks while it shows a run (``inline``).
         scopes: What they may do.
         user_id: The person, or whose key it is; None: a key that a command made.
         key_id: The key, if it is one.
@@ -58,7 +59,7 @@ class Access:
 
     workspace: Workspace
     name: str
-    via: Literal["web", "api", "terminal"]
+    via: Literal["web", "api", "terminal", "inline"]
     scopes: frozenset[str]
     user_id: int | None
     key_id: int | None = None

@@ -1,4 +1,4 @@
-"""Wording of effect classes for people: on cards, in mails, on a terminal and in the admin."""
+"""Wording of effects for people: on cards, in mails, on a terminal and in the admin."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ EFFECT_TEXT: Final[dict[str, str]] = {
     Effect.TRANSACTIONAL: "changes Heartbit's own database, exactly once",
     Effect.AT_MOST_ONCE: "takes effect at most once, and cannot be taken back",
 }
+#: Why a person is asked about the outcome of a call.
+UNCERTAIN_CALL: Final = "The worker died while the call ran: it may have taken effect, or not."
 
 
 def describe_effect(effect: str) -> str:

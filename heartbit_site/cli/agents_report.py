@@ -11,8 +11,8 @@ from agents.versions import versions_of
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.output import one_line, seconds, write, write_json
+from heartbit_site.cli.short_id import short_id
 from heartbit_site.cli.table import print_table
-from heartbit_site.cli.waiting import short_id
 from heartbit_site.contract.agents import AgentMetricsOut
 from heartbit_site.contract.versions import VersionOut
 from heartbit_site.first_start import default_workspace

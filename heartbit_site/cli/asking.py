@@ -20,7 +20,7 @@ from heartbit_site.cli.question import question
 from tools import form_words
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.choices import Desk
+    from heartbit_site.cli.desk import Desk
     from heartbit_site.cli.question import WaitingCall
 
 LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was quicker

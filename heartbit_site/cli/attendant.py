@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
 
-from agents.choices import RunStatus, WaitKind
 from agents.events import ApprovalRequested, OutcomeAsked, WaitResolved
-from agents.live.follow import Happened, Update
-from agents.models import Run, Wait
-from heartbit_site.base import orm
+from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.asking import Asking
-from heartbit_site.cli.deciding import OwnDesk, this_person
-from heartbit_site.cli.errors import database_is_away
+from heartbit_site.cli.desk import Desk
+from heartbit_site.cli.errors import CANNOT_START, CommandError, database_is_away
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note
-from heartbit_site.cli.waiting import short_id, waiting_calls
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from uuid import UUID
 
-    from heartbit_site.cli.display import Display
+    from heartbit_site.cli.backend import Backend
     from heartbit_site.cli.question import WaitingCall
 
 PATIENCE_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.5
+
+
+class Pausable(Protocol):
+    """A display that can leave the terminal to a question."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Within it the display is off the terminal."""
+        ...
 
 
 class Attendant:
@@ -35,19 +42,31 @@ class Attendant:
 
     Args:
         display: Paused while the person is asked.
-        leaves: Without a terminal, end `attend` once the tree can only wait for a person.
+        backend: Where the run is.
+        name: Returns the name of a run that a person is told; may ask the backend's database.
+        only_people: Without a terminal, end `attend` once this returns True of a tree: it can
+            only wait for a person. None: stay.
 
     Attributes:
         waits: True after `attend` has ended for that reason.
     """
 
-    def __init__(self, display: Display, *, leaves: bool = False) -> None:
+    def __init__(
+        self,
+        display: Pausable,
+        backend: Backend,
+        *,
+        name: Callable[[UUID], str] = str,
+        only_people: Callable[[UUID], bool] | None = None,
+    ) -> None:
         self.waits = False
         self._display = display
-        self._leaves = leaves
-        self._asking = Asking(OwnDesk(this_person("inline"))) if is_interactive() else None
+        self._backend = backend
+        self._name = name
+        self._only_people = only_people
+        self._asking = Asking(Desk(backend)) if is_interactive() else None
         self._news = asyncio.Event()
-        self._known: set[tuple[int, str]] = set()
+        self._known: set[tuple[UUID, str, str]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -56,12 +75,11 @@ class Attendant:
         """Whether Ctrl-C belongs to the person's editor."""
         return self._asking is not None and self._asking.in_editor
 
-    def hear(self, update: Update) -> None:
-        """Take in what happens in the tree."""
-        event = update.recorded.event if isinstance(update, Happened) else None
-        if isinstance(event, ApprovalRequested | OutcomeAsked):
+    def hear(self, event_type: str) -> None:
+        """Take in an event of the tree."""
+        if event_type in (ApprovalRequested.type, OutcomeAsked.type):
             self._news.set()
-        elif isinstance(event, WaitResolved) and self._asking is not None:
+        elif event_type == WaitResolved.type and self._asking is not None:
             self._asking.look.set()
 
     async def finish(self) -> None:
@@ -73,26 +91,28 @@ class Attendant:
                 await self._idle.wait()
 
     async def attend(self, root_id: UUID) -> None:
-        """Ask, or say, until cancelled; see ``leaves``."""
+        """Ask, or say, until cancelled; see ``only_people``."""
+        backend, only_people = self._backend, self._only_people
+
         while True:
             await self._next_look()
             self._news.clear()
             try:
-                calls = await orm.in_thread(lambda: _waiting(root_id))
+                calls = await backend.in_thread(lambda: _waiting(backend, root_id))
                 await self._attend([call for call in calls if _asked(call) not in self._known])
-                if calls and self._leaves and self._asking is None:
-                    self.waits = await orm.in_thread(lambda: _only_people(root_id))
+                if calls and only_people is not None and self._asking is None:
+                    self.waits = await backend.in_thread(partial(only_people, root_id))
                 if self.waits:
                     return
             except Exception as error:
-                if not database_is_away(error):
+                if not _is_away(error):
                     raise
                 await asyncio.sleep(1.0)
                 self._news.set()
 
     async def _next_look(self) -> None:
         """Wait for news; whoever leaves also looks at what else of the tree has come to rest."""
-        seconds = LOOK_SECONDS if self._leaves and self._known else None
+        seconds = LOOK_SECONDS if self._only_people is not None and self._known else None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -100,7 +120,7 @@ class Attendant:
     async def _attend(self, calls: list[WaitingCall]) -> None:
         if self._asking is None:
             for call in calls:
-                name = await orm.in_thread(lambda call=call: short_id(call.root_id))  # type: ignore[misc]
+                name = await self._backend.in_thread(partial(self._name, call.root_id))
                 note(
                     f"{visible(call.agent)} waits for {call.kind.about} {visible(call.tool)}: "
                     f"heartbit {call.kind.command} {name}"
@@ -119,19 +139,17 @@ class Attendant:
             self._idle.set()
 
 
-def _waiting(root_id: UUID) -> list[WaitingCall]:
-    run = Run.objects.select_related("workspace").get(pk=root_id)
+def _waiting(backend: Backend, root_id: UUID) -> list[WaitingCall]:
     kinds = (APPROVAL, OUTCOME)
-    return [call for kind in kinds for call in waiting_calls(run.workspace, run, kind)]
+    return [call for kind in kinds for call in waiting_calls(backend, kind, str(root_id))]
 
 
-def _only_people(root_id: UUID) -> bool:
-    """Return True if nothing but a person's word makes a run of the tree go on."""
-    live = Run.objects.filter(root_id=root_id, finished_at__isnull=True)
-    timers = Wait.objects.filter(run__in=live, resolved_at__isnull=True, kind=WaitKind.TIMER)
-    return not live.exclude(status=RunStatus.WAITING).exists() and not timers.exists()
+def _is_away(error: Exception) -> bool:
+    """Return True if a database or a server that is back soon could not be reached."""
+    is_unreachable = isinstance(error, CommandError) and error.code == CANNOT_START
+    return is_unreachable or database_is_away(error)
 
 
-def _asked(call: WaitingCall) -> tuple[int, str]:
+def _asked(call: WaitingCall) -> tuple[UUID, str, str]:
     """A call may be asked about more than once: whether it may run, and what became of it."""
-    return call.id, call.question
+    return call.run_id, call.call_id, call.question

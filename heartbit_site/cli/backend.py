@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -23,13 +24,14 @@ from heartbit_site.cli.load import load
 from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from heartbit_site.cli.remote import Server
     from heartbit_site.contract.operation import Operation
 
 Out = TypeVar("Out")
+T = TypeVar("T")
 View = TypeVar("View", bound=BaseModel)
 In = TypeVar("In", bound=BaseModel)
 PAGE: Final = 1000  # rows that are asked for at once
@@ -54,6 +56,14 @@ class Backend(ABC):
             CommandError: What was asked cannot be, or the server cannot be reached.
         """
 
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Return what a function returns that calls operations, without blocking the loop."""
+        return await asyncio.to_thread(work)
+
+    @abstractmethod
+    def rest(self) -> None:
+        """Close what would grow stale while a person thinks."""
+
     def every(self, operation: Operation[View], **given: Any) -> View:
         """Return the answer of a list with the rows of all its pages; see ``call``."""
         found = self.call(operation, limit=PAGE, **given)
@@ -70,6 +80,9 @@ class ServerBackend(Backend):
 
     def __init__(self, server: Server) -> None:
         self.server = server
+
+    def rest(self) -> None:
+        """Keep nothing open between requests anyway."""
 
     def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
         """Return what the server answers."""

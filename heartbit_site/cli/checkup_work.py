@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from django.db import DatabaseError
 
-from agents.models import Agent
+from agents.choices import WaitKind
+from agents.models import Agent, Wait
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor import Check
-from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import seconds
-from heartbit_site.cli.waiting import waiting_calls
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
@@ -84,20 +82,20 @@ def _tools() -> list[Check]:
 def _approvals() -> list[Check]:
     now = datetime.now(UTC)
     try:
-        calls = [
-            call
-            for space in Workspace.objects.all()
-            for kind in (APPROVAL, OUTCOME)
-            for call in waiting_calls(space, kind=kind)
-        ]
+        waits = Wait.objects.filter(
+            kind__in=[WaitKind.APPROVAL, WaitKind.OUTCOME],
+            resolved_at__isnull=True,
+            run__finished_at__isnull=True,
+        )
+        begun = list(waits.values_list("created_at", flat=True))
     except DatabaseError:
         return []
-    if not calls:
+    if not begun:
         return []
-    old = [call for call in calls if call.since is not None and now - call.since > LONG]
+    old = [since for since in begun if now - since > LONG]
     if not old:
-        return [Check("approvals", "ok", f"{len(calls)} calls wait for a person")]
-    oldest = max((now - call.since).total_seconds() for call in old if call.since is not None)
+        return [Check("approvals", "ok", f"{len(begun)} calls wait for a person")]
+    oldest = (now - min(old)).total_seconds()
     detail = f"{len(old)} calls wait for more than a day, the oldest for {seconds(oldest)}"
     return [
         Check(

@@ -1,10 +1,10 @@
-"""What a person may say about a call that waits, and who carries it out. Pure."""
+"""What a person may say about a call that waits. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError
@@ -122,23 +122,6 @@ def done(call: WaitingCall, choice: Choice) -> str:
             return f"It took effect: {subject}."
         case Settle():
             return f"Left as it is: {subject}."
-
-
-class Desk(Protocol):
-    """Where decisions are made: the database of this installation, or a server."""
-
-    async def decide(self, call: WaitingCall, choice: Choice) -> str:
-        """Decide the call as it was shown and say, in one sentence, what was done.
-
-        Raises:
-            InvalidEditError: The arguments, or the answer, do not fit; nothing was decided.
-            ConflictError: Somebody was quicker, or the run has ended.
-        """
-        ...
-
-    async def closed(self, call: WaitingCall) -> str | None:
-        """Why the call waits no longer, as a sentence; None while it waits."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

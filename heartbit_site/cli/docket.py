@@ -1,6 +1,6 @@
-"""The calls before a person, wherever they come from: listed, picked, asked about, decided.
+"""The calls before a person, here or at a server: listed, picked, asked about, decided.
 
-Pure but for the terminal: `approvals` fills it from the database, `approvals_there` from a server.
+No Django by itself.
 """
 
 from __future__ import annotations
@@ -12,25 +12,112 @@ from typing import TYPE_CHECKING, Any, Final
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
+from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.asking import Asking
+from heartbit_site.cli.backend import ServerBackend, backend_for
 from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
+from heartbit_site.cli.desk import Desk, closed
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
+from heartbit_site.cli.load import load
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table
+from heartbit_site.contract.approvals import LIST_DECISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heartbit_site.cli.choices import Desk
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.choices import Order, Word
     from heartbit_site.cli.kinds import Kind
     from heartbit_site.cli.question import WaitingCall
 
 ARGUMENTS_WIDTH: Final = 60
 RUN_WIDTH: Final = 18  # of an id: its milliseconds and what tells their runs apart
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
+
+
+def answer(
+    kind: Kind,
+    run: str | None,
+    call: str | None,
+    order: Order | Word,
+    *,
+    url: str | None,
+    as_json: bool,
+) -> int:
+    """List what waits when no run is named, else answer what waits in it; the exit code."""
+    if run is None:
+        return overview(backend_for(url), kind, as_json=as_json)
+    order.choice()  # one that contradicts itself is refused before anything starts
+    return of_run(backend_for(url), run, call, order, kind, as_json=as_json)
+
+
+def overview(backend: Backend, kind: Kind = APPROVAL, *, as_json: bool) -> int:
+    """List what waits; on a terminal, then ask about it."""
+    calls = waiting_calls(backend, kind)
+    unasked = _unasked(backend, kind)
+    backend.rest()
+    show(calls, Desk(backend), kind, as_json=as_json, unasked=unasked)
+    if not as_json:
+        _warn(backend, calls)
+    return OK
+
+
+def of_run(
+    backend: Backend,
+    text: str,
+    call_id: str | None,
+    order: Order | Word,
+    kind: Kind = APPROVAL,
+    *,
+    as_json: bool,
+) -> int:
+    """Decide what waits in a run and its sub-agents.
+
+    Raises:
+        CommandError: Nothing waits there; the sentence says who was quicker, if somebody was.
+    """
+    choice = order.choice()
+    calls = pick(waiting_calls(backend, kind, text), call_id, order.digest)
+    if not calls:
+        for call in _unasked(backend, kind, text):
+            if call_id in (None, call.call_id):
+                raise CommandError(unasked_sentence(call))
+        raise CommandError(_why_not(backend, text, call_id, kind))
+    backend.rest()
+    code = settle(calls, choice, Desk(backend), as_json=as_json)
+    _warn(backend, calls)
+    return code
+
+
+def _unasked(backend: Backend, kind: Kind, run: str | None = None) -> list[WaitingCall]:
+    """Return the calls about which somebody is asked once their run is resumed: here alone."""
+    if kind is not OUTCOME or isinstance(backend, ServerBackend):
+        return []
+    found: list[WaitingCall] = load("approvals").unasked_calls(run)
+    return found
+
+
+def _warn(backend: Backend, calls: Sequence[WaitingCall]) -> None:
+    if not isinstance(backend, ServerBackend):
+        decided = [call for call in calls if closed(backend, call) is not None]
+        load("approvals").warn(decided)
+
+
+def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> str:
+    """Say why nothing is left to decide: who was quicker, if somebody was."""
+    name = one_line(text.strip())[:36]
+    for decision in backend.every(LIST_DECISIONS, run_id=text).decisions:
+        if call_id in (None, decision.call) and decision.wait_key.startswith(kind.prefix):
+            by = visible(decision.by) or "somebody"
+            call = f"Nothing waits any more in run {name}: its last call"
+            call = "The call" if call_id else call
+            return f"{call} was already {decision.verdict} by {by}."
+    problem = f"The call {call_id} does not wait" if call_id else "Nothing waits"
+    return f"{problem} for {kind.subject} in run {name}: `heartbit {kind.command}` lists what does."
 
 
 def show(

@@ -61,5 +61,3 @@ OUTCOME: Final = Kind(
     title="Nobody knows what became of a tool call.",
     keys="[r]etry, it may happen twice  [d]one, it took effect  [s]kip it  [l]ater > ",
 )
-#: Why a person is asked about an outcome.
-DOUBT: Final = "The worker died while the call ran: it may have taken effect, or not."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from django.db import connections
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from heartbit_site.api.endpoints import function_of
 from heartbit_site.api.errors import status_of
+from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 from heartbit_site.base.login import at_terminal
@@ -37,16 +38,28 @@ _AS_IN_ADDRESSES: Final = ConfigDict(coerce_numbers_to_str=True)
 
 
 class LocalBackend(Backend):
-    """This installation, in the workspace that the command names."""
+    """This installation, in the workspace that the command names.
 
-    def __init__(self) -> None:
+    Args:
+        via: ``inline`` for a command that asks while it shows a run.
+    """
+
+    def __init__(self, via: Literal["terminal", "inline"] = "terminal") -> None:
         self.access = Access(
             workspace=default_workspace(),
             name=at_terminal().name,
-            via="terminal",
+            via=via,
             scopes=frozenset(SCOPES),
             user_id=None,
         )
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Return what a function returns, run in a thread that may use the ORM."""
+        return await orm.in_thread(work)
+
+    def rest(self) -> None:
+        """Close this thread's connections: the next one is new, whatever happens meanwhile."""
+        connections.close_all()
 
     def call(self, operation: Operation[Out], body: BaseModel | None = None, **given: Any) -> Out:
         """Return what the operation's function does; refused as a server would refuse it."""

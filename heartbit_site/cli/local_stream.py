@@ -11,12 +11,13 @@ from django.db import connections
 
 from agents.live.journal import recorded
 from agents.live.valkey import ValkeySource, connect
-from heartbit_site.cli.attendant import Attendant
 from heartbit_site.cli.display import Display, JsonLines, progress
+from heartbit_site.cli.inline import attendant_of
 from heartbit_site.cli.watch import interrupts, watch
 
 if TYPE_CHECKING:
     from agents.live.updates import Update
+    from heartbit_site.cli.attendant import Attendant
     from heartbit_site.cli.run_streams import Ending
 
 
@@ -30,14 +31,14 @@ class LocalStream:
     def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended, or somebody leaves it."""
         display: Display = JsonLines() if as_json else progress(plain_lines=plain)
+        attendant = attendant_of(display, leaves=leaves)
         connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
-        return asyncio.run(_watch(UUID(root), display, leaves=leaves))
+        return asyncio.run(_watch(UUID(root), display, attendant))
 
 
-async def _watch(root_id: UUID, display: Display, *, leaves: bool) -> Ending:
+async def _watch(root_id: UUID, display: Display, attendant: Attendant) -> Ending:
     valkey = connect(settings.REDIS_URL)
     try:
-        attendant = Attendant(display, leaves=leaves)
         with display:
             watching = asyncio.ensure_future(
                 watch(root_id, ValkeySource(valkey), display, attendant)

@@ -35,19 +35,16 @@ class WaitingCall:
     """A call that waits for a person, as it is shown.
 
     Attributes:
-        id: The call's row.
         run_id: Its run; `root_id` is that of the tree.
         call_id: `turn.index`.
         arguments: As they would be used, the agent's defaults included.
         digest: Of what is shown; the decision names it.
         since: When it began to wait.
-        home: Who executes the run, `fleet` or `local`.
         kind: What is asked.
-        key: Of the wait; empty: `approval:` and the call.
+        question: What names this question among those of its run.
         form: The JSON Schema of the answer, when it is a question.
     """
 
-    id: int
     run_id: UUID
     root_id: UUID
     call_id: str
@@ -58,16 +55,9 @@ class WaitingCall:
     arguments: Mapping[str, Any]
     digest: str
     since: datetime | None
-    home: str
-    queue: str
     kind: Kind = APPROVAL
-    key: str = ""
+    question: str = ""
     form: Mapping[str, Any] | None = None
-
-    @property
-    def question(self) -> str:
-        """What names this question among those of its run."""
-        return self.key or f"{self.kind.prefix}{self.call_id}"
 
 
 def question(call: WaitingCall, width: int) -> list[str]:

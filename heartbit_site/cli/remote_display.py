@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
@@ -11,6 +12,8 @@ from uuid import UUID
 from heartbit_site.cli.output import write_json
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from agents.live.updates import Update
     from heartbit_site.cli.display import Display
 
@@ -28,6 +31,10 @@ class Shown(Protocol):
 
     def tick(self) -> None:
         """Some time has passed; called several times a second."""
+        ...
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Within it nothing is shown: the terminal belongs to a question."""
         ...
 
 
@@ -60,6 +67,10 @@ class Lines:
     def tick(self) -> None:
         """Lines do not move."""
 
+    def paused(self) -> AbstractContextManager[None]:
+        """Lines are none of the terminal's."""
+        return nullcontext()
+
 
 class Progress:
     """A display of local runs, fed from afar."""
@@ -82,6 +93,10 @@ class Progress:
     def tick(self) -> None:
         """Draw the next frame."""
         self._display.tick()
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Leave the terminal to a question."""
+        return self._display.paused()
 
 
 @dataclass(frozen=True, slots=True)

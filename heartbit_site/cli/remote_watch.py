@@ -11,11 +11,15 @@ import contextlib
 import json
 import signal
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 import httpx
 from httpx_sse import EventSource, SSEError
 
+from heartbit_site.base import aio
 from heartbit_site.cli import remote_display
+from heartbit_site.cli.attendant import Attendant
+from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.remote_client import (
     CONNECT_SECONDS,
@@ -57,10 +61,11 @@ class ServerStream:
         return asyncio.run(_recorded(self._server, root))
 
     def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
-        """Show a tree until all of its runs have ended; nobody can be asked from afar."""
+        """Show a tree until all of its runs have ended; what waits for a person is asked."""
         display = remote_display.Lines() if as_json else remote_display.progress(plain_lines=plain)
+        attendant = Attendant(display, ServerBackend(self._server))
         with display:
-            return asyncio.run(_watch(self._server, root, display))
+            return asyncio.run(_watch(self._server, root, display, attendant))
 
 
 async def _recorded(server: Server, root: str) -> list[Update]:
@@ -71,16 +76,24 @@ async def _recorded(server: Server, root: str) -> list[Update]:
         raise error.error from None
 
 
-async def _watch(server: Server, root: str, display: remote_display.Shown) -> Ending:
-    following = asyncio.create_task(_follow(server, root, display))
-    ticking = asyncio.create_task(_tick(display))
-    with _first_interrupt(following.cancel):
-        await asyncio.wait([following, ticking], return_when=asyncio.FIRST_COMPLETED)
-    ticking.cancel()
-    await asyncio.gather(ticking, return_exceptions=True)
-    if following.cancelled():
+async def _watch(
+    server: Server, root: str, display: remote_display.Shown, attendant: Attendant
+) -> Ending:
+    following = asyncio.create_task(_follow(server, root, display, attendant))
+    tasks = [
+        following,
+        asyncio.create_task(_tick(display)),
+        asyncio.create_task(attendant.attend(UUID(root))),
+    ]
+    with _first_interrupt(following.cancel, attendant):
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await aio.cancel_and_wait(*tasks)
+    if following in done and following.cancelled():
         return "left"
-    following.result()
+    for task in done:
+        task.result()
     return "ended"
 
 
@@ -91,18 +104,23 @@ async def _tick(display: remote_display.Shown) -> None:
 
 
 @contextlib.contextmanager
-def _first_interrupt(leave: Callable[[], Any]) -> Iterator[None]:
-    """Within it the first Ctrl-C calls `leave`; a second one ends the process as usual."""
+def _first_interrupt(leave: Callable[[], Any], attendant: Attendant) -> Iterator[None]:
+    """Within it the first Ctrl-C calls `leave`; a second one ends the process as usual.
+
+    While the person's editor has the terminal, Ctrl-C is the editor's.
+    """
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-    def interrupted() -> None:
+    def interrupted(received: signal.Signals) -> None:
+        if received == signal.SIGINT and attendant.is_deaf:
+            return
         for number in numbers:
             loop.remove_signal_handler(number)
         leave()
 
     for number in numbers:
-        loop.add_signal_handler(number, interrupted)
+        loop.add_signal_handler(number, interrupted, number)
     try:
         yield
     finally:
@@ -110,7 +128,9 @@ def _first_interrupt(leave: Callable[[], Any]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _follow(server: Server, root: str, display: remote_display.Shown) -> None:
+async def _follow(
+    server: Server, root: str, display: remote_display.Shown, attendant: Attendant
+) -> None:
     """Read to the end, over as many connections as it takes."""
     loop = asyncio.get_running_loop()
     lost_at: float | None = None
@@ -119,12 +139,14 @@ async def _follow(server: Server, root: str, display: remote_display.Shown) -> N
             async for update in _stream(server, root, follow=True):
                 lost_at = None
                 display.update(update)
+                attendant.hear(update.get("event", ""))
         except LostError as error:
             lost_at = loop.time() if lost_at is None else lost_at
             if loop.time() - lost_at > PATIENCE:
                 raise error.error from None
             await asyncio.sleep(RETRY_SECONDS)
         else:
+            await attendant.finish()
             return
 
 

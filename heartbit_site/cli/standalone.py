@@ -17,15 +17,15 @@ from agents.models import Run
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.cli import describe
-from heartbit_site.cli.attendant import Attendant
 from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import WAITING
+from heartbit_site.cli.inline import attendant_of
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, write_json
 from heartbit_site.cli.preflight import check_run
+from heartbit_site.cli.short_id import short_id
 from heartbit_site.cli.team import team_of
-from heartbit_site.cli.waiting import short_id
 from heartbit_site.cli.watch import exit_code, interrupts, watch
 from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.run_views import detail
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from agents.payload import TaskPayload
     from heartbit_site.base.models import Workspace
+    from heartbit_site.cli.attendant import Attendant
 
 SLOTS: Final = 100
 STOP_SECONDS: Final = 5.0
@@ -125,8 +126,9 @@ def stay_here(
     def cancel(run_id: UUID) -> None:
         cancel_run(workspace, run_id, reason="Ctrl-C", by=actor())
 
+    attendant = attendant_of(display, leaves=leaves)
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
-    stay = asyncio.run(_run(start, cancel, display, leaves=leaves))
+    stay = asyncio.run(_run(start, cancel, display, attendant))
     run = Run.objects.get(pk=stay.run_id)
     if run.finished_at is not None:  # perhaps while the process was about to leave
         return conclude(detail(run), as_json=as_json)
@@ -143,10 +145,12 @@ def stay_here(
 
 
 async def _run(
-    start: Callable[[], UUID], cancel: Callable[[UUID], None], display: Display, *, leaves: bool
+    start: Callable[[], UUID],
+    cancel: Callable[[UUID], None],
+    display: Display,
+    attendant: Attendant,
 ) -> Stay:
     host = LocalHost(slots=SLOTS)
-    attendant = Attendant(display, leaves=leaves)
     cancelling: list[asyncio.Future[None]] = []
     signals: list[signal.Signals] = []
     await host.start()

@@ -15,7 +15,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
-from agents.live.follow import follow
+from agents.live.follow import Happened, follow
 from heartbit_site.base import aio
 from heartbit_site.cli.errors import CANCELLED, database_is_away
 from heartbit_site.cli.output import survive_hangup
@@ -60,8 +60,8 @@ async def _follow(
             async for update in follow(root_id, source):
                 lost_at = None
                 _show(functools.partial(display.update, update))
-                if attendant is not None:
-                    attendant.hear(update)
+                if attendant is not None and isinstance(update, Happened):
+                    attendant.hear(update.recorded.event.type)
         except Exception as error:
             now = asyncio.get_running_loop().time()
             lost_at = now if lost_at is None else lost_at

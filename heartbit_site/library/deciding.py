@@ -5,17 +5,10 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agents.actions.decide_call import (
-    Always,
-    Decider,
-    answer_call,
-    approve_call,
-    deny_call,
-    edit_call,
-)
-from agents.choices import WaitKind
+from agents.actions.decide_call import Always, Decider, decide_call
+from agents.choices import Verdict, WaitKind
 from agents.errors import NoLongerOpenError
 from agents.models import ToolCall, Wait
 from agents.questions import asked_form
@@ -49,21 +42,23 @@ def decide(approval: Approval, decision: Decision) -> None:
         InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or a
             question was approved.
     """
-    call = _call(approval)
+    verdict, given = _said(decision)
     try:
-        match decision:
-            case Approve(always):
-                standing = Always(always) if always else None
-                approve_call(call, digest=approval.digest, by=PROGRAM, always=standing)
-            case Edit(arguments):
-                text = json.dumps(dict(arguments))
-                edit_call(call, digest=approval.digest, by=PROGRAM, arguments=text)
-            case Answer(value):
-                answer_call(call, digest=approval.digest, by=PROGRAM, answer=value)
-            case Deny(reason):
-                deny_call(call, digest=approval.digest, by=PROGRAM, reason=reason)
+        decide_call(_call(approval), verdict, digest=approval.digest, by=PROGRAM, **given)
     except NoLongerOpenError as error:
         logger.info("%s", error)
+
+
+def _said(decision: Decision) -> tuple[Verdict, dict[str, Any]]:
+    match decision:
+        case Approve(always):
+            return Verdict.APPROVED, {"always": Always(always) if always else None}
+        case Edit(arguments):
+            return Verdict.EDITED, {"arguments": json.dumps(dict(arguments))}
+        case Answer(value):
+            return Verdict.ANSWERED, {"answer": value}
+        case Deny(reason):
+            return Verdict.DENIED, {"reason": reason}
 
 
 def _call(approval: Approval) -> ToolCall:

@@ -8,14 +8,15 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from agents.actions.decide_call import Decider, answer_call, approve_call, deny_call
+from agents.actions.decide_call import VERDICTS, Decider, decide_call
 from agents.approval_links import open_link
 from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.querysets import calls_waiting
 from agents.questions import asked_form
-from heartbit_site.api.asked_view import view
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
+from heartbit_site.contract.approvals import PieceOut
+from heartbit_site.operations.asked_view import asked_view
 from tools.form_words import explained, without_form
 from tools.questions import read_answer
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000
-_ASKED = [{"text": "question", "escaped": False}]  # the name of a question's text
+_DECIDED = {"approve": "Approved.", "answer": "Answered.", "deny": "Denied."}
+_ASKED = [PieceOut(text="question", escaped=False)]  # the name of a question's text
 
 
 @never_cache
@@ -59,32 +61,39 @@ def _shown(opened: Opened) -> dict[str, Any]:
         raise NoLongerOpenError("The call does not wait for a decision (any more).")
     shown = call.shown or {}
     arguments, form = shown.get("arguments", {}), asked_form(call)
-    seen = view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))
+    seen = asked_view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))
     found: dict[str, Any] = {"call": call, "access": opened.access, "view": seen}
     if form is None:
         return found
-    texts = [one for one in seen["arguments"] if one["name"] == _ASKED]
-    seen["arguments"] = [one for one in seen["arguments"] if one not in texts]
-    return {**found, "is_question": True, "texts": texts, "form": visible(explained(form))}
+    texts = [one for one in seen.arguments if one.name == _ASKED]
+    rest = [one for one in seen.arguments if one not in texts]
+    return {
+        **found,
+        "view": seen.model_copy(update={"arguments": rest}),
+        "is_question": True,
+        "texts": texts,
+        "form": visible(explained(form)),
+    }
 
 
 def _decide(request: HttpRequest, opened: Opened) -> str:
-    access = opened.access
-    by = Decider(access.name, "email", access.user_id)
-    match request.POST.get("verdict"):
-        case "approve":
-            approve_call(opened.call, digest=opened.digest, by=by)
-            return "Approved."
-        case "answer":
-            text = request.POST.get("answer", "").replace("\r\n", "\n").strip()
-            answer = read_answer((opened.call.shown or {}).get("arguments", {}), text)
-            answer_call(opened.call, digest=opened.digest, by=by, answer=answer)
-            return "Answered."
-        case "deny":
-            reason = request.POST.get("reason", "")[:_MOST_REASON]
-            deny_call(opened.call, digest=opened.digest, by=by, reason=reason)
-            return "Declined." if asked_form(opened.call) else "Denied."
-    raise NoLongerOpenError("Nothing was decided: choose one of the buttons.")
+    call, access = opened.call, opened.access
+    verdict = request.POST.get("verdict", "")
+    if verdict not in _DECIDED:
+        raise NoLongerOpenError("Nothing was decided: choose one of the buttons.")
+    answer = None
+    if verdict == "answer":
+        text = request.POST.get("answer", "").replace("\r\n", "\n").strip()
+        answer = read_answer((call.shown or {}).get("arguments", {}), text)
+    decide_call(
+        call,
+        VERDICTS[verdict],
+        digest=opened.digest,
+        by=Decider(access.name, "email", access.user_id),
+        answer=answer,
+        reason=request.POST.get("reason", "")[:_MOST_REASON],
+    )
+    return "Declined." if verdict == "deny" and asked_form(call) else _DECIDED[verdict]
 
 
 def _page(request: HttpRequest, context: dict[str, Any], *, status: int = 200) -> HttpResponse:

@@ -9,8 +9,10 @@ import pytest
 
 from agents.models import Decision, Grant, ToolCall
 from tests.fleet import wait_until
+from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
     from tests.api.server import Caller
     from tests.fleet import Worker
 
@@ -45,6 +47,32 @@ def test_an_approved_call_runs_as_it_was_shown(caller: Caller, call: dict[str, A
     assert results(call) == [("ok", "42")]
     decision = Decision.objects.get(run_id=call["run"])
     assert (decision.verdict, decision.via) == ("approved", "api")
+
+
+def test_decisions_are_listed_and_calls_by_their_run(
+    caller: Caller, call: dict[str, Any], workspace: Workspace
+) -> None:
+    other = unserved(workspace)
+    assert len(caller.get("/approvals").json()["calls"]) == 2
+    for text in (call["run"], call["run"][:18]):
+        [mine] = caller.get("/approvals", run=text).json()["calls"]
+        assert (mine["run"], mine["wait_key"]) == (call["run"], "approval:1.0")
+    assert caller.get("/doubts", run=str(other.run_id)).json()["calls"] == []
+    assert caller.get("/approvals", run="00000000").status_code == 404
+    body = {"digest": call["digest"], "verdict": "deny", "reason": "No."}
+    assert caller.post(address(call), body).status_code == 200
+    [made] = caller.get(f"/runs/{call['run']}/decisions").json()["decisions"]
+    named = {name: made[name] for name in ("call", "verdict", "by", "via", "reason")}
+    assert named == {
+        "call": "1.0",
+        "verdict": "denied",
+        "by": "API key test",
+        "via": "api",
+        "reason": "No.",
+    }
+    state = caller.get(address(call), digest=call["digest"]).json()
+    assert (state["state"], state["by"], state["via"]) == ("denied", "API key test", "api")
+    assert caller.get(f"/runs/{other.run_id}/decisions").json()["decisions"] == []
 
 
 def test_of_many_decisions_one_wins_and_the_others_hear_who(

@@ -14,16 +14,21 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
-from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import approvals, checkup_work, errors
+from heartbit_site.base.errors import ConflictError, HeartbitError
+from heartbit_site.base.login import login
+from heartbit_site.cli import checkup_work, docket, errors
 from heartbit_site.cli.choices import Order
+from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.payload_option import payload_of
+from heartbit_site.contract.approvals import DECIDE, DecisionIn
 from heartbit_site.first_start import default_workspace
 from tests.fleet import Worker, wait_until
+from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from heartbit_site.contract.approvals import DecidedOut
     from tests.command import Command
 
 ONE = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
@@ -47,7 +52,7 @@ def ended(run: Run) -> Run:
 def refused(code: int, run: Run, call: str | None = None, *, part: str, **order: Any) -> None:
     """In this process, which saves starting one for each sentence."""
     with pytest.raises(HeartbitError) as caught:
-        approvals.of_run(str(run.pk), call, Order(**order), as_json=False)
+        docket.of_run(LocalBackend(), str(run.pk), call, Order(**order), as_json=False)
     found = errors.explain(caught.value)
     assert found is not None
     assert found[0] == code, found
@@ -79,7 +84,7 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     heartbit: Command, worker: Worker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = started(TWO, waits=2)
-    assert approvals.overview(as_json=True) == 0
+    assert docket.overview(LocalBackend(), as_json=True) == 0
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["calls"]
     mine = [call for call in found if call["run"] == str(run.pk)]
     assert [call["call"] for call in mine] == ["1.0", "1.1"]
@@ -135,6 +140,22 @@ def test_yes_decides_all_and_always_is_remembered_with_its_end(
     grant.revoked_at = timezone.now()
     grant.save()
     assert ended(other).status == "succeeded"
+
+
+def test_an_account_counts_once_wherever_at_a_terminal_it_approves(database: None) -> None:
+    call = unserved(default_workspace())
+    call.shown = {**(call.shown or {}), "needed": 2}
+    call.save(update_fields=["shown"])
+    body = DecisionIn(digest=call.digest, verdict="approve")
+
+    def approve(backend: LocalBackend) -> DecidedOut:
+        return backend.call(DECIDE, body, run_id=str(call.run_id), call_id=call.call_id)
+
+    first = approve(LocalBackend("inline"))
+    assert (first.decided_by, first.missing) == (login(), 1)
+    with pytest.raises(ConflictError, match="You have approved the call already"):
+        approve(LocalBackend())
+    cancel_run(default_workspace(), call.run_id, reason="test")
 
 
 def test_doctor_remembers_what_waits_for_long(database: None, worker: Worker) -> None:

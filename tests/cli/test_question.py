@@ -15,7 +15,6 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 def waiting(arguments: dict[str, Any], tool: str = "send") -> WaitingCall:
     return WaitingCall(
-        id=1,
         run_id=UUID(int=1),
         root_id=UUID(int=1),
         call_id="1.0",
@@ -26,8 +25,6 @@ def waiting(arguments: dict[str, Any], tool: str = "send") -> WaitingCall:
         arguments=arguments,
         digest="d",
         since=NOW,
-        home="local",
-        queue="agents",
     )
 
 

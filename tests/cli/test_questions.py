@@ -13,9 +13,11 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import approvals, approvals_there, errors, tools_report
+from heartbit_site.cli import docket, errors, tools_report
+from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Order
 from heartbit_site.cli.kinds import QUESTION
+from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.question import MARGIN, WaitingCall, question
 from heartbit_site.cli.remote import Server
 from tests.api.server import WebServer, key_for
@@ -67,7 +69,6 @@ def answers(task: str) -> list[tuple[str, str | None]]:
 
 def shown(arguments: dict[str, Any], form: dict[str, Any]) -> str:
     call = WaitingCall(
-        id=1,
         run_id=UUID(int=1),
         root_id=UUID(int=1),
         call_id="1.0",
@@ -78,8 +79,6 @@ def shown(arguments: dict[str, Any], form: dict[str, Any]) -> str:
         arguments=arguments,
         digest="d",
         since=datetime(2026, 11, 21, tzinfo=UTC),
-        home="local",
-        queue="agents",
         kind=QUESTION,
         form=form,
     )
@@ -171,7 +170,7 @@ def test_given_no_terminal_then_scripts_answer_and_other_flags_leave_a_question_
     assert process.stderr is not None
     wait_until(lambda: calls_waiting().filter(run__task=task).count() == 2, what="both calls wait")
     run = Run.objects.get(task=task)
-    approvals.overview(as_json=True)
+    docket.overview(LocalBackend(), as_json=True)
     found = json.loads(capsys.readouterr().out)["calls"]
     forms = {call["tool"]: call["form"] for call in found if call["run"] == str(run.pk)}
     assert (forms["calculate"], forms["ask_human"]["type"]) == (None, "string")
@@ -218,14 +217,14 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
 
     def answered(text: str, form_of: int = 0) -> int:
         order = Order(answer=text)
-        return approvals_there.of_run(server, str(runs[form_of]), None, order, as_json=True)
+        return docket.of_run(ServerBackend(server), str(runs[form_of]), None, order, as_json=True)
 
     for text, part in (('{"to": "Rome"}', "days"), ("Rome", "has to be JSON")):
         with pytest.raises(HeartbitError, match=part) as caught:
             answered(text)
         assert errors.explain(caught.value) is not None
     with pytest.raises(HeartbitError, match="is a question"):
-        approvals_there.of_run(server, str(runs[0]), None, Order(yes=True), as_json=False)
+        docket.of_run(ServerBackend(server), str(runs[0]), None, Order(yes=True), as_json=False)
     assert answered('{"to": "Rome", "days": 2}') == 0
     env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(runs[1]), "--url", server.url, env=env) as terminal:

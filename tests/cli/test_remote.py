@@ -21,8 +21,10 @@ from agents.choices import LIVE
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.cli import describe, remote
+from heartbit_site.cli.backend import ServerBackend, checked
 from heartbit_site.cli.errors import USAGE
 from heartbit_site.cli.remote import Server
+from heartbit_site.contract.approvals import DECIDE, LIST_APPROVALS, DecisionIn
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.places import NOWHERE
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from heartbit_site.contract.approvals import ApprovalOut, DecidedOut
     from tests.command import Command, Ended, Started
     from tests.fleet import Worker
 
@@ -217,14 +220,21 @@ def test_what_waits_is_listed_and_decided(afar: Afar, worker: Worker) -> None:
     task = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
     run_id = afar("submit", task, "--agent", "analyst", "--approve").out.strip()
 
-    def mine() -> list[dict[str, Any]]:
-        return [call for call in remote.waiting(afar.server) if call["run"] == run_id]
+    backend = ServerBackend(afar.server)
+
+    def mine() -> list[ApprovalOut]:
+        return backend.every(LIST_APPROVALS, run=run_id).calls
+
+    def decide(verdict: str, **more: Any) -> DecidedOut:
+        body = {"digest": call.digest, "verdict": verdict, **more}
+        given = checked(DecisionIn, body)
+        return backend.call(DECIDE, given, run_id=call.run, call_id=call.call)
 
     [call] = wait_until(mine, what="it waits")
-    decided = remote.decide(afar.server, call, "approve", always={"scope": "run", "until": None})
-    assert (decided["call"], decided["verdict"]) == (call["call"], "approved")
+    decided = decide("approve", always={"scope": "run", "until": None})
+    assert (decided.call, decided.verdict) == (call.call, "approved")
     with pytest.raises(ConflictError, match="already approved by API key test"):
-        remote.decide(afar.server, call, "deny", reason="late")
+        decide("deny", reason="late")
     assert afar("result", run_id, "--wait").out == "Done.\n"
 
 

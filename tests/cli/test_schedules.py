@@ -338,6 +338,9 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         def call(self, operation: Operation[Any], body: Any = None, **given: Any) -> Any:
             return answers.get(operation, one)
 
+        def rest(self) -> None:
+            pass
+
     monkeypatch.setattr(schedules_report, "backend_for", lambda url: Stub())
     monkeypatch.setattr(schedules_report, "warn_without_worker", lambda backend, run: None)
     schedules_report.list_all(None, as_json=False)

@@ -11,13 +11,15 @@ import pytest
 from agents import events
 from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import approvals, approvals_there, errors
+from heartbit_site.cli import docket, errors
+from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Word
 from heartbit_site.cli.kinds import OUTCOME
+from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.plain import lines
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.render import Canvas, render
-from heartbit_site.cli.waiting import short_id
+from heartbit_site.cli.short_id import short_id
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.terminal import Terminal
@@ -34,9 +36,15 @@ def asked() -> ToolCall:
     return in_doubt(default_workspace(), f"[[text: Done.]] [[run: {uuid4()}]]")
 
 
+def settled(run: str, call: str | None = None, **word: Any) -> int:
+    return docket.of_run(LocalBackend(), run, call, Word(**word), OUTCOME, as_json=False)
+
+
 def refused(call: ToolCall, call_id: str | None = None, **word: Any) -> tuple[int, str] | None:
     with pytest.raises(HeartbitError) as caught:
-        approvals.of_run(str(call.run_id), call_id, Word(**word), OUTCOME, as_json=False)
+        docket.of_run(
+            LocalBackend(), str(call.run_id), call_id, Word(**word), OUTCOME, as_json=False
+        )
     return errors.explain(caught.value)
 
 
@@ -48,7 +56,7 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert (left.code, left.out) == (4, "")
     told = next(line for line in left.err.splitlines() if "heartbit settle" in line)
     assert told.startswith("researcher waits for a word on http_request: heartbit settle ")
-    assert approvals.overview(OUTCOME, as_json=True) == 0
+    assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
     mine = next(each for each in found if each["run"] == str(call.run_id))
     assert (mine["call"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
@@ -62,10 +70,10 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     )
     assert refused(call, retry=True, skip=True) == (2, "Say one of --retry, --done and --skip.")
     assert refused(call, skip=True, result="x") == (2, "--result goes with --done.")
-    settled = heartbit("settle", str(call.run_id), "1.0", "--done", "--result", "Sent, code 200.")
-    assert settled.code == 0
-    assert f"`heartbit resume {short_id(call.run_id)}`" in settled.err
-    assert settled.out.startswith("It took effect: http_request of researcher: {")
+    ended = heartbit("settle", str(call.run_id), "1.0", "--done", "--result", "Sent, code 200.")
+    assert ended.code == 0
+    assert f"`heartbit resume {short_id(call.run_id)}`" in ended.err
+    assert ended.out.startswith("It took effect: http_request of researcher: {")
     assert heartbit("resume", str(call.run_id)).out == "Done.\n"
     call.refresh_from_db()
     assert (call.status, call.result) == ("ok", "Sent, code 200.")
@@ -80,7 +88,7 @@ def test_given_no_process_that_waits_then_whoever_settles_is_told_how_to_go_on(
 ) -> None:
     call = asked()
     name = str(call.run_id)
-    assert approvals.of_run(name, None, Word(skip=True), OUTCOME, as_json=False) == 0
+    assert settled(name, skip=True) == 0
     assert f"has ended: `heartbit resume {short_id(call.run_id)}`" in capsys.readouterr().err
 
 
@@ -89,7 +97,7 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
 ) -> None:
     task = f"[[text: Done.]] [[run: {uuid4()}]]"
     call = in_doubt(default_workspace(), task, asked=False)
-    assert approvals.overview(OUTCOME, as_json=True) == 0
+    assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     listed = json.loads(capsys.readouterr().out)
     assert str(call.run_id) not in {each["run"] for each in listed["calls"]}
     [mine] = [each for each in listed["unasked"] if each["run"] == str(call.run_id)]
@@ -101,10 +109,15 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
 
     left = heartbit("resume", str(call.run_id))
     assert (left.code, "heartbit settle" in left.err) == (4, True)
-    assert approvals.of_run(str(call.run_id), None, Word(done=True), OUTCOME, as_json=False) == 0
+    assert (
+        docket.of_run(
+            LocalBackend(), str(call.run_id), None, Word(done=True), OUTCOME, as_json=False
+        )
+        == 0
+    )
     assert heartbit("resume", str(call.run_id)).out == "Done.\n"
     capsys.readouterr()
-    approvals.overview(OUTCOME, as_json=True)
+    docket.overview(LocalBackend(), OUTCOME, as_json=True)
     assert str(call.run_id) not in capsys.readouterr().out
 
 
@@ -131,16 +144,16 @@ def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     call = asked()
-    server = Server(web.url, key_for(default_workspace()))
-    assert approvals_there.overview(server, OUTCOME, as_json=True) == 0
+    server = ServerBackend(Server(web.url, key_for(default_workspace())))
+    assert docket.overview(server, OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
     assert str(call.run_id) in {each["run"] for each in found}
     name = str(call.run_id)
-    assert approvals_there.of_run(server, name, None, Word(retry=True), OUTCOME, as_json=False) == 0
+    assert docket.of_run(server, name, None, Word(retry=True), OUTCOME, as_json=False) == 0
     assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")
     assert Run.objects.get(pk=call.run_id).status == "queued"
-    with pytest.raises(HeartbitError, match="`heartbit settle` lists what does"):
-        approvals_there.of_run(server, name, None, Word(skip=True), OUTCOME, as_json=False)
+    with pytest.raises(HeartbitError, match="already retried by API key test"):
+        docket.of_run(server, name, None, Word(skip=True), OUTCOME, as_json=False)
 
 
 def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() -> None:

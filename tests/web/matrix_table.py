@@ -83,6 +83,7 @@ ROUTES = (
     Route("GET", "/runs/{run_id}/turns/{number}", "runs:read"),
     Route("POST", "/runs/{run_id}/fork", "runs:write", {"turn": 0}, right=201),
     Route("GET", "/approvals", "runs:read", foreign=200, either="approvals:decide"),
+    Route("GET", "/runs/{run_id}/decisions", "runs:read", either="approvals:decide"),
     Route(
         "POST",
         "/runs/{run_id}/calls/{call_id}/decision",

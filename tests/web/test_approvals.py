@@ -18,10 +18,11 @@ from agents.admin.approval_card import card
 from agents.approval_links import token_of
 from agents.errors import NoLongerOpenError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
-from heartbit_site.api.asked_view import view
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
-from heartbit_site.cli.waiting import waiting_calls
+from heartbit_site.cli.asked_calls import approval_call
+from heartbit_site.contract.approvals import ApprovalOut
+from heartbit_site.operations.asked_view import asked_view
 from tests.doubtful import in_doubt
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
@@ -73,12 +74,12 @@ class TestWhatACardSays:
     ) -> None:
         call = ToolCall(tool="save", effect="at_most_once", shown={"tool": "save"})
         hostile = "a\u202eexe.txt \u200b \x1b[31m\u2066"
-        seen = view(call, {"name\u200d": hostile, "n": 2**60}, "why\u202e")
-        pieces = [*seen["arguments"][0]["name"], *seen["arguments"][0]["value"], *seen["reason"]]
-        escaped = [piece["text"] for piece in pieces if piece["escaped"]]
+        seen = asked_view(call, {"name\u200d": hostile, "n": 2**60}, "why\u202e")
+        pieces = [*seen.arguments[0].name, *seen.arguments[0].value, *seen.reason]
+        escaped = [piece.text for piece in pieces if piece.escaped]
         assert escaped == ["\\u200d", "\\u202e", "\\u200b", "\\u001b", "\\u2066", "\\u202e"]
-        assert all(piece["text"].isprintable() for piece in pieces)
-        assert (seen["hidden"], seen["exact"]) == (5, False)
+        assert all(piece.text.isprintable() for piece in pieces)
+        assert (seen.hidden, seen.exact) == (5, False)
 
     @pytest.mark.parametrize(
         ("address", "host"),
@@ -93,8 +94,8 @@ class TestWhatACardSays:
         self, address: str, host: str
     ) -> None:
         call = ToolCall(tool="http_get", effect="idempotent", shown={"tool": "http_get"})
-        seen = view(call, {"deep": [{"url": address}]}, "")
-        assert seen["hosts"] == [{"argument": "deep", "host": host}]
+        seen = asked_view(call, {"deep": [{"url": address}]}, "")
+        assert [(one.argument, one.host) for one in seen.hosts] == [("deep", host)]
 
 
 class TestExpiry:
@@ -473,7 +474,7 @@ def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_sch
     assert [one["name"][0]["text"] for one in row["view"]["arguments"]] == order
     admins = card(call, here="", refused=None)
     assert ["".join(part.text for part in one.name) for one in admins.arguments] == order
-    [mine] = [one for one in waiting_calls(workspace) if one.id == call.pk]
+    mine = approval_call(ApprovalOut.model_validate(row))
     assert list(mine.arguments) == order
 
 

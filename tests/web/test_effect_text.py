@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.admin.approval_card import card
-from heartbit_site.api.asked_view import view
 from heartbit_site.base.effect_text import EFFECT_TEXT, describe_effect
 from heartbit_site.base.toolspec import Effect
+from heartbit_site.operations.asked_view import asked_view
 from tests.web.waiting_calls import unserved
 from tools.registry import registry
 
@@ -31,5 +31,5 @@ def test_given_tools_that_reach_other_hosts_then_no_card_says_that_they_reach_no
     for spec in reaching:
         call.effect = spec.effect
         said = describe_effect(spec.effect)
-        assert view(call, {}, "")["effect"] == said
+        assert asked_view(call, {}, "").effect == said
         assert card(call, here="/", refused=None).effect == said

@@ -10,9 +10,9 @@ from django.http import HttpRequest  # noqa: TC002  ninja evaluates the annotati
 from ninja import Router
 
 from heartbit_site.api.errors import answer
-from heartbit_site.api.outputs import ProblemOut
 from heartbit_site.base import orm
 from heartbit_site.contract.health import HealthOut
+from heartbit_site.contract.problem import ProblemOut
 
 router = Router(tags=["health"])
 

@@ -7,10 +7,8 @@ from enum import StrEnum
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.answer import answer
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.kinds import APPROVAL
-from heartbit_site.cli.load import load
 
 
 class Scope(StrEnum):
@@ -56,10 +54,13 @@ def approve(
     Without a run it lists what waits. On a terminal it then asks, one call after the other.
     What an agent asks with ask_human is answered here as well.
     """
+    from heartbit_site.cli import docket
+    from heartbit_site.cli.choices import Order
+
     texts = (edit, reply, deny)
     if run is None and (yes or any(text is not None for text in texts)):
         raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
-    order = load("choices").Order(
+    order = Order(
         yes=yes,
         edit=edit,
         answer=reply,
@@ -68,4 +69,4 @@ def approve(
         until=until,
         digest=digest,
     )
-    raise typer.Exit(answer(APPROVAL, run, call, order, url=url, as_json=as_json))
+    raise typer.Exit(docket.answer(APPROVAL, run, call, order, url=url, as_json=as_json))

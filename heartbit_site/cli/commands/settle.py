@@ -5,10 +5,8 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.answer import answer
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.kinds import OUTCOME
-from heartbit_site.cli.load import load
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Which of its calls, e.g. 1.0.")
@@ -33,7 +31,10 @@ def settle(
 
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
-    word = load("choices").Word(retry=retry, done=done, skip=skip, result=result)
+    from heartbit_site.cli import docket
+    from heartbit_site.cli.choices import Word
+
+    word = Word(retry=retry, done=done, skip=skip, result=result)
     if run is None and word.choice() is not None:
         raise CommandError("Name the run whose call you settle: `heartbit settle` lists.", USAGE)
-    raise typer.Exit(answer(OUTCOME, run, call, word, url=url, as_json=as_json))
+    raise typer.Exit(docket.answer(OUTCOME, run, call, word, url=url, as_json=as_json))

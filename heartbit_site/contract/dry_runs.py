@@ -1,14 +1,15 @@
-"""What a dry run's response holds; the fields are those of ``agents.dry_runs.changes``."""
+"""What a dry run answers; the fields are those of ``agents.dry_runs.changes``."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field, JsonValue
 
+from heartbit_site.contract.model import View
 
-class CellOut(Schema):
+
+class CellOut(View):
     """A column's value."""
 
     text: str | None = Field(description="Its beginning; null: it is NULL, or hidden.")
@@ -16,14 +17,14 @@ class CellOut(Schema):
     hidden: bool = Field(description="The column is called like a secret.")
 
 
-class KeyPartOut(Schema):
+class KeyPartOut(View):
     """A column of a primary key."""
 
     column: str
     value: CellOut
 
 
-class ColumnChangeOut(Schema):
+class ColumnChangeOut(View):
     """What becomes of a column; null: there is no such row before, or after."""
 
     column: str
@@ -31,7 +32,7 @@ class ColumnChangeOut(Schema):
     new: CellOut | None
 
 
-class RowChangeOut(Schema):
+class RowChangeOut(View):
     """What becomes of a row."""
 
     kind: Literal["inserted", "updated", "deleted"]
@@ -39,7 +40,7 @@ class RowChangeOut(Schema):
     columns: list[ColumnChangeOut] = Field(description="All, or those that an update changes.")
 
 
-class TableChangeOut(Schema):
+class TableChangeOut(View):
     """What becomes of a table."""
 
     table: str
@@ -48,7 +49,7 @@ class TableChangeOut(Schema):
     note: str = Field(description="Why no rows are shown, as a sentence; empty: they are.")
 
 
-class DryRunOut(Schema):
+class DryRunOut(View):
     """What a call did in a transaction that was undone."""
 
     tool: str

@@ -14,6 +14,7 @@ from agents.turns import definition_of
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.visible_text import pieces, readable_json, visible
+from heartbit_site.contract.approvals import AskedViewOut, HostOut, PieceOut, ShownArgumentOut
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def _offered(run: Run) -> Mapping[str, ToolSpec]:
     return offer_of(definition, registry, is_child=run.parent_id is not None).specs
 
 
-def view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """What a card says of a call.
+def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> AskedViewOut:
+    """Return what a card says of a call.
 
     Args:
         call: It waits for a person.
@@ -62,31 +63,32 @@ def view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> dict[str,
     tool = shown_tool(call)
     arguments = in_tool_order(tool, arguments)
     shown = [_argument(name, value) for name, value in arguments.items()]
-    return {
-        "tool": _parts(tool),
-        "asked_as": [] if call.tool == tool else _parts(call.tool),
-        "reason": _parts(reason),
-        "effect": describe_effect(call.effect),
-        "arguments": shown,
-        "hosts": _hosts(arguments),
-        "hidden": sum(part["escaped"] for one in shown for part in (*one["name"], *one["value"])),
-        "editable": readable_json(arguments),
-        "exact": all(abs(number) <= _SAFE for number in _integers(arguments)),
-    }
+    pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
+    return AskedViewOut(
+        tool=_parts(tool),
+        asked_as=[] if call.tool == tool else _parts(call.tool),
+        reason=_parts(reason),
+        effect=describe_effect(call.effect),
+        arguments=shown,
+        hosts=_hosts(arguments),
+        hidden=sum(piece.escaped for piece in pieces_shown),
+        editable=readable_json(arguments),
+        exact=all(abs(number) <= _SAFE for number in _integers(arguments)),
+    )
 
 
-def _argument(name: str, value: object) -> dict[str, Any]:
+def _argument(name: str, value: object) -> ShownArgumentOut:
     text = value if isinstance(value, str) else readable_json(value)
     kind = "nothing" if value is None else _KINDS.get(type(value), "list")
-    return {"name": _parts(name), "kind": kind, "value": _parts(text)}
+    return ShownArgumentOut(name=_parts(name), kind=kind, value=_parts(text))
 
 
-def _parts(text: str) -> list[dict[str, Any]]:
+def _parts(text: str) -> list[PieceOut]:
     found = enumerate(pieces(text))
-    return [{"text": piece, "escaped": bool(index % 2)} for index, piece in found if piece]
+    return [PieceOut(text=piece, escaped=bool(index % 2)) for index, piece in found if piece]
 
 
-def _hosts(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
+def _hosts(arguments: Mapping[str, Any]) -> list[HostOut]:
     """Where the addresses among the arguments lead, as the network spells it."""
     found: dict[tuple[str, str], None] = {}
     for name, value in arguments.items():
@@ -95,7 +97,7 @@ def _hosts(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
                 found[visible(name), _host(address)] = None
                 if len(found) >= _MOST_HOSTS:
                     break
-    return [{"argument": name, "host": host} for name, host in found]
+    return [HostOut(argument=name, host=host) for name, host in found]
 
 
 def _host(address: str) -> str:

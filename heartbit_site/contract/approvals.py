@@ -1,0 +1,276 @@
+"""Tool calls that people are asked about: approvals, calls of unknown outcome, dry runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasPath, Field, JsonValue, model_validator
+
+from heartbit_site.base.question_states import QuestionStateName
+from heartbit_site.contract.dry_runs import DryRunOut
+from heartbit_site.contract.model import Body, Id, Moment, Next, Text, Time, View, Word
+from heartbit_site.contract.operation import DECIDE as MAY_DECIDE
+from heartbit_site.contract.operation import READ_WAITING, Operation
+
+Outcome = Literal["retried", "done", "skipped"]
+OfRun = Annotated[
+    Word | None,
+    Field(description="Only of this run and its sub-agents: its id, or how it begins."),
+]
+Digest = Annotated[Word | None, Field(description="Of the call, as GET /approvals showed it.")]
+Question = Annotated[Word | None, Field(description="Of the call, as GET /doubts showed it.")]
+State = Annotated[
+    QuestionStateName,
+    Field(
+        description="open: it waits; expired: nobody decided in time; cancelled: its run was; "
+        "closed: it is not asked any more; else what a person decided."
+    ),
+]
+ShownDigest = Annotated[
+    str,
+    Field(pattern=r"^[0-9a-f]{64}$", description="Of what was shown: from GET /approvals."),
+]
+
+
+class PieceOut(View):
+    """A piece of a text; an escaped one stands for a character that cannot be seen."""
+
+    text: str
+    escaped: bool
+
+
+class ShownArgumentOut(View):
+    """One argument; a value that is no text is JSON."""
+
+    name: list[PieceOut]
+    kind: str
+    value: list[PieceOut]
+
+
+class HostOut(View):
+    """Where an address among the arguments leads, as the network spells it (punycode)."""
+
+    argument: str
+    host: str
+
+
+class AskedViewOut(View):
+    """A call as a person should see it, with nothing hidden."""
+
+    tool: list[PieceOut]
+    asked_as: list[PieceOut] = Field(description="What the model called it, if that differs.")
+    reason: list[PieceOut]
+    effect: str
+    arguments: list[ShownArgumentOut]
+    hosts: list[HostOut]
+    hidden: int = Field(description="How many characters of the arguments are shown as escapes.")
+    editable: str = Field(description="The arguments as JSON that means exactly what is shown.")
+    exact: bool = Field(description="Whether JavaScript's numbers can hold its numbers.")
+
+
+class AskedCallOut(View):
+    """A tool call that a person is asked about."""
+
+    run: Id = Field(validation_alias="run_id")
+    root: Id = Field(validation_alias=AliasPath("run", "root_id"))
+    call: str = Field(validation_alias="call_id")
+    agent: str = Field(validation_alias=AliasPath("run", "agent"))
+    tool: str
+    effect: str
+    arguments: dict[str, JsonValue]
+    since: Time | None = Field(description="When it began to wait.")
+    task: str = Field(description="Of its run: the first 500 characters; the run has all.")
+    task_characters: int = Field(description="Length of the whole task.")
+    home: str = Field(validation_alias=AliasPath("run", "home"))
+    queue: str = Field(validation_alias=AliasPath("run", "queue"))
+    view: AskedViewOut
+
+
+class EscalatedOut(View):
+    """That nobody had decided about a call in time."""
+
+    group: str = Field(description="Its members may decide as well; empty: whoever may at all.")
+    since: Time
+
+
+class ApprovalOut(AskedCallOut):
+    """A tool call that waits for a person."""
+
+    reason: str
+    wait_key: str = Field(description="Another one when the call is asked about again.")
+    digest: str = Field(description="A decision names it: what runs is what was shown.")
+    expires_at: Time | None = Field(description="When it is refused unless somebody decides.")
+    needed: int = Field(description="How many people have to approve it.")
+    approved_by: list[str] = Field(description="Who has, so far.")
+    group: str = Field(description="Only its members may decide; empty: whoever may at all.")
+    escalated: EscalatedOut | None = Field(description="More people may decide by now; null: no.")
+    parameters: dict[str, JsonValue] | None = Field(
+        description="The JSON Schema of the tool's arguments; null: the tool has changed."
+    )
+    form: dict[str, JsonValue] | None = Field(
+        description="It is a question: the JSON Schema of its answer; null: it is none."
+    )
+
+
+class ApprovalsOut(View):
+    """What waits, the oldest first."""
+
+    calls: list[ApprovalOut]
+    next: Next
+
+
+class DoubtOut(AskedCallOut):
+    """A tool call of unknown outcome."""
+
+    question: str = Field(description="Another one when the call is asked about again.")
+
+
+class DoubtsOut(View):
+    """What is in doubt, the oldest first."""
+
+    calls: list[DoubtOut]
+    next: Next
+
+
+class SettledOut(View):
+    """An outcome that was taken in."""
+
+    run: Id = Field(validation_alias="run_id")
+    call: str = Field(validation_alias="call_id")
+    outcome: Outcome
+    settled_by: str
+
+
+class DecidedOut(View):
+    """A decision that was taken."""
+
+    run: Id = Field(validation_alias="run_id")
+    call: str = Field(validation_alias="call_id")
+    verdict: Literal["approved", "edited", "answered", "denied"]
+    decided_by: str
+    missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
+
+
+class QuestionStateOut(View):
+    """The state of a question that a person was asked about a call."""
+
+    run: Id = Field(validation_alias="run_id")
+    call: str = Field(validation_alias="call_id")
+    state: State
+    by: str = Field(description="Who decided or cancelled; empty: nobody is named.")
+    at: Time | None = Field(description="When; null: it is open, or not known.")
+    reason: str = Field(description="What the decider wrote for the model.")
+    via: str = Field(description="By which way; empty: nobody is named.")
+
+
+class DecisionOut(View):
+    """A decision about a call, or an outcome that somebody said."""
+
+    run: Id = Field(validation_alias="run_id")
+    call: str = Field(validation_alias="call_id")
+    wait_key: str = Field(description="Of the question that it ended.")
+    verdict: str
+    by: str = Field(validation_alias="decided_by")
+    via: str = Field(description="By which way.")
+    at: Time
+    reason: str = Field(description="What the decider wrote for the model.")
+
+
+class DecisionsOut(View):
+    """Decisions about the calls of a run and its sub-agents, the newest first."""
+
+    decisions: list[DecisionOut]
+    next: Next
+
+
+class AlwaysIn(Body):
+    """A standing permission that goes with an approval."""
+
+    scope: Literal["run", "agent"] = Field(
+        description="run: this run and its sub-agents; agent: every run of the agent."
+    )
+    until: Moment | None = Field(
+        None, description="When it ends; null: with the run, or when it is revoked."
+    )
+
+
+class DecisionIn(Body):
+    """What a person decided about a call, as it was shown."""
+
+    digest: ShownDigest
+    verdict: Literal["approve", "edit", "answer", "deny"]
+    arguments: dict[str, JsonValue] | None = Field(None, description="With edit: what runs.")
+    answer: JsonValue = Field(None, description="With answer: fits the form that is asked for.")
+    reason: Text = Field("", description="With deny: the model reads it.")
+    always: AlwaysIn | None = Field(None, description="With approve: also from now on.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> DecisionIn:
+        given: dict[str, Any] = {
+            "arguments": ("edit", self.arguments is not None),
+            "answer": ("answer", "answer" in self.model_fields_set),
+            "reason": ("deny", bool(self.reason)),
+            "always": ("approve", self.always is not None),
+        }
+        for name, (verdict, is_given) in given.items():
+            if is_given and self.verdict != verdict:
+                raise ValueError(f"{name} goes with the verdict {verdict}, not {self.verdict}")
+        if self.verdict == "edit" and self.arguments is None:
+            raise ValueError("the verdict edit needs arguments")
+        if self.verdict == "answer" and "answer" not in self.model_fields_set:
+            raise ValueError("the verdict answer needs an answer")
+        return self
+
+
+class DryRunIn(Body):
+    """Which call to try, as it was shown."""
+
+    digest: ShownDigest
+    arguments: dict[str, JsonValue] | None = Field(
+        None, description="To try it with instead of its own; null: as it was shown."
+    )
+
+
+class OutcomeIn(Body):
+    """What became of a call of unknown outcome, or is to become of it."""
+
+    outcome: Outcome = Field(
+        description="retried: it is made again; done: it took effect; skipped: it is left."
+    )
+    result: Text = Field("", description="With done: the model reads it as the call's answer.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> OutcomeIn:
+        if self.result and self.outcome != "done":
+            raise ValueError(f"result goes with the outcome done, not {self.outcome}")
+        return self
+
+
+LIST_APPROVALS = Operation(
+    "approvals.list_approvals", "GET /approvals", ApprovalsOut, "What waits", READ_WAITING,
+    rows="calls",
+)  # fmt: skip
+LIST_DOUBTS = Operation(
+    "approvals.list_doubts", "GET /doubts", DoubtsOut, "What is in doubt", READ_WAITING,
+    rows="calls",
+)  # fmt: skip
+LIST_DECISIONS = Operation(
+    "approvals.list_decisions", "GET /runs/{run_id}/decisions", DecisionsOut, "List decisions",
+    READ_WAITING, rows="decisions",
+)  # fmt: skip
+GET_QUESTION = Operation(
+    "approvals.get_question", "GET /runs/{run_id}/calls/{call_id}/decision", QuestionStateOut,
+    "Get the state of a question", READ_WAITING,
+)  # fmt: skip
+DECIDE = Operation(
+    "approvals.decide", "POST /runs/{run_id}/calls/{call_id}/decision", DecidedOut, "Decide",
+    MAY_DECIDE, body=DecisionIn, errors=(409,),
+)  # fmt: skip
+SETTLE = Operation(
+    "approvals.settle", "POST /runs/{run_id}/calls/{call_id}/outcome", SettledOut, "Settle",
+    MAY_DECIDE, body=OutcomeIn, errors=(409,),
+)  # fmt: skip
+DRY_RUN = Operation(
+    "approvals.dry_run", "POST /runs/{run_id}/calls/{call_id}/dry-run", DryRunOut,
+    "Try it without keeping it", MAY_DECIDE, body=DryRunIn, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,20 @@
+"""What every operation answers when something went wrong."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from heartbit_site.contract.model import View
+
+
+class ProblemOut(View):
+    """Something went wrong (RFC 9457)."""
+
+    type: str = Field(description="A URI of the kind of problem: urn:heartbit:problem:CODE.")
+    title: str = Field(description="The kind in a few words.")
+    status: int = Field(description="The response's status.")
+    detail: str = Field(description="One sentence for people: what was wrong, how to mend it.")
+    code: str = Field(description="A word for programs, such as agent_not_found.")
+    scope: str | None = Field(
+        default=None, description="With forbidden: the scope that is missing, if it is one."
+    )

@@ -1,0 +1,250 @@
+"""Tool calls that people are asked about: approvals, calls of unknown outcome, dry runs."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
+from agents.actions.dry_run_call import dry_run_call
+from agents.actions.settle_call import settle_call
+from agents.argument_order import in_tool_order
+from agents.choices import Outcome
+from agents.doubts import Doubt, asked_about, doubt_of
+from agents.dry_runs.threads import in_time
+from agents.models import Decision, ToolCall, Vote, Wait
+from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
+from agents.question_state import load_question_state
+from agents.questions import asked_form
+from heartbit_site.base.access import Access
+from heartbit_site.base.effect_text import UNCERTAIN_CALL
+from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.login import login
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.preview import preview
+from heartbit_site.contract.approvals import (
+    ApprovalOut,
+    ApprovalsOut,
+    DecidedOut,
+    DecisionIn,
+    DecisionOut,
+    DecisionsOut,
+    Digest,
+    DoubtOut,
+    DoubtsOut,
+    DryRunIn,
+    EscalatedOut,
+    OfRun,
+    OutcomeIn,
+    Question,
+    QuestionStateOut,
+    SettledOut,
+)
+from heartbit_site.contract.dry_runs import DryRunOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.asked_view import Offers, asked_view
+from heartbit_site.operations.paging import page
+
+if TYPE_CHECKING:
+    from agents.dry_runs.changes import DryRun
+
+
+class CallNotFoundError(NotFoundError):
+    """The run has no such tool call."""
+
+
+def list_approvals(
+    access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
+) -> ApprovalsOut:
+    """The tool calls that wait for a person, the oldest first."""
+    rows = calls_waiting(access.workspace).filter(_of_run(access.workspace, run))
+    calls, following = page(rows, "pk", cursor, limit)
+    runs = {call.run_id for call in calls}
+    waits = Wait.objects.filter(run__in=runs, resolved_at__isnull=True)
+    open_waits = {(wait.run_id, wait.key): wait for wait in waits}
+    votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
+    for vote in Vote.objects.filter(run__in=runs):
+        votes[vote.run_id, vote.wait_key].append(vote.by)
+    offers = Offers()
+    keys = [(call.run_id, approval_of(call)) for call in calls]
+    shown = [
+        _approval(call, open_waits.get(key), offers, votes.get(key, []))
+        for call, key in zip(calls, keys, strict=True)
+    ]
+    return ApprovalsOut(calls=shown, next=following)
+
+
+def list_doubts(
+    access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
+) -> DoubtsOut:
+    """The tool calls of unknown outcome that wait for a person, the oldest first."""
+    rows = asked_about(access.workspace).filter(_of_run(access.workspace, run))
+    found, following = page(rows, "pk", cursor, limit)
+    return DoubtsOut(calls=[doubt_view(doubt_of(row)) for row in found], next=following)
+
+
+def list_decisions(
+    access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> DecisionsOut:
+    """Who decided what about the calls of a run and its sub-agents, the newest first."""
+    rows = Decision.objects.filter(_of_run(access.workspace, run_id))
+    found, following = page(rows, "-pk", cursor, limit)
+    return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next=following)
+
+
+def get_question(
+    access: Access,
+    run_id: Word,
+    call_id: Word,
+    *,
+    digest: Digest = None,
+    question: Question = None,
+) -> QuestionStateOut:
+    """Return whether a call still waits for a person, or who decided it and how."""
+    call = _find_call(access.workspace, run_id, call_id)
+    state = load_question_state(call, digest=digest or "", question=question or "")
+    return QuestionStateOut.of(state, run_id=call.run_id, call_id=call.call_id)
+
+
+def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> DecidedOut:
+    """Approve, edit or deny a call. One decision wins; 409 says who was quicker."""
+    call = _find_call(access.workspace, run_id, call_id)
+    by = _decider(access)
+    verdict = VERDICTS[body.verdict]
+    always = body.always
+    decide_call(
+        call,
+        verdict,
+        digest=body.digest,
+        by=by,
+        always=Always(always.scope, always.until) if always is not None else None,
+        arguments=json.dumps(body.arguments),
+        answer=body.answer,
+        reason=body.reason,
+    )
+    return DecidedOut.of(call, verdict=verdict.value, decided_by=by.name, missing=_missing(call))
+
+
+def settle(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> SettledOut:
+    """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
+    call = _find_call(access.workspace, run_id, call_id)
+    by = _decider(access)
+    settle_call(call, Outcome(body.outcome), by=by, result=body.result)
+    return SettledOut.of(call, outcome=body.outcome, settled_by=by.name)
+
+
+async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -> DryRunOut:
+    """Run a waiting call of a transactional tool, and undo it: the rows that it would change.
+
+    409: it does not wait any more, took too long, or met others that work on the same.
+    """
+    arguments = None if body.arguments is None else json.dumps(body.arguments)
+
+    def attempt() -> DryRun:
+        call = _find_call(access.workspace, run_id, call_id)
+        return dry_run_call(call, digest=body.digest, by=_decider(access), arguments=arguments)
+
+    return DryRunOut.of(await in_time(attempt))
+
+
+def doubt_view(found: Doubt) -> DoubtOut:
+    """Return the view of a call of unknown outcome."""
+    call = found.call
+    return DoubtOut.of(
+        call,
+        **_asked(call, found.since),
+        arguments=in_tool_order(shown_tool(call), found.arguments),
+        question=found.question,
+        view=asked_view(call, found.arguments, UNCERTAIN_CALL),
+    )
+
+
+def _approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]) -> ApprovalOut:
+    shown = call.shown or {}
+    arguments = in_tool_order(shown_tool(call), shown.get("arguments", {}))
+    reason = shown.get("reason", "")
+    return ApprovalOut.of(
+        call,
+        **_asked(call, wait.created_at if wait is not None else None),
+        reason=reason,
+        arguments=arguments,
+        wait_key=approval_of(call),
+        expires_at=wait.expires_at if wait is not None else None,
+        needed=shown.get("needed", 1),
+        approved_by=votes,
+        group=shown.get("group", ""),
+        escalated=_escalated(wait, shown.get("escalated_to", "")),
+        parameters=offers.parameters(call.run, shown_tool(call)),
+        form=asked_form(call),
+        view=asked_view(call, arguments, reason),
+    )
+
+
+def _escalated(wait: Wait | None, group: str) -> EscalatedOut | None:
+    if wait is None or wait.escalated_at is None:
+        return None
+    return EscalatedOut(group=group, since=wait.escalated_at)
+
+
+def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
+    """Return what every call that a person is asked about has beside its row."""
+    task = call.run.task
+    return {
+        "tool": shown_tool(call),
+        "since": since,
+        "task": preview(task),
+        "task_characters": len(task),
+    }
+
+
+def _of_run(workspace: Workspace, run_id: str | None) -> Q:
+    """Return the condition for what belongs to a run or its sub-agents; without a run: all does.
+
+    Raises:
+        RunNotFoundError: There is no such run.
+    """
+    if run_id is None:
+        return Q()
+    run = find_run(workspace, run_id)
+    return Q(run=run) | Q(run__root=run)
+
+
+def _find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
+    """Return a call of a run of the workspace.
+
+    Raises:
+        RunNotFoundError: There is no such run.
+        CallNotFoundError: It has no such call.
+    """
+    run = find_run(workspace, run_id)
+    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
+    call = calls.filter(run=run, call_id=call_id).first()
+    if call is None:
+        raise CallNotFoundError(
+            f"Run {run.pk} has no tool call {call_id[:24]}: GET /approvals lists what waits."
+        )
+    return call
+
+
+def _decider(access: Access) -> Decider:
+    """Return whoever asks, as decisions name them.
+
+    At a terminal that is the account on its machine, whichever command it runs: a call that needs
+    several people counts it once.
+    """
+    at_terminal = access.via in ("terminal", "inline")
+    return Decider(login() if at_terminal else access.name, access.via, access.user_id)
+
+
+def _missing(call: ToolCall) -> int:
+    """Return how many more people have to approve a call that somebody has just decided about."""
+    key = approval_of(call)
+    if Decision.objects.filter(run=call.run, wait_key=key).exists():
+        return 0
+    given = Vote.objects.filter(run=call.run, wait_key=key).count()
+    return max(0, int((call.shown or {}).get("needed", 1)) - given)
