@@ -16,17 +16,16 @@ from ninja.utils import check_csrf
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.guesses import prefixes
 from heartbit_site.api.rate import buckets, whose
-from heartbit_site.base import audit, orm
+from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_key, access_of_user, operates
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.refusals import describe_refusal
-from heartbit_site.base.scopes import OPERATORS_SCOPE
+from heartbit_site.contract import operation
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-    from heartbit_site.base.audit import Actor
     from heartbit_site.base.errors import HeartbitError
     from heartbit_site.base.models import Workspace
     from heartbit_site.contract.operation import Needs
@@ -232,20 +231,8 @@ def auth_for(needs: Needs) -> ScopeAuth:
     return EitherAuth(*needs.scopes) if needs.either else ScopeAuth(*needs.scopes)
 
 
-READ_RUNS = ScopeAuth("runs:read")
-WRITE_RUNS = ScopeAuth("runs:write")
-DECIDE = ScopeAuth("approvals:decide")
-#: Members who see runs see what their calls wait for; a key may have the one scope alone.
-READ_WAITING = EitherAuth("runs:read", "approvals:decide")
-READ_AGENTS = ScopeAuth("agents:read")
-WRITE_AGENTS = ScopeAuth("agents:write")
-#: A schedule is an agent's, and starts runs.
-WRITE_SCHEDULES = ScopeAuth("agents:write", "runs:write")
-MANAGE = ScopeAuth("workspace:manage")
-READ_AUDIT = ScopeAuth("audit:read")
-MEMBER = MemberAuth()
+READ_RUNS = auth_for(operation.READ_RUNS)
 PERSON = PersonAuth()
-OPERATE = OperatorAuth(OPERATORS_SCOPE)
 
 
 def access_of(request: HttpRequest) -> Access:
@@ -256,8 +243,3 @@ def access_of(request: HttpRequest) -> Access:
 def workspace_of(request: HttpRequest) -> Workspace:
     """Their workspace: everything a route reads or writes is scoped to it."""
     return access_of(request).workspace
-
-
-def starter_of(request: HttpRequest) -> Actor:
-    """Return whoever asks, as the runs that they start name them."""
-    return audit.starter_of(access_of(request))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from heartbit_site.api.idempotency import IdempotencyKey
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
 from heartbit_site.contract.operation import Answered, operations_of
+from heartbit_site.operations.lookup import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -56,13 +56,6 @@ def add_route(router: Router, operation: Operation[Any]) -> None:
         operation_id=operation.name,
         summary=operation.summary,
     )
-
-
-def function_of(operation: Operation[Any]) -> Callable[..., Any]:
-    """Return the function that does an operation."""
-    module = importlib.import_module(f"heartbit_site.operations.{operation.noun}")
-    found: Callable[..., Any] = getattr(module, operation.name)
-    return found
 
 
 def _view(

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.login import at_terminal
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
-from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.output import note, write, write_exactly, write_json
 from heartbit_site.config import export as exporting
 from heartbit_site.config.apply import import_config
@@ -63,7 +63,7 @@ def configuration_of(file: Path | None) -> Configuration | None:
 
 def import_(configuration: Configuration, *, prune: bool, as_json: bool) -> int:
     """Import it into the workspace of the command line and say what changed."""
-    changes = import_config(default_workspace(), configuration, prune=prune, by=actor())
+    changes = import_config(default_workspace(), configuration, prune=prune, by=at_terminal())
     if as_json:
         write_json(asdict(changes))
         return errors.OK

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from django.db import connections
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from heartbit_site.api.endpoints import function_of
 from heartbit_site.api.errors import status_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
@@ -21,6 +20,7 @@ from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
+from heartbit_site.operations.lookup import function_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

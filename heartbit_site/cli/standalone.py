@@ -16,8 +16,8 @@ from agents.choices import Home
 from agents.models import Run
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
+from heartbit_site.base.login import at_terminal
 from heartbit_site.cli import describe
-from heartbit_site.cli.deciding import actor
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import WAITING
 from heartbit_site.cli.inline import attendant_of
@@ -83,7 +83,7 @@ def run(request: Request, *, as_json: bool, plain: bool) -> int:
             origin=chosen.origin,
             approve=request.approve,
             payload=request.payload,
-            by=actor(),
+            by=at_terminal(),
         )
 
     return stay_here(workspace, start, as_json=as_json, plain=plain)
@@ -124,7 +124,7 @@ def stay_here(
     display = Display() if as_json else progress(plain_lines=plain)
 
     def cancel(run_id: UUID) -> None:
-        cancel_run(workspace, run_id, reason="Ctrl-C", by=actor())
+        cancel_run(workspace, run_id, reason="Ctrl-C", by=at_terminal())
 
     attendant = attendant_of(display, leaves=leaves)
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile

@@ -342,7 +342,7 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
             pass
 
     monkeypatch.setattr(schedules_report, "backend_for", lambda url: Stub())
-    monkeypatch.setattr(schedules_report, "warn_without_worker", lambda backend, run: None)
+    monkeypatch.setattr(schedules_report, "warn_without_worker", lambda run: None)
     schedules_report.list_all(None, as_json=False)
     schedules_report.show(None, "x", as_json=False)
     schedules_report.add(None, order(every="1d"), as_json=False)

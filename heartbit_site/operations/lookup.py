@@ -1,0 +1,18 @@
+"""The function that does an operation of the contract."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from heartbit_site.contract.operation import Operation
+
+
+def function_of(operation: Operation[Any]) -> Callable[..., Any]:
+    """Return the function that does an operation; its module is imported when it is asked for."""
+    module = importlib.import_module(f"heartbit_site.operations.{operation.noun}")
+    found: Callable[..., Any] = getattr(module, operation.name)
+    return found
