@@ -166,7 +166,9 @@ class _Model:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         # How long may be waited for is what a clock says.
-        self.notes.add(f"ask {self.name}", replace(request, timeout_seconds=0.0))
+        asked = to_jsonable_python(replace(request, timeout_seconds=0.0), fallback=str)
+        del asked["ready"]  # who waits before it goes out is no part of what is asked
+        self.notes.add(f"ask {self.name}", asked)
         if self.notes.lines:
             raise _AskedError
         yield TextDelta("")  # a generator, as the protocol has it
