@@ -40,11 +40,12 @@ class RunHost(bootsteps.StartStopStep):
         names = tuple(sorted(queues))
         gc.freeze()  # what is here by now stays
         gc.set_threshold(*GARBAGE)
+        # Before anything is claimed: whoever leaves a moment later hands it back as well.
+        worker_shutting_down.connect(_drain, weak=False)
         worker.start(queues=names, slots=parent.pool.limit)
         worker.host().process.control.on_wanted = _obey
         self._clock = Clock()
         self._clock.start()
-        worker_shutting_down.connect(_drain, weak=False)
 
     def stop(self, parent: Any) -> None:
         """Fire nothing more, hand back what is left, and sign off."""
