@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Final
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -13,6 +16,9 @@ from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
+
+#: When a run may start that waits for the run before it: `heartbit_held()` of the database.
+HELD_UNTIL: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class Run(models.Model):
@@ -31,7 +37,7 @@ class Run(models.Model):
         payload: The task in its long form (``agents.payload``); ``task`` is its text.
         forked_from: The run whose journal it began with, up to ``forked_seq``.
         conversation: The thread it answers on. Its history is that thread's earlier runs, and
-            while one of these is live, ``available_at`` is in the year 9999.
+            while one of these is live, ``available_at`` is ``HELD_UNTIL``.
         started_by: Who started it, as people read it; empty: nobody is named. Only the run at the
             top of a tree has it.
         started_user: The account of that person. None: a key's run, whoever made the key.
@@ -205,3 +211,8 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent} · {self.task[:60]}"
+
+    @property
+    def held(self) -> bool:
+        """True while the run waits for the run before it on its conversation."""
+        return self.status == RunStatus.QUEUED and self.available_at == HELD_UNTIL

@@ -9,7 +9,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from agents.choices import RunStatus
 from agents.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
 from agents.models import Run, RunEvent, ToolCall
 from heartbit_site.base.markdown import to_html
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 20_000  # characters of one call's arguments or result: the run has all of it
 _TASK = 300  # characters of a sub-agent's task
-_HELD_FROM = 9000  # a message is held by being due in a year after this
 _STEPS = (ModelAnswered.type, RunSteered.type)
 
 
@@ -73,10 +71,8 @@ def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> Mess
         steps = steps[:-1]  # it is the answer
     paid = [costs[one.pk] for one in tree]
     known = [one for one in paid if one is not None]
-    is_queued = run.status == RunStatus.QUEUED
     return MessageOut.of(
         run,
-        held=is_queued and run.available_at.year > _HELD_FROM,
         steps=steps,
         html=to_html(run.output or ""),
         usage=UsageOut(

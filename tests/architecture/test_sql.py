@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import connection
 
+from agents.models.run import HELD_UNTIL
 from agents.runs import install
 from agents.runs.transitions import arrows
 
@@ -20,3 +21,9 @@ def test_the_databases_guard_holds_the_transition_table(database: None) -> None:
         cursor.execute("SELECT prosrc FROM pg_proc WHERE proname = 'heartbit_check_transition'")
         (source,) = cursor.fetchone()
     assert "'{" + ",".join(arrows()) + "}'" in source
+
+
+def test_a_held_run_is_told_by_the_time_that_the_database_gives_it(database: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT heartbit_held()")
+        assert cursor.fetchone() == (HELD_UNTIL,)
