@@ -11,7 +11,7 @@ import pytest
 
 from agents.models import Agent, Run
 from heartbit_site.first_start import default_workspace
-from tests.cli.test_run import FIELDS, TEAM
+from tests.cli.test_run import FIELDS, TEAM, delegate
 from tests.fleet import Worker, wait_until
 from tests.pace import in_time
 
@@ -49,7 +49,10 @@ def test_watch_json_is_a_line_for_each_fact_and_the_run_at_last(
     heartbit: Command, worker: Worker
 ) -> None:
     key = f"cli-{uuid4()}"
-    lines = heartbit("submit", TEAM, "--watch", "--json", "--idempotency-key", key).lines
+    # It takes long enough to be still at work when the command begins to watch.
+    slow = "[[latency: 700]] [[stream: 700]] [[chunks: 7]] [[text: It is written, word by word.]]"
+    team = delegate(("analyst", "Facts. [[text: It is 42.]]"), ("writer", f"Write. {slow}"))
+    lines = heartbit("submit", team, "--watch", "--json", "--idempotency-key", key).lines
     assert {line["type"] for line in lines} == {"run", "event", "delta", "result"}
     assert set(lines[-1]) == FIELDS | {"type"}
     assert lines[-1]["status"] == "succeeded"
@@ -57,7 +60,7 @@ def test_watch_json_is_a_line_for_each_fact_and_the_run_at_last(
     for run in {line["run"] for line in events}:
         seqs = [line["seq"] for line in events if line["run"] == run]
         assert seqs == list(range(1, len(seqs) + 1))
-    again = heartbit("submit", TEAM, "--json", "--idempotency-key", key).json
+    again = heartbit("submit", team, "--json", "--idempotency-key", key).json
     assert again["run"] == lines[-1]["run"]
 
 
