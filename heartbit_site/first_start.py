@@ -9,7 +9,6 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from agents.actions.create_default_team import create_default_team
@@ -21,8 +20,8 @@ from heartbit_site.workspaces import find_workspace
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
-#: The apps whose tables are Heartbit's own.
-OURS = frozenset({"base", "agents", "scheduling"})
+#: A migration that every database had before the first release, and none has since.
+EARLY = ("agents", "0002_functions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def migrate_and_seed() -> Admin | None:
         The admin, when this call created it.
 
     Raises:
-        ConfigurationError: The database cannot be reached, or is of another version.
+        ConfigurationError: The database cannot be reached, or is older than the first release.
     """
     try:
         current = _is_current()
@@ -50,7 +49,7 @@ def migrate_and_seed() -> Admin | None:
             f"The database cannot be reached ({reason}): check DATABASE_URL, or unset it to use "
             "the embedded one."
         ) from error
-    _refuse_older_tables()
+    _refuse_early_tables()
     if current and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists():
         republish_agents()
         return None
@@ -82,21 +81,16 @@ def unused_admin() -> str | None:
     return first.get_username() if first is not None and first.last_login is None else None
 
 
-def _refuse_older_tables() -> None:
+def _refuse_early_tables() -> None:
     """Refuse tables that were made before the first release.
 
     Raises:
         ConfigurationError: They were: no migration leads from them to today's.
     """
-    applied = MigrationRecorder(connection).applied_migrations()
-    known = MigrationLoader(connection).disk_migrations
-    unknown = sorted(name for name in applied if name[0] in OURS and name not in known)
-    if unknown:
-        app, name = unknown[0]
+    if EARLY in MigrationRecorder(connection).applied_migrations():
         raise ConfigurationError(
-            f"The database is of another version of Heartbit (it knows {app}.{name}): use the "
-            "version that made it, or begin with an empty database, by another HEARTBIT_STATE or "
-            "DATABASE_URL."
+            "The database was made before Heartbit's first release, and no way leads from its "
+            "tables to today's: begin with an empty one, by another HEARTBIT_STATE or DATABASE_URL."
         )
 
 

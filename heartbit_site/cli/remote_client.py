@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
-from urllib.parse import quote
 
 import httpx
 
@@ -23,7 +22,6 @@ CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 90.0  # longer than the server's longest wait
 SILENCE_SECONDS: Final = 45.0  # of a stream: the server says something every 15 s
 SHOWN: Final = 300
-PAGE: Final = 1000  # rows that are asked for at once
 BUSY_TIMES: Final = 5  # a server that has had too many requests is asked again so often
 LONGEST_PAUSE: Final = 10.0
 
@@ -54,44 +52,6 @@ class Client:
             CommandError: The server cannot be reached, or refuses.
         """
         return self._ask("GET", path, params=query or {})
-
-    def post(
-        self, path: str, body: Mapping[str, Any] | None = None, *, key: str | None = None
-    ) -> Any:
-        """The JSON that the server answers to a body.
-
-        Args:
-            path: Where.
-            body: What is sent, as JSON.
-            key: The idempotency key.
-
-        Raises:
-            NotFoundError: It does not exist.
-            ConflictError: Its state does not allow it (any more).
-            CommandError: The server cannot be reached, or refuses.
-        """
-        extra = {"Idempotency-Key": key} if key else {}
-        return self._ask("POST", path, json=dict(body or {}), headers=extra)
-
-    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The JSON that the server answers to a change.
-
-        Raises:
-            NotFoundError: It does not exist.
-            ConflictError: Its state does not allow it (any more).
-            CommandError: The server cannot be reached, or refuses.
-        """
-        return self._ask("PATCH", path, json=dict(body))
-
-    def delete(self, path: str) -> None:
-        """Remove what is at an address.
-
-        Raises:
-            NotFoundError: It does not exist.
-            ConflictError: Its state does not allow it (any more).
-            CommandError: The server cannot be reached, or refuses.
-        """
-        self._ask("DELETE", path)
 
     def send(
         self,
@@ -141,44 +101,6 @@ class Client:
             return self._client.request(method, path, **options)
         except (httpx.TransportError, UnicodeEncodeError) as error:
             raise unreachable(self._server, error) from error
-
-
-def get(server: Server, path: str, query: Mapping[str, str | int | float] | None = None) -> Any:
-    """`Client.get` on a connection of its own."""
-    with Client(server) as client:
-        return client.get(path, query)
-
-
-def whole(server: Server, path: str, rows: str) -> Any:
-    """The answer of an address whose rows come in pages, with all of them.
-
-    Args:
-        server: Where.
-        path: The address.
-        rows: What the answer calls them.
-
-    Raises:
-        CommandError: The server cannot be reached, or refuses.
-    """
-    with Client(server) as client:
-        found = client.get(path, {"limit": PAGE})
-        cursor = found.pop("next", None)
-        while cursor:
-            page = client.get(path, {"limit": PAGE, "cursor": cursor})
-            found[rows] += page[rows]
-            cursor = page.get("next")
-    return found
-
-
-def post(server: Server, path: str, body: Mapping[str, Any] | None = None) -> Any:
-    """`Client.post` on a connection of its own."""
-    with Client(server) as client:
-        return client.post(path, body)
-
-
-def agent_path(name: str) -> str:
-    """The address of an agent."""
-    return f"/agents/{quote(name, safe='')}"
 
 
 def headers(server: Server) -> dict[str, str]:

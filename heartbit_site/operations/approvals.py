@@ -23,7 +23,6 @@ from agents.question_state import load_question_state
 from agents.questions import asked_form
 from heartbit_site.base.access import Access
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
-from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.login import login
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.preview import preview
@@ -48,14 +47,11 @@ from heartbit_site.contract.approvals import (
 from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.asked_view import Offers, asked_view
+from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import page
 
 if TYPE_CHECKING:
     from agents.dry_runs.changes import DryRun
-
-
-class CallNotFoundError(NotFoundError):
-    """The run has no such tool call."""
 
 
 def list_approvals(
@@ -106,14 +102,14 @@ def get_question(
     question: Question = None,
 ) -> QuestionStateOut:
     """Return whether a call still waits for a person, or who decided it and how."""
-    call = _find_call(access.workspace, run_id, call_id)
+    call = find_call(access.workspace, run_id, call_id)
     state = load_question_state(call, digest=digest or "", question=question or "")
     return QuestionStateOut.of(state, run_id=call.run_id, call_id=call.call_id)
 
 
 def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> DecidedOut:
     """Approve, edit or deny a call. One decision wins; 409 says who was quicker."""
-    call = _find_call(access.workspace, run_id, call_id)
+    call = find_call(access.workspace, run_id, call_id)
     by = _decider(access)
     verdict = VERDICTS[body.verdict]
     always = body.always
@@ -132,7 +128,7 @@ def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> Dec
 
 def settle(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> SettledOut:
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
-    call = _find_call(access.workspace, run_id, call_id)
+    call = find_call(access.workspace, run_id, call_id)
     by = _decider(access)
     settle_call(call, Outcome(body.outcome), by=by, result=body.result)
     return SettledOut.of(call, outcome=body.outcome, settled_by=by.name)
@@ -146,7 +142,7 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
     arguments = None if body.arguments is None else json.dumps(body.arguments)
 
     def attempt() -> DryRun:
-        call = _find_call(access.workspace, run_id, call_id)
+        call = find_call(access.workspace, run_id, call_id)
         return dry_run_call(call, digest=body.digest, by=_decider(access), arguments=arguments)
 
     return DryRunOut.of(await in_time(attempt))
@@ -212,23 +208,6 @@ def _of_run(workspace: Workspace, run_id: str | None) -> Q:
         return Q()
     run = find_run(workspace, run_id)
     return Q(run=run) | Q(run__root=run)
-
-
-def _find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
-    """Return a call of a run of the workspace.
-
-    Raises:
-        RunNotFoundError: There is no such run.
-        CallNotFoundError: It has no such call.
-    """
-    run = find_run(workspace, run_id)
-    calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    call = calls.filter(run=run, call_id=call_id).first()
-    if call is None:
-        raise CallNotFoundError(
-            f"Run {run.pk} has no tool call {call_id[:24]}: GET /approvals lists what waits."
-        )
-    return call
 
 
 def _decider(access: Access) -> Decider:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,11 +18,13 @@ from agents.actions.start_run import start_run
 from agents.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Agent, InboundMessage, Run, RunEvent, ToolCall
+from heartbit_site import contract
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Workspace
+from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.remote import Server
-from heartbit_site.cli.remote_client import whole
+from heartbit_site.contract.operation import Operation, operations_of
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.firings import note
@@ -244,17 +249,30 @@ def test_given_more_rows_than_a_page_then_the_command_line_gathers_them_all(
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[Workspace], Listed],
 ) -> None:
-    monkeypatch.setattr("heartbit_site.cli.remote_client.PAGE", 2)
+    monkeypatch.setattr("heartbit_site.cli.backend.PAGE", 2)
     listed = make(workspace)
     for number in range(ROWS):
         listed.add(number)
     there = caller.get(listed.path, limit=200).json()
     del there["next"]
-    found = whole(Server(web.url, caller.key), listed.path, listed.rows)
+    operation, given = operation_at(listed.path)
+    view = ServerBackend(Server(web.url, caller.key)).every(operation, **given)
+    found = view.model_dump(mode="json", exclude={"next"})
     assert [row[listed.names] for row in found[listed.rows]] == [
         row[listed.names] for row in there[listed.rows]
     ]
     assert set(found) == set(there)
+
+
+def operation_at(path: str) -> tuple[Operation[Any], dict[str, str]]:
+    """The list at an address, and the parameters that the address holds."""
+    for name in (module.name for module in pkgutil.iter_modules(contract.__path__)):
+        for operation in operations_of(importlib.import_module(f"{contract.__name__}.{name}")):
+            pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", operation.path)
+            found = re.fullmatch(pattern, path)
+            if operation.method == "GET" and found is not None:
+                return operation, found.groupdict()
+    raise LookupError(path)
 
 
 def test_given_a_person_of_many_workspaces_then_each_is_listed_once_by_short_name(
