@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.actions.start_run import find_agent
 from agents.choices import ChannelKind, MailSecurity
 from agents.delivery.targets import MOST_TARGETS, check_targets
 from agents.errors import ChannelConflictError, HaltedError
@@ -12,6 +11,7 @@ from agents.inbound.mapping import check_mapping
 from agents.inbound.senders import check_senders
 from agents.models import Channel
 from agents.models.channel import MOST_AN_HOUR
+from agents.reads.agents import find_agent
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.untrusted import clean_text
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Q, Subquery
 
-from agents.actions.resume_run import executor_of
 from agents.choices import ALLOWING, CallStatus, Home, RunStatus, UncertainCalls, WaitKind
 from agents.models import Decision, ToolCall, Wait
 from agents.querysets import calls_in_doubt
+from agents.runtime.executor import executor_of
 from heartbit_site.base.toolspec import Effect
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Count
 
-from agents.actions.start_run import find_agent
 from agents.models import Agent, AgentVersion, Run
+from agents.reads.agents import find_agent
 from agents.snapshot_diff import SnapshotDiff, compare
 from heartbit_site.base.errors import NotFoundError
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.start_run import find_agent
 from agents.messaging.addresses import Recipient, address_of, one_agent
 from agents.messaging.guard import hops_of, refuse_sub_agent
 from agents.messaging.keeping import Draft, begin, checked_text, keep
 from agents.messaging.texts import as_question
 from agents.models import MessageKind
+from agents.reads.agents import find_agent
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.toolspec import ChildTask, Suspension
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
-from agents.actions.start_run import find_agent
 from agents.audited import record_of_run
 from agents.choices import Home
 from agents.errors import InvalidEditError, RunStateError
@@ -23,6 +22,7 @@ from agents.live.changes import notify_on_commit
 from agents.loop.past import boundary, find_turn, is_final
 from agents.output import respond
 from agents.quotas import refuse_if_spent
+from agents.reads.agents import find_agent
 from agents.runs.recorded import past_of
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of

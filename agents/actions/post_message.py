@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
-from agents.actions.start_run import find_agent, task_text
+from agents.actions.start_run import task_text
 from agents.audited import record_of_run
 from agents.choices import Home, SecondMessage
 from agents.errors import ConversationBusyError
@@ -17,6 +17,7 @@ from agents.keys import stored_key
 from agents.live.changes import notify_on_commit
 from agents.models import Conversation, Run, RunEvent
 from agents.quotas import refuse_if_spent
+from agents.reads.agents import find_agent
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.choices import TERMINAL, Home
 from agents.errors import RunStateError
-from agents.events import RunStarted
-from agents.models import RunEvent, WorkerHeartbeat
-from agents.runtime.control import LOCK_CLASS
+from agents.runtime.executor import executor_of
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,26 +49,3 @@ def resume_run(run: Run) -> Resumption:
         return Resumption(root.pk, takes_over=False)
     executor = executor_of(root.pk)
     return Resumption(root.pk, takes_over=executor is None, executor=executor or "")
-
-
-def executor_of(root_id: UUID) -> str | None:
-    """The living process, as ``host:pid``, that last worked on a local tree; None: it has ended."""
-    last = (
-        RunEvent.objects.filter(run__root_id=root_id, type=RunStarted.type)
-        .order_by("-at")
-        .values_list("payload__worker", flat=True)
-        .first()
-    )
-    if last is None:
-        return None
-    there = WorkerHeartbeat.objects.alive().filter(name=last, home=Home.LOCAL)
-    holding = there.extra(
-        where=[
-            # Killed a moment ago it still beats by its row, but the kernel let go of its lock.
-            "EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
-            " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
-            " AND l.classid = %s::oid AND l.objid = agents_workerheartbeat.id::oid)",
-        ],
-        params=[LOCK_CLASS],
-    )
-    return last if holding.exists() else None

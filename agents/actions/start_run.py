@@ -8,15 +8,13 @@ from django.db import connection
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.ring_run import ring_queue
-from agents.agent_names import unknown_agent
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
 from agents.keys import stored_key
 from agents.live.changes import notify_on_commit
-from agents.models import Agent
-from agents.pauses import refuse_if_halted
 from agents.payload import render
 from agents.quotas import refuse_if_spent
+from agents.reads.agents import find_agent
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
@@ -119,21 +117,3 @@ def task_text(task: str, payload: TaskPayload | None) -> str:
     if not text:
         raise EmptyTaskError("The task is empty: say what the agent should do.")
     return text
-
-
-def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
-    """The workspace's published agent of that name.
-
-    Raises:
-        AgentNotFoundError: There is none, and the sentence names those there are; or it is stopped.
-        HaltedError: The workspace, or everything, is.
-    """
-    agents = Agent.objects.filter(workspace=workspace, origin=origin, current_version__isnull=False)
-    row = agents.filter(name=name).first()
-    if row is not None and not row.enabled:
-        raise AgentNotFoundError(f"The agent {name} is stopped: `heartbit agents start {name}`.")
-    refuse_if_halted(workspace)
-    if row is None:
-        names = list(agents.values_list("name", flat=True))
-        raise unknown_agent(name, names, workspace)
-    return row

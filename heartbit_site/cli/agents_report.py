@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.actions.start_run import find_agent
 from agents.metrics import AgentOverview, agents_with_metrics
+from agents.reads.agents import find_agent
 from agents.versions import versions_of
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK

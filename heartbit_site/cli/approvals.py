@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from agents.actions.resume_run import executor_of
 from agents.choices import Home
 from agents.doubts import unasked
 from agents.models import Run
 from agents.querysets import find_run
+from agents.runtime.executor import executor_of
 from heartbit_site.cli.asked_calls import uncertain_call
 from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.output import note

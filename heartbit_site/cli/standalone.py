@@ -11,9 +11,10 @@ from django.conf import settings
 from django.db import connections
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import find_agent, start_run, task_text
+from agents.actions.start_run import start_run, task_text
 from agents.choices import Home
 from agents.models import Run
+from agents.reads.agents import find_agent
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.login import at_terminal

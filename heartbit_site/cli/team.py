@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agents.actions.start_run import find_agent, task_text
+from agents.actions.start_run import task_text
 from agents.payload import parse
 from agents.querysets import find_run
+from agents.reads.agents import find_agent
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.output import note
 from heartbit_site.config.apply import ephemeral_agent

@@ -11,7 +11,7 @@ from agents.actions.send_message import send_message as put_into_inboxes
 from agents.actions.start_agent import start_agent
 from agents.messaging.addresses import sender_of_person
 from agents.models import Message
-from agents.querysets import load_message, messages_at, with_inboxes
+from agents.reads.messages import load_message, messages_at, with_inboxes
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.base.preview import preview

@@ -1,4 +1,4 @@
-"""The tools that runs themselves offer: the blackboard of one run tree, and messages."""
+"""Tools for the blackboard of a run tree."""
 
 from __future__ import annotations
 
@@ -8,27 +8,9 @@ from typing import Annotated, Any
 from django.utils import timezone
 from pydantic import Field
 
-from agents.message_tools import (
-    ask_agent,
-    read_messages,
-    reply_to_message,
-    send_message,
-    start_agent,
-)
 from agents.models import BlackboardEntry
 from agents.querysets import blackboard
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
-
-__all__ = [
-    "ask_agent",
-    "blackboard_list",
-    "blackboard_read",
-    "blackboard_write",
-    "read_messages",
-    "reply_to_message",
-    "send_message",
-    "start_agent",
-]
 
 Key = Annotated[str, Field(min_length=1, max_length=200, description="The entry's name.")]
 

@@ -1,0 +1,31 @@
+"""Agents by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.agent_names import unknown_agent
+from agents.errors import AgentNotFoundError
+from agents.models import Agent
+from agents.pauses import refuse_if_halted
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+
+
+def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
+    """Return the workspace's published agent of that name.
+
+    Raises:
+        AgentNotFoundError: There is none, and the sentence names those there are; or it is stopped.
+        HaltedError: The workspace, or everything, is.
+    """
+    agents = Agent.objects.filter(workspace=workspace, origin=origin, current_version__isnull=False)
+    row = agents.filter(name=name).first()
+    if row is not None and not row.enabled:
+        raise AgentNotFoundError(f"The agent {name} is stopped: `heartbit agents start {name}`.")
+    refuse_if_halted(workspace)
+    if row is None:
+        names = list(agents.values_list("name", flat=True))
+        raise unknown_agent(name, names, workspace)
+    return row

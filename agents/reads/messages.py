@@ -1,0 +1,69 @@
+"""Messages between agents, for people and programs to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db.models import Count, Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+from agents.errors import UnknownMessageError
+from agents.messaging.addresses import AGENT, in_full
+from agents.models import InboxEntry, Message
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from heartbit_site.base.models import Workspace
+
+
+def messages_at(
+    workspace: Workspace, *, to: str | None = None, sender: str | None = None
+) -> QuerySet[Message]:
+    """What was written among a workspace's own agents; not among those of a file or a program.
+
+    Args:
+        workspace: Where.
+        to: To this address, or to the agent of this name; what all agents were told counts.
+        sender: From this address, or from the agent of this name.
+    """
+    rows = Message.objects.filter(workspace=workspace, origin="")
+    if sender is not None:
+        rows = rows.filter(sender=in_full(sender))
+    if to is not None:
+        name = in_full(to).removeprefix(AGENT)
+        entries = InboxEntry.objects.filter(message=OuterRef("pk"), agent__name=name)
+        rows = rows.filter(Q(recipient=in_full(to)) | Exists(entries))
+    return rows
+
+
+def load_message(workspace: Workspace, message_id: str) -> Message:
+    """Return one of the messages of ``messages_at``, with its inboxes counted.
+
+    Raises:
+        UnknownMessageError: The workspace's own agents have no message with that id.
+    """
+    try:
+        rows = messages_at(workspace).filter(pk=UUID(message_id.strip()))
+    except ValueError:
+        rows = Message.objects.none()
+    found = with_inboxes(rows).first()
+    if found is None:
+        raise UnknownMessageError(
+            f"In {workspace.slug} there is no message {message_id[:40]!r}: GET /messages and "
+            "`heartbit messages AGENT --json` list the ids."
+        )
+    return found
+
+
+def with_inboxes(messages: QuerySet[Message]) -> QuerySet[Message]:
+    """Messages with the number of inboxes they were put in, and of those where they are unread."""
+    entries = InboxEntry.objects.filter(message=OuterRef("pk")).order_by().values("message")
+    counted = {
+        "inboxes": entries.annotate(count=Count("pk")),
+        "unread": entries.filter(read_at__isnull=True).annotate(count=Count("pk")),
+    }
+    numbers = {name: Coalesce(Subquery(rows.values("count")), 0) for name, rows in counted.items()}
+    found: QuerySet[Message] = messages.annotate(**numbers)
+    return found
