@@ -26,6 +26,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import UsageEntry, Workspace
 from scheduling import archive
+from scheduling.actions import archive_runs
 from scheduling.actions.archive_runs import (
     archive_workspace,
     archive_workspaces,
@@ -261,3 +262,14 @@ def test_the_commands_archive_and_export(heartbit: Command, database: None) -> N
     assert [line["run"]["id"] for line in read((Path(done.json["files"][0]),))] == [str(run)]
     assert not Run.objects.filter(pk=run).exists()
     assert heartbit("runs", "archive", "--older-than", "3999").out == "Nothing is old enough.\n"
+
+
+@pytest.mark.parametrize("limit", ["FILE_RUNS", "FILE_EVENTS"])
+def test_a_file_that_is_full_is_followed_by_another(
+    workspace: Workspace, directory: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    runs = [finished(workspace) for _ in range(2)]
+    age(workspace, 91, *runs)
+    monkeypatch.setattr(archive_runs, limit, 1)
+    done = archive_workspace(workspace)
+    assert [len(read((file,))) for file in done.files] == [1, 1]

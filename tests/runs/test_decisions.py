@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -20,6 +21,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
 from agents.errors import NoLongerOpenError
 from agents.events import ApprovalRequested, ModelDelayed
+from agents.live.valkey import connect
 from agents.llm.messages import ToolCall
 from agents.loop.ports import PendingApproval, PendingSuspension, PendingTimer, Settled
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Wait
@@ -435,3 +437,19 @@ async def test_a_reason_that_the_database_cannot_hold_is_cleaned(
     await orm.in_thread(partial(deny_call, call, digest=DIGEST, by=ANN, reason=" No\x00\ud800 "))
     decision = await orm.in_thread(partial(Decision.objects.get, run_id=call.run_id))
     assert decision.reason == "No\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("decide", [approve_call, partial(deny_call, reason="no")])
+async def test_a_decision_rings_for_its_run(
+    workspace: Workspace, pool: Pool, claimant: Claimant, decide: Callable[..., None]
+) -> None:
+    call = await asking(workspace, pool, claimant)
+    queue = f"unserved-{uuid4().hex}"
+    rows = Run.objects.filter(pk=call.run_id)
+    await orm.in_thread(partial(rows.update, home=Home.FLEET, queue=queue))
+    valkey = connect(settings.REDIS_URL)
+    assert await valkey.llen(queue) == 0
+    await orm.in_thread(partial(decide, call, digest=DIGEST, by=ANN))
+    assert await valkey.llen(queue) == 1
+    await valkey.delete(queue)
+    await valkey.aclose()

@@ -368,3 +368,13 @@ def test_a_complaint_is_news_again_after_an_hour_and_for_another() -> None:
     for number in range(2000):
         complaints.is_news(number, "z")
     assert len(complaints._said) == MOST
+
+
+def test_a_ring_for_one_schedule_leaves_the_others_alone(planned: Plan) -> None:
+    rung, other = planned(name="Rung"), planned(name="Other")
+    for plan in (rung, other):
+        let_pass(plan, HOUR)
+    assert due_schedules(10, only=rung.pk) == [rung.pk]
+    assert due_schedules(10, only=rung.pk, aside=[rung.pk]) == [rung.pk]
+    assert fire_due(only=rung.pk) == 1
+    assert statuses(other) == []

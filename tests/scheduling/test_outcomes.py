@@ -123,3 +123,10 @@ def test_a_list_of_firings_takes_one_query_however_long_it_is(
         found = [FiringOut.of(row) for row in rows]
     assert len(found) == 5
     assert len(counted) == 1
+
+
+def test_each_firing_has_the_status_of_its_own_run(planned: Callable[..., Schedule]) -> None:
+    plan = planned()
+    statuses = {fired(plan, status): status for status in ("failed", "succeeded", "queued")}
+    rows = with_outcomes(Firing.objects.filter(schedule=plan))
+    assert {row.run_id: row.run_status for row in rows} == statuses
