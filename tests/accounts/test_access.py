@@ -74,7 +74,10 @@ def test_given_a_superuser_then_every_workspace_is_theirs_and_the_fleet_too(
     root = User.objects.create_superuser("root")
     assert access_of_user(root, "there").scopes == set(SCOPES)
     assert {here, there} <= set(workspaces_of(root))
-    assert operates(access_of_user(root, "here"))
+    access = access_of_user(root, "here")
+    assert operates(access)
+    User.objects.filter(pk=root.pk).update(is_active=False)
+    assert not operates(access), "who was switched off operates nothing"
 
 
 def test_given_rows_of_two_workspaces_then_a_member_sees_those_of_theirs(
