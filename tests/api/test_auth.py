@@ -82,3 +82,12 @@ def test_a_header_that_is_no_key_is_refused_whatever_the_session_may(
         assert http.get("/runs").status_code == 200
         refused = http.get("/runs", headers={"Authorization": "Basic aGI6eA=="})
         assert refused.status_code == 401
+
+
+def test_a_session_names_its_workspace_in_the_header_or_in_the_address(
+    web: WebServer, workspace: Workspace
+) -> None:
+    cookies = {settings.SESSION_COOKIE_NAME: session_of(member(workspace))}
+    with httpx.Client(base_url=f"{web.url}/api/v1", cookies=cookies) as http:
+        assert http.get("/runs").status_code == 403
+        assert http.get("/runs", params={"workspace": workspace.slug}).status_code == 200

@@ -333,6 +333,9 @@ class TestAnOrchestratorsPatience:
             await orm.in_thread(partial(execute, hours, waits))
         again = partial(execute, "SELECT ring FROM heartbit_go_on(NULL, %s, 0)", workspace.pk)
         await orm.in_thread(again)
+        given = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        assert given.expires_at is not None
+        assert 30 < (given.expires_at - timezone.now()).total_seconds() <= 60
         await orm.in_thread(partial(approve_call, call, digest=DIGEST, by=ANN))
         after = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
         assert after.expires_at is not None
