@@ -9,8 +9,10 @@ import pytest
 
 from heartbit_site.base.toolspec import Answer, Effect, spec_of
 from heartbit_site.base.untrusted import UntrustedJSONError
+from tests.tools.calls import context
 from tools import questions, reading
 from tools.builtin.people import ask_human
+from tools.pipeline import Held, Prepared, prepare
 from tools.reading import Read
 from tools.result import Done
 
@@ -106,3 +108,17 @@ def test_given_a_text_then_it_is_read_as_the_form_wants_it(
 def test_given_a_text_that_is_no_json_where_a_form_wants_it_then_it_is_refused() -> None:
     with pytest.raises(UntrustedJSONError):
         questions.read_answer({"form": TRIP}, "Rome, two days")
+
+
+@pytest.mark.parametrize(("answered", "kind"), [(False, Held), (True, Prepared)])
+def test_a_question_is_held_until_a_person_has_answered(answered: bool, kind: type) -> None:
+    arguments = {"question": "Which?"} | ({"answer": "red"} if answered else {})
+    found = prepare(
+        {"ask_human": SPEC},
+        name="ask_human",
+        arguments=json.dumps(arguments),
+        context=context(),
+        policy=lambda _spec, _arguments: None,
+        answered=answered,
+    )
+    assert isinstance(found, kind)
