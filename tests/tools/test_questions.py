@@ -111,7 +111,7 @@ def test_given_a_text_that_is_no_json_where_a_form_wants_it_then_it_is_refused()
 
 
 @pytest.mark.parametrize(("answered", "kind"), [(False, Held), (True, Prepared)])
-def test_a_question_is_held_until_a_person_has_answered(answered: bool, kind: type) -> None:
+def test_a_question_is_held_until_a_person_has_answered(*, answered: bool, kind: type) -> None:
     arguments = {"question": "Which?"} | ({"answer": "red"} if answered else {})
     found = prepare(
         {"ask_human": SPEC},
