@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from agents.models import Run
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.models import Membership, Role
 from heartbit_site.base.scopes import SCOPES
@@ -91,3 +92,13 @@ def test_a_session_names_its_workspace_in_the_header_or_in_the_address(
     with httpx.Client(base_url=f"{web.url}/api/v1", cookies=cookies) as http:
         assert http.get("/runs").status_code == 403
         assert http.get("/runs", params={"workspace": workspace.slug}).status_code == 200
+
+
+def test_a_session_writes_only_with_its_token(web: WebServer, workspace: Workspace) -> None:
+    cookies = {settings.SESSION_COOKIE_NAME: session_of(member(workspace, Role.OPERATOR))}
+    there = {"Heartbit-Workspace": workspace.slug}
+    with httpx.Client(base_url=f"{web.url}/api/v1", cookies=cookies, headers=there) as http:
+        refused = http.post("/runs", json={"task": "Write.", "agent": "writer"})
+    assert refused.status_code == 403
+    assert "CSRF" in refused.json()["detail"]
+    assert not Run.objects.filter(workspace=workspace).exists()

@@ -44,7 +44,11 @@ AREAS: Final = {
     ),
     "runs": Area(
         ("agents/runs/*.py", "agents/runs/sql/*.sql"),
-        ("tests/runs", "tests/quotas", "tests/operation", "tests/runtime", "tests/travel"),
+        (
+            *("tests/runs", "tests/quotas", "tests/operation/test_pauses.py", "tests/travel"),
+            *("tests/operation/test_own_pauses.py", "tests/operation/test_quarantine.py"),
+            *("tests/operation/test_archive.py", "tests/operation/test_fleet.py", "tests/runtime"),
+        ),
     ),
     "pipeline": Area(
         ("tools/*.py",),
@@ -72,10 +76,10 @@ AREAS: Final = {
     ),
     "quotas": Area(
         ("agents/quotas.py", "agents/pauses.py", "agents/runtime/budgets.py"),
-        ("tests/quotas", "tests/operation", "tests/runtime/test_budgets.py"),
+        ("tests/quotas", "tests/runtime/test_budgets.py", "tests/operation/test_pauses.py"),
     ),
     "schedules": Area(
         ("scheduling/*.py", "scheduling/actions/*.py"),
-        ("tests/scheduling", "tests/api/test_schedules.py", "tests/delivery"),
+        ("tests/scheduling", "tests/api/test_schedules.py", "tests/operation/test_archive.py"),
     ),
 }
