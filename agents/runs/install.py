@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "1819ff8a8ce6eeb564cddd3f7ab470117e7e3b090955e56b361e587e6e575236"
+FINGERPRINT = "c8c5b1333b7d57da3564c8d388760471d7adb6dffe9cd3c1e524b680fae0d73a"
 
 
 def statements() -> str:

@@ -111,8 +111,8 @@ class TestARunaway:
         label = f"the month of tier {tier}"
         await orm.in_thread(tell_of_quotas)
         assert await orm.in_thread(lambda: told(studio.workspace)) == [
-            ("quota.reached", label),
             ("quota.warning", label),
+            ("quota.reached", label),
         ]
         assert await orm.in_thread(lambda: audit.verify(studio.workspace)) == []
 
@@ -134,7 +134,7 @@ class TestARunaway:
         def a_month_ago() -> None:
             ago = F("period_start") - timedelta(days=35)
             Budget.objects.filter(workspace=studio.workspace).update(
-                period_start=ago, warned_for=ago, stopped_for=ago
+                period_start=ago, warned_for=ago, stopped_for=ago, stop_notified_for=ago
             )
 
         await orm.in_thread(prepare)
