@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "c8c5b1333b7d57da3564c8d388760471d7adb6dffe9cd3c1e524b680fae0d73a"
+FINGERPRINT = "656e4021d53c7553cea5fa1a948eb490998a87cdcf8688ff3f0390f0f4fbe312"
 
 
 def statements() -> str:

@@ -80,6 +80,10 @@ DECLARE
 BEGIN
     IF TG_TABLE_NAME = 'base_tier' THEN
         v_workspaces := ARRAY(SELECT w.id FROM base_workspace w WHERE w.tier_id = NEW.id);
+    ELSE
+        -- Whoever changes the tier meanwhile comes first, or sees this workspace.
+        PERFORM 1 FROM base_workspace w JOIN base_tier t ON t.id = w.tier_id
+        WHERE w.id = NEW.id FOR SHARE OF t;
     END IF;
     DELETE FROM agents_runcount c WHERE c.workspace_id = ANY (v_workspaces) AND c.agent_id IS NULL;
     DELETE FROM agents_budget b USING base_workspace w LEFT JOIN base_tier t ON t.id = w.tier_id
