@@ -37,11 +37,12 @@ test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" 
 durations: $(STAMP) ## Run the tests and store how long each file takes, for the order of make test
 	$(BIN)/python -m pytest $(PARALLEL) --store-durations
 
-check: $(STAMP) ## Lint, format, types, layers
+check: $(STAMP) ## Lint, format, types, layers, SQL functions
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/architecture/test_plpgsql.py
 
 wheel: $(STAMP) ## Build the wheel, install it outside the checkout, and use it there
 	@$(BIN)/python -m tests.wheel

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from django.db import connection, transaction
+from django.db import transaction
 
+from agents.choices import Home
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models import WorkerHeartbeat
+from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import NotFoundError
 
@@ -30,19 +32,17 @@ def ask_worker(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> 
     Raises:
         WorkerNotFoundError: No such worker is there (any more).
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT heartbit_ask_worker(%s, %s)", [worker_id, wanted])
-        (asked,) = cursor.fetchone()
-    if not asked:
+    workers = WorkerHeartbeat.objects.filter(pk=worker_id)
+    if not workers.filter(home=Home.FLEET, gone_at=None).update(wanted=wanted):
         raise WorkerNotFoundError(
             f"There is no worker {worker_id} (any more): `heartbit fleet` lists them."
         )
-    names = WorkerHeartbeat.objects.filter(pk=worker_id).values_list("name", flat=True)
+    notify_workers("worker", worker_id)
     record(
         by,
         f"worker.{wanted}",
         workspace=None,
         target=f"worker:{worker_id}",
-        label=names.first() or "",
+        label=workers.values_list("name", flat=True).first() or "",
     )
     notify_on_commit(EVERYWHERE, "fleet")

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models.pause import Pause
+from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ def pause_work(held: Held, *, by: Actor, reason: str = "", by_operator: bool = T
             defaults={"by": by.name[:200], "reason": reason[:_REASON]},
         )
         if new:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT heartbit_tell_of_pauses()")
+            notify_workers("agent")
             verb = "pause" if held.queue else "stop"
             record(
                 by,

@@ -10,6 +10,7 @@ from agents.actions.ring_run import ring_queue
 from agents.errors import OperatorsStopError
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.pauses import of_operator, rows_of
+from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
@@ -61,11 +62,11 @@ def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
 
 
 def _tell(held: Held) -> None:
+    if held.tool:  # no run was held back by it
+        notify_workers("agent")
+        return
+    workspace_id = held.workspace.pk if held.workspace is not None else None
     with connection.cursor() as cursor:
-        if held.tool:  # no run was held back by it
-            cursor.execute("SELECT heartbit_tell_of_pauses()")
-            return
-        workspace_id = held.workspace.pk if held.workspace is not None else None
         cursor.execute(
             "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
             [held.queue or None, workspace_id, RING],

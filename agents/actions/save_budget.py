@@ -23,8 +23,9 @@ def save_budget(budget: Budget) -> None:
     """
     if budget.pk:
         # With other limits it is told of anew how far they are used up.
-        budget.warned_for = budget.stopped_for = None
-        budget.save(update_fields=["max_tokens", "max_usd", "warn_at", "warned_for", "stopped_for"])
+        budget.warned_for = budget.stopped_for = budget.stop_notified_for = None
+        notices = ["warned_for", "stopped_for", "stop_notified_for"]
+        budget.save(update_fields=["max_tokens", "max_usd", "warn_at", *notices])
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT date_trunc(%s, clock_timestamp(), 'UTC')", (budget.period,))

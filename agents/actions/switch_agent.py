@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
 from agents.models import Agent
+from agents.runs.notices import notify_workers
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -40,10 +41,11 @@ def switch_agent(agent: Agent, to: Switch) -> bool:
     return changed
 
 
+@transaction.atomic
 def _stop(agent: Agent) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT heartbit_stop_agent(%s)", [agent.pk])
-        (stopped,) = cursor.fetchone()
+    stopped = Agent.objects.filter(pk=agent.pk, enabled=True).update(enabled=False)
+    if stopped:
+        notify_workers("agent", agent.pk)
     return bool(stopped)
 
 

@@ -1,34 +1,82 @@
-"""Tell workspaces how far their quotas are used up: into the audit, and to their webhooks.
+"""Notify workspaces how far their quotas are used up: in the audit, and through their webhooks.
 
-It is looked for, as webhooks look for ends (docs/decisions/0009): a run that spends never waits for
-the audit's chain, which is locked until its writer's transaction ends. Each quota is told of once
-in its period when it is nearly used up (``quota.warning``), and once when it is
-(``quota.reached``).
+Quotas are looked for, as webhooks look for ends (docs/decisions/0009): a run that spends, or is
+refused, never waits for the audit's chain, which is locked until its writer's transaction ends.
+Each quota is reported once in its period when it is nearly used up (``quota.warning``), and once
+when it is used up (``quota.reached``): the row keeps the period of its last notice, which is stored
+in the notice's transaction.
 """
 
 from __future__ import annotations
 
 import logging
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 from django.db import DatabaseError, connection, transaction
+from django.db.models import DecimalField, F, Q
+from django.db.models.functions import Cast
+from django.db.models.lookups import GreaterThanOrEqual
+from django.utils import timezone
+
+from agents.models import Budget, RunCount, WebhookDelivery
+from agents.webhooks import message, new_message_id
+from heartbit_site.base.audit import SYSTEM, lock_chain, record
+from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
 
 logger = logging.getLogger(__name__)
 
+_WARNING, _REACHED = "quota.warning", "quota.reached"
+_MOST_PERCENT = 1000
+
+# An endpoint that is being removed is passed over: its remover waits for the chain held here.
+_ENDPOINTS = """
+    SELECT id FROM agents_webhookendpoint WHERE workspace_id = %s AND enabled AND events ? %s
+    FOR KEY SHARE SKIP LOCKED
+"""
+
+
+def _passes(used: str, limit: str, warn_at: str) -> Q:
+    """Rows of which so much of a limit is used that it is worth a warning."""
+    figures = DecimalField(max_digits=40, decimal_places=8)  # products of these fit no integer
+    spent, most = Cast(used, figures), Cast(limit, figures)
+    return Q(GreaterThanOrEqual(spent * 100, most * F(warn_at)), **{f"{used}__gt": 0})
+
+
+_DAY_LIMIT = "workspace__tier__runs_per_day"
+_TO_WARN = ~Q(warned_for=F("period_start")) & (
+    _passes("spent_tokens", "max_tokens", "warn_at") | _passes("spent_usd", "max_usd", "warn_at")
+)
+_REFUSED = Q(stopped_for__isnull=False) & ~Q(stop_notified_for=F("stopped_for"))
+_DAY_TO_WARN = ~Q(warned_for=F("starts_at")) & _passes(
+    "runs", _DAY_LIMIT, "workspace__tier__warn_at"
+)
+_DAY_REACHED = ~Q(stopped_for=F("starts_at")) & Q(runs__gte=F(_DAY_LIMIT))
+
 
 def tell_of_quotas() -> int:
-    """Look, and tell; how many entries were written. Any number of processes may do so at once."""
+    """Look for quotas to report; any number of processes may do so at once.
+
+    Returns:
+        How many entries were written.
+    """
     return sum(map(_tell_if_it_can_be, workspaces_to_tell()))
 
 
 def workspaces_to_tell() -> list[int]:
-    """Those of which there is something to tell."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT heartbit_quotas_to_tell()")
-        return [workspace for (workspace,) in cursor.fetchall()]
+    """Return the workspaces that have a quota to report, most often none. Locks nothing."""
+    budgets = Budget.objects.filter(_TO_WARN | _REFUSED)
+    days = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, agent=None)
+    found = (rows.order_by().values_list("workspace_id", flat=True) for rows in (budgets, days))
+    return sorted(next(found).union(next(found)))
 
 
 def _tell_if_it_can_be(workspace_id: int) -> int:
-    """A workspace that cannot be told holds up no other; the next look tries it again."""
+    """Log a failure: it holds up no other workspace, and the next look tries it again."""
     try:
         return _tell(workspace_id)
     except DatabaseError:
@@ -38,7 +86,125 @@ def _tell_if_it_can_be(workspace_id: int) -> int:
 
 @transaction.atomic
 def _tell(workspace_id: int) -> int:
+    """Report each quota that is due. Rows that are being counted on are left to the next look."""
+    lock_chain(workspace_id)  # first: who spends waits for a row that is locked here
+    workspace = Workspace.objects.select_related("tier").get(pk=workspace_id)
+    return sum(_tell_of_budget(workspace, row) for row in _budgets(workspace)) + sum(
+        _tell_of_day(workspace, row) for row in _days(workspace)
+    )
+
+
+def _budgets(workspace: Workspace) -> list[Budget]:
+    due = Budget.objects.filter(_TO_WARN | _REFUSED, workspace=workspace).order_by("pk")
+    due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
+    return list(due.select_related("agent"))
+
+
+def _days(workspace: Workspace) -> list[RunCount]:
+    due = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, workspace=workspace, agent=None)
+    return list(due.select_for_update(skip_locked=True, no_key=True, of=("self",)))
+
+
+def _tell_of_budget(workspace: Workspace, row: Budget) -> int:
+    label = _label(workspace, row)
+    notices: list[tuple[str, datetime]] = []
+    if row.warned_for != row.period_start and _percent_of(row) >= row.warn_at:
+        notices.append((_WARNING, row.period_start))
+        row.warned_for = row.period_start
+    if row.stopped_for is not None and row.stop_notified_for != row.stopped_for:
+        notices.append((_REACHED, row.stopped_for))
+        row.stop_notified_for = row.stopped_for
+    for event, start in notices:
+        _notify(workspace, event, f"budget:{row.pk}", label, start, _budget_details(row, start))
+    row.save(update_fields=["warned_for", "stop_notified_for"])
+    return len(notices)
+
+
+def _tell_of_day(workspace: Workspace, row: RunCount) -> int:
+    tier = workspace.tier
+    if tier is None or tier.runs_per_day is None:
+        return 0
+    percent = _percent(row.runs, tier.runs_per_day)
+    details = {
+        "period": "day",
+        "since": row.starts_at.isoformat(),
+        "runs": row.runs,
+        "max_runs": tier.runs_per_day,
+        "percent": percent,
+    }
+    events = []
+    if row.warned_for != row.starts_at and percent >= tier.warn_at:
+        events.append(_WARNING)
+        row.warned_for = row.starts_at
+    if row.stopped_for != row.starts_at and row.runs >= tier.runs_per_day:
+        events.append(_REACHED)
+        row.stopped_for = row.starts_at
+    label = f"the runs a day of tier {tier.name}"
+    for event in events:
+        _notify(workspace, event, f"tier:{tier.pk}", label, row.starts_at, details)
+    row.save(update_fields=["warned_for", "stopped_for"])
+    return len(events)
+
+
+def _notify(
+    workspace: Workspace,
+    event: str,
+    target: str,
+    label: str,
+    start: datetime,
+    details: Mapping[str, Any],
+) -> None:
+    """Write one entry, and a message to each webhook that asked for it; the chain is held."""
+    record(SYSTEM, event, workspace=workspace, target=target, label=label, details=details)
+    payload = message(
+        event, timezone.now(), {**details, "workspace": workspace.slug, "quota": label}
+    )
     with connection.cursor() as cursor:
-        cursor.execute("SELECT heartbit_tell_of_quotas(%s)", [workspace_id])
-        (told,) = cursor.fetchone()
-    return int(told)
+        cursor.execute(_ENDPOINTS, [workspace.pk, event])
+        endpoints = [endpoint for (endpoint,) in cursor.fetchall()]
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(
+            endpoint_id=endpoint,
+            event=event,
+            occurrence=f"{target} {start:%Y-%m-%dT%H:%M}",
+            message_id=new_message_id(),
+            payload=payload,
+        )
+        for endpoint in endpoints
+    )
+
+
+def _label(workspace: Workspace, row: Budget) -> str:
+    if row.of_tier:
+        return f"the month of tier {workspace.tier}"
+    whose = "the workspace" if row.agent is None else f"agent {row.agent.name}"
+    return f"the {row.period}'s budget of {whose}"
+
+
+def _budget_details(row: Budget, start: datetime) -> dict[str, Any]:
+    """What was spent of a budget in the period that began then; nothing, if its row is older."""
+    is_current = row.period_start >= start
+    return {
+        "period": row.period,
+        "since": start.isoformat(),
+        "tokens": row.spent_tokens if is_current else 0,
+        "max_tokens": row.max_tokens,
+        "usd": _usd(row.spent_usd if is_current else Decimal(0)),
+        "max_usd": None if row.max_usd is None else _usd(row.max_usd),
+        "percent": _percent_of(row) if is_current else 0,
+    }
+
+
+def _percent_of(row: Budget) -> int:
+    used = ((row.spent_tokens, row.max_tokens), (row.spent_usd, row.max_usd))
+    return max(_percent(spent, most) for spent, most in used if most is not None)
+
+
+def _percent(used: Decimal | int, limit: Decimal | int) -> int:
+    if not limit:
+        return 100 if used else 0
+    return min(int(100 * used / limit), _MOST_PERCENT)
+
+
+def _usd(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"

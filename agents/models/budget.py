@@ -25,6 +25,7 @@ class Budget(models.Model):
             tier is, and takes it away (``sql/quotas.sql``).
         warned_for: The beginning of the last period in which a warning was given.
         stopped_for: The same of the last one in which a call was refused.
+        stop_notified_for: The same of the last one whose refusal was told (``quota.reached``).
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="budgets")
@@ -57,6 +58,7 @@ class Budget(models.Model):
     )
     warned_for = models.DateTimeField(null=True, blank=True, editable=False)
     stopped_for = models.DateTimeField(null=True, blank=True, editable=False)
+    stop_notified_for = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

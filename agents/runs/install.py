@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "1819ff8a8ce6eeb564cddd3f7ab470117e7e3b090955e56b361e587e6e575236"
+FINGERPRINT = "656e4021d53c7553cea5fa1a948eb490998a87cdcf8688ff3f0390f0f4fbe312"
 
 
 def statements() -> str:

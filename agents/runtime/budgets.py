@@ -49,7 +49,12 @@ _LEFT = """
          LEFT JOIN agents_agent a ON a.id = b.agent_id
     WHERE b.workspace_id = %s AND (b.agent_id IS NULL OR b.agent_id = %s) ORDER BY b.id
 """
-_REFUSED = "SELECT heartbit_budget_refused(%s)"
+# The next look at quotas tells of it (agents/actions/tell_of_quotas.py).
+_REFUSED = """
+    UPDATE agents_budget SET stopped_for = date_trunc(period, clock_timestamp(), 'UTC')
+    WHERE id = %s AND stopped_for IS DISTINCT FROM date_trunc(period, clock_timestamp(), 'UTC')
+    RETURNING id
+"""
 
 
 _Ids = tuple[tuple[int, int | None], ...]  # of a workspace's budgets, each with its agent's
@@ -137,11 +142,11 @@ class Budgets:
         return [_balance(row) for row in rows]
 
     async def refused(self, budget: int) -> None:
-        """Have it told, once in its period, that there is too little left."""
+        """Store that the budget has too little left for a call in its current period."""
         try:
             await self._rows(_REFUSED, (budget,))
         except psycopg.Error as error:
-            logger.warning("that budget %s is spent was not told (%s)", budget, error)
+            logger.warning("the refusal by budget %s was not stored (%s)", budget, error)
 
     def soon(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Do something that nobody waits for."""

@@ -17,7 +17,9 @@ import psycopg
 from psycopg.rows import dict_row
 
 from agents.live.changes import EVERYWHERE, notify
+from agents.runs.overdue import escalate_approvals, expire_waits
 from agents.runtime.control import LOCK_CLASS
+from heartbit_site.base import orm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +49,14 @@ _DEPARTED = """
     SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
     WHERE r.worker_id IS NOT NULL AND w.gone_at IS NOT NULL
 """
-_ESCALATE = "SELECT escalated FROM heartbit_escalate_approvals(%s, %s)"
+# Most often there is nothing, and one look at two indexes says so.
+_OVERDUE = """
+    SELECT EXISTS (SELECT 1 FROM agents_wait
+                   WHERE resolved_at IS NULL AND expires_at <= statement_timestamp()) AS expired,
+           EXISTS (SELECT 1 FROM agents_wait
+                   WHERE resolved_at IS NULL AND escalated_at IS NULL
+                         AND escalates_at <= statement_timestamp()) AS undecided
+"""
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
 _UNRUNG = """
     UPDATE agents_run SET rung_at = NULL WHERE id IN (
@@ -138,13 +147,7 @@ class Sweeper(threading.Thread):
             logger.warning("worker %s is dead: its runs are queued again", worker_id)
             runs += self._recovered(connection, worker_id)
             notify(EVERYWHERE, "runs", "calls", "fleet")
-        expired = self._ids(connection, "SELECT ring FROM heartbit_expire_waits(%s)", (BATCH,))
-        if expired:
-            notify(EVERYWHERE, "runs", "calls")
-        runs += expired
-        for row in connection.execute(_ESCALATE, (self._duty.home.value, BATCH)).fetchall():
-            self._duty.escalated(int(str(row["escalated"])))
-            notify(EVERYWHERE, "calls")
+        runs += self._expired(connection)
         slots = min(BATCH, self._duty.free_slots())
         if slots > 0:
             runs += self._ids(
@@ -154,6 +157,20 @@ class Sweeper(threading.Thread):
             )
         if runs:
             self._ring(connection, runs)
+
+    def _expired(self, connection: psycopg.Connection[dict[str, object]]) -> list[UUID]:
+        """End the waits whose time has passed, and have more people asked; the runs to ring."""
+        overdue = connection.execute(_OVERDUE).fetchone() or {}
+        runs: list[UUID] = []
+        if overdue["expired"]:
+            runs = orm.shared().submit(expire_waits, BATCH).result()
+            if runs:
+                notify(EVERYWHERE, "runs", "calls")
+        if overdue["undecided"]:
+            for wait_id in orm.shared().submit(escalate_approvals, self._duty.home, BATCH).result():
+                self._duty.escalated(wait_id)
+                notify(EVERYWHERE, "calls")
+        return runs
 
     def _ring(self, connection: psycopg.Connection[dict[str, object]], runs: list[object]) -> None:
         """Ring what may start; whoever cannot leaves it to the next sweep of who can."""

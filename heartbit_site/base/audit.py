@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LABEL, _TARGET, _ACTOR = 200, 100, 200
 _SHORT = 120  # characters of a value
+_CHAINS = 7703  # the class of the chains' locks (``sql/audit.sql``)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,15 @@ def record(
         label=label[:_LABEL],
         details=dict(details or {}),
     )
+
+
+def lock_chain(workspace_id: int) -> None:
+    """Wait for a workspace's chain and keep it until the caller's transaction ends.
+
+    For a writer that locks rows which others must not wait for while it waits for the chain itself.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CHAINS, workspace_id])
 
 
 def changed(before: Any, after: Any) -> list[Any]:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from django.db import connection
 
 from agents.models.run import HELD_UNTIL
 from agents.runs import install
 from agents.runs.transitions import arrows
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("agents", "heartbit_site", "memory", "scheduling", "tools")
+WRITES_AUDIT = re.compile(
+    r"INTO\s+base_auditentry|AuditEntry\(\w+=|AuditEntry\.objects\.(bulk_)?(create|get_or|update_or)",
+    re.I,
+)
 
 
 def test_a_changed_function_has_a_new_migration() -> None:
@@ -27,3 +37,13 @@ def test_a_held_run_is_told_by_the_time_that_the_database_gives_it(database: Non
     with connection.cursor() as cursor:
         cursor.execute("SELECT heartbit_held()")
         assert cursor.fetchone() == (HELD_UNTIL,)
+
+
+def test_audit_entries_are_written_by_record_alone() -> None:
+    files = [
+        path
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".py", ".sql") and WRITES_AUDIT.search(path.read_text())
+    ]
+    assert [str(path.relative_to(ROOT)) for path in files] == ["heartbit_site/base/audit.py"]

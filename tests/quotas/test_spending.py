@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +21,8 @@ from agents.models import Budget, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import audit, orm
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.models import Tier, UsageEntry, Workspace
+from tests.fleet import wait_until
 from tests.quotas.limited import give_tier, new_workspace, park, told
 from tests.runtime.conftest import agent, studio
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.models import Agent, Run
-    from heartbit_site.base.models import Workspace
     from tests.fleet import WireServer
     from tests.runtime.conftest import Studio
 
@@ -38,6 +39,16 @@ RUNAWAY = '[[calls: calculate {"expression": "1"}]] [[rounds: 60]] [[text: Never
 
 def of_tier(workspace: Workspace) -> Budget:
     return Budget.objects.get(workspace=workspace, of_tier=True)
+
+
+def is_blocked() -> bool:
+    """Whether another session waits for this one."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM pg_locks"
+            " WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def spend(workspace: Workspace, tokens: int, *, usd: str = "0", days_ago: int = 0) -> None:
@@ -87,6 +98,27 @@ class TestTheBudgetOfATier:
         assert [of_tier(each).max_tokens for each in (workspace, other)] == [2_000, 2_000]
         assert not Budget.objects.filter(workspace=free).exists()
 
+    @pytest.mark.parametrize("first", ["given", "changed"])
+    def test_given_a_tier_that_is_changed_as_it_is_given_then_its_new_limit_holds(
+        self, workspace: Workspace, first: str
+    ) -> None:
+        tier = give_tier(new_workspace(), tokens_per_month=1_000)
+        give = partial(Workspace.objects.filter(pk=workspace.pk).update, tier=tier)
+        change = partial(Tier.objects.filter(pk=tier.pk).update, tokens_per_month=2_000)
+        one, other = (give, change) if first == "given" else (change, give)
+
+        def follow() -> None:
+            other()
+            connections.close_all()
+
+        second = threading.Thread(target=follow)
+        with transaction.atomic():
+            one()
+            second.start()
+            wait_until(lambda: not second.is_alive() or is_blocked(), what="blocked, or through")
+        second.join()
+        assert of_tier(workspace).max_tokens == 2_000
+
 
 class TestARunaway:
     async def test_given_it_never_ends_then_it_stops_at_the_limit_and_that_is_told_once(
@@ -111,8 +143,8 @@ class TestARunaway:
         label = f"the month of tier {tier}"
         await orm.in_thread(tell_of_quotas)
         assert await orm.in_thread(lambda: told(studio.workspace)) == [
-            ("quota.reached", label),
             ("quota.warning", label),
+            ("quota.reached", label),
         ]
         assert await orm.in_thread(lambda: audit.verify(studio.workspace)) == []
 
@@ -134,7 +166,7 @@ class TestARunaway:
         def a_month_ago() -> None:
             ago = F("period_start") - timedelta(days=35)
             Budget.objects.filter(workspace=studio.workspace).update(
-                period_start=ago, warned_for=ago, stopped_for=ago
+                period_start=ago, warned_for=ago, stopped_for=ago, stop_notified_for=ago
             )
 
         await orm.in_thread(prepare)

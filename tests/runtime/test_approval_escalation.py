@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import Group, User
-from django.db import connection
+from django.db import OperationalError, connection
 from psycopg.rows import dict_row
 
 from agents.actions.announce_calls import announce_calls, announce_escalation
@@ -25,6 +25,7 @@ from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.ports import PendingApproval, Settled
 from agents.models import Agent, Decision, RunEvent, ToolBinding, ToolCall, Vote, Wait
+from agents.runs.overdue import escalate_approvals, expire_waits
 from agents.runtime.sweeper import Duty, Sweeper
 from heartbit_site.base import audit, orm
 from heartbit_site.base.models import AuditEntry
@@ -275,3 +276,35 @@ async def test_given_a_time_limit_when_it_is_over_then_the_call_expires_escalate
     decided = Decision.objects.filter(run__in=runs).values_list("via", flat=True)
     assert await orm.in_thread(lambda: list(decided)) == ["expiry", "expiry"]
     assert len(await orm.in_thread(partial(escalations, escalated.run_id))) == 1
+
+
+@pytest.mark.parametrize("how", ["escalates_at", "expires_at"])
+async def test_given_an_audit_that_cannot_be_written_when_a_time_is_over_then_nothing_happens_yet(
+    workspace: Workspace, pool: Pool, claimant: Claimant, how: str
+) -> None:
+    _, wait = await asking(workspace, pool, claimant, timeout_seconds=600)
+    await orm.in_thread(lambda: Wait.objects.filter(pk=wait.pk).update(**{how: LONG_AGO}))
+
+    def blocked() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '300ms'")
+            try:
+                escalate_approvals(Home.LOCAL, 100)
+                expire_waits(100)
+            finally:
+                cursor.execute("RESET lock_timeout")
+
+    def times() -> tuple[Any, Any]:
+        row = Wait.objects.get(pk=wait.pk)
+        return row.escalated_at, row.resolved_at
+
+    conninfo: Any = settings.DATABASE_DIRECT_URL
+    with psycopg.connect(conninfo) as holder:
+        holder.execute("SELECT pg_advisory_xact_lock(7703, %s)", [workspace.pk])
+        with pytest.raises(OperationalError, match="lock timeout"):
+            await orm.in_thread(blocked)
+        assert await orm.in_thread(times) == (None, None), "no step without its entry"
+    await orm.in_thread(partial(sweep, []))
+    assert await orm.in_thread(times) != (None, None)
+    entries = AuditEntry.objects.filter(workspace=workspace, target=f"run:{wait.run_id}")
+    assert await orm.in_thread(entries.count) == 1

@@ -1,5 +1,4 @@
--- Agents that are stopped, started again, restarted; queues, workspaces and everything held back; and
--- what workers are asked to do.
+-- Agents that are stopped, started again, restarted; queues, workspaces and everything held back.
 
 -- The versions whose agent is stopped: their runs are not claimed. Ask once a statement, as
 -- `version_id <> ALL ((SELECT heartbit_stopped())::bigint[])`.
@@ -63,18 +62,13 @@ RETURNS TABLE (run_id uuid, lease_token bigint, reason text) LANGUAGE sql STABLE
                ORDER BY e.seq DESC LIMIT 1))
 $$;
 
--- Tell the workers that something is held back, or is not any more: each reads anew what it holds, and
--- which tools are stopped.
-CREATE OR REPLACE FUNCTION heartbit_tell_of_pauses()
-RETURNS void LANGUAGE sql AS $$ SELECT pg_notify('heartbit', 'agent:0') $$;
-
 -- What follows when a pause has been lifted: of a queue, a workspace (the other is null), or
 -- everything (both are). Returns the first p_limit runs that may start, to ring; the sweepers ring
 -- the others.
 CREATE OR REPLACE FUNCTION heartbit_go_on(p_queue text, p_workspace bigint, p_limit int)
 RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM heartbit_tell_of_pauses();
+    PERFORM pg_notify('heartbit', 'agent:0'); -- each reads anew what it holds, and which tools are stopped
     PERFORM heartbit_renew_patience(NULL, p_queue, p_workspace);
     -- One of each workspace, then a second one of each: a priority counts within a workspace alone.
     RETURN QUERY UPDATE agents_run t SET rung_at = clock_timestamp()
@@ -93,16 +87,6 @@ BEGIN
                            ORDER BY x.turn, x.available_at LIMIT p_limit)
                        FOR NO KEY UPDATE OF q SKIP LOCKED)
         RETURNING t.id, t.queue::text;
-END $$;
-
--- Stop an agent: no new runs, no claims, and what is held is handed over. False: it was stopped.
-CREATE OR REPLACE FUNCTION heartbit_stop_agent(p_agent bigint)
-RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE agents_agent SET enabled = false WHERE id = p_agent AND enabled;
-    IF NOT FOUND THEN RETURN false; END IF;
-    PERFORM pg_notify('heartbit', 'agent:' || p_agent);
-    RETURN true;
 END $$;
 
 -- Start an agent, or let what is held of a started one be claimed anew. Returns the first p_limit of
@@ -124,15 +108,4 @@ BEGIN
                        ORDER BY q.priority DESC, q.available_at LIMIT p_limit
                        FOR NO KEY UPDATE OF q SKIP LOCKED)
         RETURNING t.id, t.queue::text;
-END $$;
-
--- Ask a worker of the fleet to stop or to restart. False: it has left.
-CREATE OR REPLACE FUNCTION heartbit_ask_worker(p_worker bigint, p_wanted text)
-RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE agents_workerheartbeat SET wanted = p_wanted
-    WHERE id = p_worker AND home = 'fleet' AND gone_at IS NULL;
-    IF NOT FOUND THEN RETURN false; END IF;
-    PERFORM pg_notify('heartbit', 'worker:' || p_worker);
-    RETURN true;
 END $$;

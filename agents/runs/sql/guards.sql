@@ -34,12 +34,12 @@ CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_message
 
 -- Whoever gives a workspace a tier, or changes one, changes what its workspaces may spend.
 CREATE OR REPLACE TRIGGER heartbit_tier_given AFTER INSERT ON base_workspace
-    FOR EACH ROW WHEN (NEW.tier_id IS NOT NULL) EXECUTE FUNCTION heartbit_workspace_has_tier();
+    FOR EACH ROW WHEN (NEW.tier_id IS NOT NULL) EXECUTE FUNCTION heartbit_fit_tier();
 CREATE OR REPLACE TRIGGER heartbit_tier_changed AFTER UPDATE OF tier_id ON base_workspace
     FOR EACH ROW WHEN (OLD.tier_id IS DISTINCT FROM NEW.tier_id)
-    EXECUTE FUNCTION heartbit_workspace_has_tier();
+    EXECUTE FUNCTION heartbit_fit_tier();
 CREATE OR REPLACE TRIGGER heartbit_tier_different AFTER UPDATE ON base_tier
     FOR EACH ROW WHEN ((OLD.runs_per_day, OLD.tokens_per_month, OLD.usd_per_month, OLD.warn_at)
                        IS DISTINCT FROM
                        (NEW.runs_per_day, NEW.tokens_per_month, NEW.usd_per_month, NEW.warn_at))
-    EXECUTE FUNCTION heartbit_tier_is_different();
+    EXECUTE FUNCTION heartbit_fit_tier();

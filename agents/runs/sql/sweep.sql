@@ -89,14 +89,12 @@ BEGIN
                    FOR NO KEY UPDATE OF w SKIP LOCKED);
 END $$;
 
--- Resolve waits whose time is up and cancel the children they waited for. Returns runs to ring.
+-- Resolve waits whose time is up and cancel the children they waited for. Returns the runs to ring, and
+-- the waits of the calls that are refused by it: the caller writes them into the audit.
 CREATE OR REPLACE FUNCTION heartbit_expire_waits(p_limit int)
-RETURNS TABLE (ring uuid) LANGUAGE plpgsql AS $$
+RETURNS TABLE (ring uuid, refused bigint) LANGUAGE plpgsql AS $$
 DECLARE
     w record;
-    v_ring uuid;
-    v_done boolean;
-    v_expired bigint[] := '{}';
 BEGIN
     FOR w IN SELECT t.id, t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
              LEFT JOIN agents_run c
@@ -111,36 +109,26 @@ BEGIN
              -- Approvals last: they lock nothing that they would have to wait for.
              ORDER BY t.kind = 'approval', t.run_id, t.id LIMIT p_limit LOOP
         IF w.kind = 'approval' THEN
-            SELECT x.done, x.ring INTO v_done, v_ring FROM heartbit_expire_approval(w.run_id, w.key) x;
-            IF v_done THEN v_expired := v_expired || w.id; END IF;
-            IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
-            CONTINUE;
+            SELECT x.ring, CASE WHEN x.done THEN w.id END INTO ring, refused
+            FROM heartbit_expire_approval(w.run_id, w.key) x;
+        ELSE
+            ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
+                'subject', coalesce(w.agent, w.key), 'run', w.child, 'status', 'expired'));
+            IF w.child IS NOT NULL THEN
+                PERFORM heartbit_cancel(w.child, 'its orchestrator stopped waiting');
+            END IF;
         END IF;
-        v_ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
-            'subject', coalesce(w.agent, w.key), 'run', w.child, 'status', 'expired'));
-        IF w.child IS NOT NULL THEN
-            PERFORM heartbit_cancel(w.child, 'its orchestrator stopped waiting');
-        END IF;
-        IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
+        IF ring IS NOT NULL OR refused IS NOT NULL THEN RETURN NEXT; END IF;
     END LOOP;
-    -- At the end and in the order of the workspaces: each entry locks its chain until the commit.
-    INSERT INTO base_auditentry (workspace_id, actor, via, action, target, label, details)
-    SELECT r.workspace_id, 'expiry', 'system', 'approval.expire', 'run:' || r.id, left(c.tool, 200),
-           jsonb_build_object('call', c.call_id, 'verdict', 'denied', 'digest', c.digest)
-    FROM agents_wait t JOIN agents_run r ON r.id = t.run_id
-         JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
-    WHERE t.id = ANY (v_expired)
-    ORDER BY r.workspace_id, t.id;
 END $$;
 
 -- Let more people decide the calls of one home's runs that nobody has decided in their time, once
--- each, and write it into the audit. Returns their waits.
+-- each. Returns their waits: the caller writes them into the audit.
 CREATE OR REPLACE FUNCTION heartbit_escalate_approvals(p_home text, p_limit int)
 RETURNS TABLE (escalated bigint) LANGUAGE plpgsql AS $$
 DECLARE
     w record;
     r agents_run;
-    v_escalated bigint[] := '{}';
 BEGIN
     FOR w IN SELECT t.id, t.run_id, t.key, t.call_id, c.shown ->> 'escalate_group' AS more
              FROM agents_wait t
@@ -162,20 +150,9 @@ BEGIN
             'type', 'approval.escalated', 'payload', jsonb_build_object(
                 'call_id', w.call_id, 'key', w.key, 'group', coalesce(w.more, '')))));
         UPDATE agents_run t SET last_seq = t.last_seq + 1 WHERE t.id = r.id;
-        v_escalated := v_escalated || w.id;
         escalated := w.id;
         RETURN NEXT;
     END LOOP;
-    -- At the end and in the order of the workspaces: each entry locks its chain until the commit.
-    INSERT INTO base_auditentry (workspace_id, actor, via, action, target, label, details)
-    SELECT x.workspace_id, 'escalation', 'system', 'approval.escalate', 'run:' || x.id,
-           left(coalesce(c.shown ->> 'tool', c.tool), 200),
-           jsonb_build_object('call', c.call_id, 'digest', c.digest,
-                              'group', coalesce(c.shown ->> 'escalate_group', ''))
-    FROM agents_wait t JOIN agents_run x ON x.id = t.run_id
-         JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
-    WHERE t.id = ANY (v_escalated)
-    ORDER BY x.workspace_id, t.id;
 END $$;
 
 -- Runs whose doorbell was lost: queued and due, but not claimed. The caller has p_limit free slots,

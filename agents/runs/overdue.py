@@ -1,0 +1,86 @@
+"""Waits whose time has passed: end or escalate them, and write the audit in the same transaction.
+
+The sweepers call these; a process that dies in between leaves the waits for the next sweep.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef
+
+from agents.models import ToolCall, Wait
+from agents.querysets import shown_tool
+from heartbit_site.base.audit import Actor, record
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from agents.choices import Home
+
+_EXPIRY = Actor("expiry", "system")
+_ESCALATION = Actor("escalation", "system")
+
+
+@transaction.atomic
+def expire_waits(limit: int) -> list[UUID]:
+    """Resolve the waits whose time has passed.
+
+    Args:
+        limit: Number of waits that are looked at.
+
+    Returns:
+        The runs to ring.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
+        rows = cursor.fetchall()
+    for call in _calls_of([refused for _, refused in rows if refused is not None]):
+        record(
+            _EXPIRY,
+            "approval.expire",
+            workspace=call.run.workspace,
+            target=f"run:{call.run_id}",
+            label=call.tool,
+            details={"call": call.call_id, "verdict": "denied", "digest": call.digest},
+        )
+    return [ring for ring, _ in rows if ring is not None]
+
+
+@transaction.atomic
+def escalate_approvals(home: Home, limit: int) -> list[int]:
+    """Let more people decide the calls that nobody has decided in their time, once each.
+
+    Args:
+        home: Only runs of this home.
+        limit: Number of waits that are looked at.
+
+    Returns:
+        The escalated waits.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT heartbit_escalate_approvals(%s, %s)", [home.value, limit])
+        escalated = [wait for (wait,) in cursor.fetchall()]
+    for call in _calls_of(escalated):
+        group = (call.shown or {}).get("escalate_group") or ""
+        record(
+            _ESCALATION,
+            "approval.escalate",
+            workspace=call.run.workspace,
+            target=f"run:{call.run_id}",
+            label=shown_tool(call),
+            details={"call": call.call_id, "digest": call.digest, "group": group},
+        )
+    return escalated
+
+
+def _calls_of(waits: list[int]) -> QuerySet[ToolCall]:
+    """List the calls of these waits by workspace: an entry locks its chain until the commit."""
+    if not waits:
+        return ToolCall.objects.none()
+    theirs = Wait.objects.filter(pk__in=waits, run=OuterRef("run"), call_id=OuterRef("call_id"))
+    calls = ToolCall.objects.filter(Exists(theirs)).select_related("run__workspace")
+    return calls.order_by("run__workspace", "pk")
