@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from agents.argument_order import in_tool_order
 from agents.querysets import shown_tool
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of
@@ -15,7 +14,7 @@ from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.visible_text import pieces, readable_json, visible
 from heartbit_site.contract.approvals import AskedViewOut, HostOut, PieceOut, ShownArgumentOut
-from tools.registry import registry
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +48,8 @@ def _offered(run: Run) -> Mapping[str, ToolSpec]:
         definition = definition_of(run.version)
     except ConfigurationError:
         return {}  # a newer Heartbit wrote it, and knows what it offers
-    return offer_of(definition, registry, is_child=run.parent_id is not None).specs
+    known = catalogue(run.workspace_id)
+    return offer_of(definition, known, is_child=run.parent_id is not None).specs
 
 
 def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> AskedViewOut:
@@ -57,11 +57,10 @@ def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> Ask
 
     Args:
         call: It waits for a person.
-        arguments: What it would run with, or was made with.
+        arguments: What it would run with, or was made with, in the order in which they are shown.
         reason: Why somebody is asked.
     """
     tool = shown_tool(call)
-    arguments = in_tool_order(tool, arguments)
     shown = [_argument(name, value) for name, value in arguments.items()]
     pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
     return AskedViewOut(

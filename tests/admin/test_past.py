@@ -12,8 +12,8 @@ from agents.admin import queries
 from agents.models import Agent, AgentVersion, Run
 from tests.admin import rows
 from tests.admin.forms import filled
+from tests.installed import uninstall
 from tests.versions.conftest import keeper
-from tools.registry import registry
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -120,7 +120,7 @@ def test_versions_are_compared_and_one_is_brought_back(
 def test_a_refused_rollback_says_why_on_the_page(
     browser: Client, keeper: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(registry._specs, "calculate")
+    uninstall(monkeypatch, "calculate")
     first = AgentVersion.objects.get(agent=keeper, number=1)
     compare = reverse("admin:agents_agentversion_compare", args=[first.pk])
     page = browser.post(compare).content.decode()
