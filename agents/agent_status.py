@@ -16,15 +16,17 @@ from agents.metrics import AgentOverview, agents_with_metrics
 from agents.models import Run
 from agents.pauses import stopped_tools
 from agents.versions import find_editable
-from tools.registry import definition_hash, registry
+from tools.catalogue import catalogue
+from tools.registry import definition_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from datetime import datetime
     from uuid import UUID
 
     from agents.models import Agent
     from heartbit_site.base.models import Workspace
+    from heartbit_site.base.toolspec import ToolSpec
 
 AT_WORK = 20
 
@@ -91,7 +93,11 @@ def statuses(workspace: Workspace, *, names: Collection[str]) -> list[AgentStatu
     found = agents_with_metrics(workspace, names=names)
     live = _live(workspace, names)
     stopped = stopped_tools(workspace)
-    return [_status(overview, live.get(overview.agent.pk, {}), stopped) for overview in found]
+    known = catalogue(workspace.pk)
+    return [
+        _status(one, live.get(one.agent.pk, {}), tools_of(one.agent, known, stopped))
+        for one in found
+    ]
 
 
 def status_of(workspace: Workspace, name: str) -> AgentStatus:
@@ -103,12 +109,12 @@ def status_of(workspace: Workspace, name: str) -> AgentStatus:
     return statuses(workspace, names=[find_editable(workspace, name).name])[0]
 
 
-def tools_of(agent: Agent, stopped: Collection[str]) -> AgentTools:
-    """Its published tools, compared with what is installed here, and with what is stopped."""
+def tools_of(agent: Agent, known: Mapping[str, ToolSpec], stopped: Collection[str]) -> AgentTools:
+    """Compare an agent's published tools with its workspace's, and with what is stopped."""
     loaded, changed, unknown = [], [], []
     snapshot = agent.current_version.snapshot if agent.current_version is not None else {}
     for tool in snapshot.get("tools", ()):
-        spec = registry.get(tool["name"])
+        spec = known.get(tool["name"])
         if spec is None:
             unknown.append(tool["name"])
         elif definition_hash(spec) != tool["hash"]:
@@ -119,11 +125,11 @@ def tools_of(agent: Agent, stopped: Collection[str]) -> AgentTools:
     return AgentTools(tuple(loaded), tuple(changed), tuple(unknown), held)
 
 
-def _status(overview: AgentOverview, live: dict[str, Any], stopped: Collection[str]) -> AgentStatus:
+def _status(overview: AgentOverview, live: dict[str, Any], tools: AgentTools) -> AgentStatus:
     agent = overview.agent
     return AgentStatus(
         overview=overview,
-        tools=tools_of(agent, stopped),
+        tools=tools,
         queue=AgentQueue(
             name=agent.queue,
             queued=live.get("queued", 0),

@@ -12,7 +12,8 @@ from agents.choices import RunStatus
 from agents.errors import HaltedError, UnknownToolError
 from agents.models.pause import Pause, PauseKind
 from agents.quotas import why_waiting
-from tools.registry import closest, registry
+from tools.catalogue import catalogue
+from tools.registry import closest
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -77,10 +78,11 @@ def of_tool(name: str, workspace: Workspace | None = None) -> Held:
     Raises:
         UnknownToolError: There is none of that name, and none of it is stopped there.
     """
-    if name != delegation.NAME and name not in registry:
+    known = catalogue(workspace.pk if workspace is not None else None)
+    if name != delegation.NAME and name not in known:
         stopped = Pause.objects.filter(kind=PauseKind.TOOL, tool=name, workspace=workspace)
         if not stopped.exists():
-            near = closest(name, (*registry, delegation.NAME))
+            near = closest(name, (*known, delegation.NAME))
             hint = f": did you mean {near[0]}?" if near else "; GET /tools lists them."
             raise UnknownToolError(f"There is no tool named {name[:64]!r}{hint}")
     return Held(PauseKind.TOOL, workspace=workspace, tool=name)

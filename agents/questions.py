@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.querysets import shown_tool
+from agents.pinned_tools import pinned_tool
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of
 from heartbit_site.base.errors import ConfigurationError
 from tools import questions
-from tools.registry import registry
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from agents.models import ToolCall
@@ -21,7 +21,7 @@ def asked_form(call: ToolCall) -> dict[str, Any] | None:
     Args:
         call: It waits for a person; its run's version and agent are read.
     """
-    known = registry.get(shown_tool(call))
+    known = pinned_tool(call)
     if known is None or known.answer_parameter is None:
         return None  # nearly all of them: nothing more has to be read
     run = call.run
@@ -29,8 +29,8 @@ def asked_form(call: ToolCall) -> dict[str, Any] | None:
         definition = definition_of(run.version)
     except ConfigurationError:
         return None  # a newer Heartbit wrote it, and knows how it is decided
-    # As it was published: a tool that has changed since is not offered, and no answer would do.
-    offer = offer_of(definition, registry, is_child=run.parent_id is not None)
+    # A tool that has changed since it was published is not offered, and no answer would do.
+    offer = offer_of(definition, catalogue(run.workspace_id), is_child=run.parent_id is not None)
     if known.name not in offer.specs:
         return None
     return questions.form_of((call.shown or {}).get("arguments", {}))

@@ -15,7 +15,7 @@
      "cached_input_tokens"}, "cost_usd": "0.0012", "duration_ms": 812, "answered_at": time}
 
 ``left_out`` counts messages that the agent's context strategy did not send, ``changed_tools`` names
-tools that were offered then and are defined otherwise, or gone, now.
+tools that are shown as they were published, and are defined otherwise, or gone, now.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ from agents.llm.messages import (
 )
 from agents.loop.past import Turn, find_turn, state_at, turns
 from agents.loop.request import request_of
+from agents.pinned_tools import pinned_tools
 from agents.runs.recorded import past_of
 from agents.runtime.thread import spoken
 from agents.runtime.toolbox import Offer, offer_of
 from agents.runtime.unread import with_unread_then
 from heartbit_site.base.preview import preview
-from tools.registry import registry, resolve
+from tools.catalogue import catalogue
+from tools.registry import definition_hash, resolve
 
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
@@ -82,7 +84,7 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
     definition = definition_of(version)
     offer = with_unread_then(
         definition.agent_id,
-        offer_of(definition, registry, is_child=run.parent_id is not None),
+        offer_of(definition, pinned_tools(definition), is_child=run.parent_id is not None),
         _begun(turn, past),
     )
     state = state_at(past.journal, turn.asked_seq, spoken(past.thread))
@@ -94,7 +96,8 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
         "turn": number,
         "turns": len(turns(past.journal)),
         "complete": turn.closed_seq is not None,
-        "request": _request(state, definition, offer),
+        "request": _request(state, definition, offer)
+        | {"changed_tools": _changed(run, definition)},
         "answer": {**_message(message), "finish_reason": turn.answer.finish_reason},
         "calls": _calls(turn, past, offer),
         **_figures(turn, past),
@@ -123,13 +126,18 @@ def _request(state: RunState, definition: AgentDefinition, offer: Offer) -> dict
             {"name": t.name, "description": t.description, "parameters": t.parameters}
             for t in request.tools
         ],
-        "changed_tools": [tool.name for tool in definition.tools if tool.name not in offer.specs],
         "tool_choice": request.tool_choice,
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "stop": list(request.stop),
         "reasoning_effort": request.reasoning_effort,
     }
+
+
+def _changed(run: Run, definition: AgentDefinition) -> list[str]:
+    """Return the names of the version's tools that are defined otherwise, or gone, now."""
+    now = {name: definition_hash(spec) for name, spec in catalogue(run.workspace_id).items()}
+    return [tool.name for tool in definition.tools if now.get(tool.name) != tool.pinned]
 
 
 def _message(message: Message) -> dict[str, Any]:

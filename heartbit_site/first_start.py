@@ -17,6 +17,7 @@ from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.workspaces import find_workspace
+from tools.catalogue import record_installed
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
@@ -51,13 +52,13 @@ def migrate_and_seed() -> Admin | None:
         ) from error
     _refuse_early_tables()
     if current and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists():
-        republish_agents()
+        _take_tools()
         return None
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
         try:
             call_command("migrate", verbosity=0, interactive=False)
-            republish_agents()
+            _take_tools()
             return _seed()
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
@@ -92,6 +93,12 @@ def _refuse_early_tables() -> None:
             "The database was made before Heartbit's first release, and no way leads from its "
             "tables to today's: begin with an empty one, by another HEARTBIT_STATE or DATABASE_URL."
         )
+
+
+def _take_tools() -> None:
+    """Store the tools that this process has, and publish the agents whose tools have changed."""
+    record_installed()
+    republish_agents()
 
 
 def _is_current() -> bool:

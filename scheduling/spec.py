@@ -33,7 +33,7 @@ LONGEST_JITTER = 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that only an installation can apply, which knows its tools and time zones.
+    """A rule that only an installation can apply, which knows its time zones.
 
     Files and saving apply it (``CheckedSpec``); whoever sends a request checks types and bounds.
 
@@ -65,7 +65,7 @@ class TaskSpec(Spec):
     task: Annotated[str, Field(max_length=TASK_CHARACTERS), _STORABLE] = Field(
         "", description="What the agent is asked to do each time."
     )
-    tool: Annotated[str, Field(max_length=64), _STORABLE, Rule(agent_rules.installed_tool)] = Field(
+    tool: Annotated[str, Field(max_length=64), _STORABLE] = Field(
         "", description="For a tool call: the tool's name."
     )
     arguments: dict[str, JsonValue] = Field(

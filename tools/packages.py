@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.toolspec import Origin
 from tools.isolation import Isolation
 from tools.registry import Registry, marked
 
@@ -37,13 +38,17 @@ def packaged_tools() -> Iterator[ToolSpec]:
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module
         found: list[ToolSpec] = []
         with Isolation() as isolation:
-            found = [replace(spec, source=package) for spec in _specs(entry)]
+            found = [_packaged(spec, package) for spec in _specs(entry)]
         if isolation.error is None:
             yield from found
         else:
             logger.error(
                 "The tools of %s (%s) are left out: %s", package, entry.value, isolation.message
             )
+
+
+def _packaged(spec: ToolSpec, package: str) -> ToolSpec:
+    return replace(spec, source=package, origin=Origin.PACKAGE)
 
 
 def _specs(entry: EntryPoint) -> list[ToolSpec]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.toolspec import Effect, ToolSpec
+from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -59,7 +60,7 @@ class Registry(Mapping[str, ToolSpec]):
         """
         known = self._specs.get(spec.name)
         if known is not None:
-            if known is spec or replace(known, source=spec.source) == spec:
+            if known is spec or replace(known, source=spec.source, origin=spec.origin) == spec:
                 return
             raise ConfigurationError(
                 f"Two tools are called {spec.name!r} ({_place(known)} and {_place(spec)}): "
@@ -145,6 +146,11 @@ def _check(spec: ToolSpec) -> None:
         raise ConfigurationError(
             f"The tool name {spec.name!r} is not accepted by every model: use lower-case letters, "
             "digits and underscores, at most 64, starting with a letter."
+        )
+    if clean_text(spec.description) != spec.description:
+        raise ConfigurationError(
+            f"The description of tool {spec.name!r} holds a character that cannot be stored: "
+            "remove the NUL or the half of a surrogate pair."
         )
     if spec.parameters.get("type") != "object":
         raise ConfigurationError(f"The parameters of tool {spec.name!r} are not of type object.")

@@ -16,9 +16,10 @@ from agents.definitions import agreement, complaints
 from agents.definitions.complaints import InvalidSettingError
 from agents.definitions.rows import table_of
 from agents.definitions.spec import GROUPS, AgentSpec
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from agents.definitions.complaints import Complaint
     from agents.models import Agent
@@ -32,22 +33,28 @@ def check_agent(agent: Agent) -> None:
     """
     table = table_of(agent, disabled_tools=False)
     names = dict.fromkeys(table["team"])
-    found = chain(complaints.check(AgentSpec, table, ()), agreement.check((), table, names))
+    tools = catalogue(agent.workspace_id)
+    found = chain(
+        complaints.check(AgentSpec, table, ()), agreement.check((), table, names, tools=tools)
+    )
     for path, message in found:
         raise InvalidSettingError(path, message, subject=f"Agent {agent.name!r}")
 
 
-def check_agreement(table: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+def check_agreement(
+    table: Mapping[str, Any], names: Mapping[str, Any], *, tools: Collection[str]
+) -> None:
     """Check that settings, each of which is valid, fit together.
 
     Args:
         table: Of ``AgentSpec``.
         names: The agents that its team is chosen from.
+        tools: The names of the tools that it can be given.
 
     Raises:
         InvalidSettingError: One sentence that names the setting.
     """
-    for path, message in agreement.check((), table, names):
+    for path, message in agreement.check((), table, names, tools=tools):
         raise InvalidSettingError(path, message)
 
 

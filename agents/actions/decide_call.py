@@ -15,11 +15,11 @@ from django.db import transaction
 
 from agents import snapshot
 from agents.actions.ring_run import ring_run
-from agents.argument_order import in_tool_order
 from agents.choices import Verdict
 from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant
+from agents.pinned_tools import in_tool_order
 from agents.querysets import calls_waiting, shown_tool
 from agents.runs.refusals import ask
 from agents.runtime.toolbox import offer_of
@@ -29,7 +29,7 @@ from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.untrusted import clean_text
 from tools import questions, reading
 from tools.approval import digest as digest_of
-from tools.registry import registry
+from tools.catalogue import catalogue
 from tools.result import Done
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
     problems = validate(questions.form_of(asked), answer)
     if problems:  # said to a person, who reads it beside their answer
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
-    arguments = json.dumps({**in_tool_order(shown_tool(call), asked), name: answer})
+    arguments = json.dumps({**in_tool_order(call, asked), name: answer})
     _decide_with(call, digest, by, offer, verdict=Verdict.ANSWERED, arguments=arguments)
 
 
@@ -212,7 +212,7 @@ def _offer(run: Run) -> Offer:
     version = run.version
     agent = version.agent
     definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
-    return offer_of(definition, registry, is_child=run.parent_id is not None)
+    return offer_of(definition, catalogue(run.workspace_id), is_child=run.parent_id is not None)
 
 
 def _grant(call: ToolCall, offer: Offer, by: Decider, always: Always) -> Grant:

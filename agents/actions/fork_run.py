@@ -32,7 +32,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
 from tools import reading
-from tools.registry import registry
+from tools.catalogue import catalogue
 from tools.result import Done
 
 if TYPE_CHECKING:
@@ -232,7 +232,8 @@ def _other_arguments(
     index = turn.call_ids.index(edits.call)
     name = turn.answer.message.tool_calls[index].name
     if name != respond.NAME:
-        offer = offer_of(definition_of(version), registry, is_child=is_child)
+        known = catalogue(version.agent.workspace_id)
+        offer = offer_of(definition_of(version), known, is_child=is_child)
         found = reading.read(offer.specs, name=name, arguments=edits.arguments or "")
         if isinstance(found, Done):
             raise InvalidEditError(" ".join(found.content.split()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -13,7 +13,13 @@ from agents.actions.check_agent import check_agent
 from agents.definitions.rows import spec_of
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.audit import SYSTEM, Actor, record
-from tools.registry import definition_hash, registry
+from tools import definitions
+from tools.catalogue import catalogue
+from tools.registry import definition_hash
+
+if TYPE_CHECKING:
+    from agents.definitions.spec import AgentSpec
+    from heartbit_site.base.toolspec import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +90,15 @@ def make_current(agent: Agent) -> Publication:
     check_agent(locked)
     numbers = Agent.objects.values_list("current_version__number", flat=True)
     before = numbers.get(pk=locked.pk)
-    content = _content(locked)
+    spec = spec_of(locked)
+    tools = _granted(locked, spec)
+    team = locked.team.order_by("name").values_list("name", "description")
+    hashes = {name: definition_hash(tool) for name, tool in tools.items()}
+    content = snapshot.write(spec, hashes, team)
     digest = snapshot.digest(content)
     version = AgentVersion.objects.filter(agent=locked, hash=digest).first()
     if version is None:
+        definitions.store(tools.values())
         newest = AgentVersion.objects.filter(agent=locked).aggregate(newest=Max("number"))["newest"]
         version = AgentVersion.objects.create(
             agent=locked, number=(newest or 0) + 1, hash=digest, snapshot=content
@@ -98,10 +109,7 @@ def make_current(agent: Agent) -> Publication:
     return Publication(version, before)
 
 
-def _content(agent: Agent) -> dict[str, Any]:
-    spec = spec_of(agent)
-    hashes = {
-        grant.name: definition_hash(registry[grant.name]) for grant in spec.tools if grant.enabled
-    }
-    team = agent.team.order_by("name").values_list("name", "description")
-    return snapshot.write(spec, hashes, team)
+def _granted(agent: Agent, spec: AgentSpec) -> dict[str, ToolSpec]:
+    """Return the tools that its runs are offered, by name."""
+    tools = catalogue(agent.workspace_id)
+    return {grant.name: tools[grant.name] for grant in spec.tools if grant.enabled}

@@ -13,14 +13,15 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError
-from tools.registry import definition_hash, registry
+from tools.catalogue import catalogue
+from tools.registry import definition_hash
 
 logger = logging.getLogger(__name__)
 
 
 def republish_agents() -> list[str]:
     """Publish every agent whose tools' definitions changed; return the names of those published."""
-    installed = {name: definition_hash(spec) for name, spec in registry.items()}
+    installed = {name: definition_hash(spec) for name, spec in catalogue(None).items()}
     published = Agent.objects.filter(current_version__isnull=False)
     columns = ("pk", "origin", "current_version__snapshot__tools")
     stale = [

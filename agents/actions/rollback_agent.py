@@ -24,7 +24,7 @@ from agents.snapshot_diff import PartChange, compare
 from agents.versions import find_version
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
-from tools.registry import registry
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,9 +107,10 @@ def _restore_fields(agent: Agent, content: Mapping[str, Any]) -> None:
 def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
     """Bind exactly these tools; others stay, switched off. What is not installed any more."""
     wanted = {tool["name"]: tool for tool in tools}
+    known = catalogue(agent.workspace_id)
     agent.bindings.exclude(tool__in=wanted).update(enabled=False)
     for name, tool in wanted.items():
-        if name in registry:
+        if name in known:
             grant = ToolGrant.model_construct(name=name, **snapshot.grant_of(tool))
             ToolBinding.objects.update_or_create(
                 agent=agent,
@@ -118,7 +119,7 @@ def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
             )
         else:
             agent.bindings.filter(tool=name).update(enabled=False)
-    return [f"the tool {name} is not installed any more" for name in wanted if name not in registry]
+    return [f"the tool {name} is not installed any more" for name in wanted if name not in known]
 
 
 def _restore_team(agent: Agent, team: list[dict[str, Any]]) -> list[str]:

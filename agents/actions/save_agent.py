@@ -26,6 +26,7 @@ from agents.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.models import AuditEntry, Workspace
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -69,7 +70,9 @@ def create_agent(
         return there, False
     if there is not None:
         raise _exists(spec.name)
-    check_agreement(_table(spec, AgentSpec.model_fields), _names(locked))
+    check_agreement(
+        _table(spec, AgentSpec.model_fields), _names(locked), tools=catalogue(locked.pk)
+    )
     try:
         with transaction.atomic():
             written = write_agents(locked, [spec], origin="")[spec.name]
@@ -115,7 +118,8 @@ def change_agent(
             f"is {changed.name}, but an agent keeps its name, {row.name}: make another one",
         )
     beside = {"name": row.name, "approval_seconds": row.approval_seconds}
-    check_agreement({**beside, **_table(changed, settings)}, _names(locked))
+    table = {**beside, **_table(changed, settings)}
+    check_agreement(table, _names(locked), tools=catalogue(locked.pk))
     columns = {setting: getattr(changed, setting) for setting in SETTINGS if setting in settings}
     enabled = columns.pop("enabled", row.enabled)
     changes = update(row, columns)

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from agents.admin import words
 from agents.admin.hidden_text import parts
-from agents.argument_order import in_tool_order
 from agents.choices import CallStatus, Outcome
 from agents.doubts import made_with
+from agents.pinned_tools import in_tool_order
 from agents.querysets import shown_tool
 from agents.questions import asked_form
 from heartbit_site.base import amounts
@@ -92,7 +92,7 @@ def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
     in_doubt = is_in_doubt(call)
     reason = UNCERTAIN_CALL if in_doubt else str((call.shown or {}).get("reason", ""))
     tool = shown_tool(call)
-    values = in_tool_order(tool, asked_about(call))
+    values = in_tool_order(call, asked_about(call))
     form = None if in_doubt else asked_form(call)
     if form is not None:
         values = without_form(values)

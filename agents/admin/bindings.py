@@ -15,16 +15,21 @@ from agents.choices import BindingApproval
 from agents.definitions import agreement, complaints
 from agents.definitions.complaints import sentence_of
 from agents.definitions.rows import grant_table_of
+from agents.definitions.rules import unknown_tool
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.admin.themed import StackedInline, line_widget
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.toolspec import Effect
-from tools.registry import registry
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django.db.models.fields import Field
     from django.http import HttpRequest
+
+    from heartbit_site.base.toolspec import ToolSpec
 
 
 class ToolBindingForm(forms.ModelForm[ToolBinding]):
@@ -71,11 +76,15 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "defaults": "Used where the model gives none.",
         }
 
+    #: What can be chosen; a page reads it once for all of its forms.
+    known: Mapping[str, ToolSpec] | None = None
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._known = catalogue(None) if self.known is None else self.known
         widget = self.fields["tool"].widget
         if isinstance(widget, forms.Select):
-            widget.choices = tool_choices(self.instance.tool)
+            widget.choices = tool_choices(self._known, self.instance.tool)
         approval = self.fields["approval"]
         if isinstance(approval, forms.TypedChoiceField):
             approval.choices = [("", "As the agent says"), *BindingApproval.choices]
@@ -111,9 +120,10 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             (one for one in grant_complaints(table) if one[0][0] in self.changed_data),
             agreement.check_grant((), table),
         )
+        unknown = unknown_tool(self.instance.tool, self._known)
+        if unknown and self.instance.enabled:  # a disabled tool need not be installed
+            self.add_error("tool", sentence_of(("name",), unknown))
         for path, message in found:
-            if path[:1] == ("name",) and not self.instance.enabled:
-                continue  # a disabled tool need not be installed
             self.add_error(_field_of(path), sentence_of(path, message))
 
 
@@ -149,6 +159,12 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
     tab = True
     hide_title = True
 
+    def get_formset(self, request: HttpRequest, obj: Agent | None = None, **kwargs: Any) -> Any:
+        """Forms that offer the tools of the agent's workspace."""
+        formset: Any = super().get_formset(request, obj, **kwargs)
+        formset.form.known = catalogue(None if obj is None else obj.workspace_id)
+        return formset
+
     def formfield_for_dbfield(
         self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.Field | None:
@@ -158,19 +174,19 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
-def tool_choices(current: str = "") -> list[tuple[str, Any]]:
-    """The installed tools by effect class; ``current`` is offered even when it is not installed."""
+def tool_choices(known: Mapping[str, ToolSpec], current: str = "") -> list[tuple[str, Any]]:
+    """Return tools by effect class; ``current`` is offered even when it is not among them."""
     choices: list[tuple[str, Any]] = [("", "Select a tool")]
     for effect in Effect:
         tools = [
             (spec.name, f"{spec.name} · {_sentence(spec.description)}")
-            for spec in registry.values()
+            for spec in known.values()
             if spec.effect is effect
         ]
         if tools:
             name = effect.value.replace("_", " ").capitalize()
             choices.append((f"{name}: {describe_effect(effect)}", sorted(tools)))
-    if current and current not in registry:
+    if current and current not in known:
         choices.append((current, f"{current} · not installed any more"))
     return choices
 

@@ -1,4 +1,4 @@
-"""Rules that concern several of an agent's settings, or other agents of the same place.
+"""Rules that concern several of an agent's settings, or agents and tools of the same place.
 
 They work on the plain values, because other settings of the same table may be wrong as well and
 everything is reported together; what has a wrong type is reported elsewhere and skipped here.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agents.definitions.rules import hint
+from agents.definitions.rules import hint, unknown_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from agents.definitions.complaints import Complaint, Path
 
@@ -19,7 +19,12 @@ Table: TypeAlias = "Mapping[str, Any]"
 
 
 def check(
-    path: Path, table: Table, names: Mapping[str, Any], *, place: str = "this workspace"
+    path: Path,
+    table: Table,
+    names: Mapping[str, Any],
+    *,
+    tools: Collection[str],
+    place: str = "this workspace",
 ) -> Iterator[Complaint]:
     """Yield what does not fit together in an agent's settings.
 
@@ -27,15 +32,18 @@ def check(
         path: Of the table, in front of what is said.
         table: The agent's settings, with its name; what is left out says nothing.
         names: The agents that its team is chosen from, by name.
+        tools: The names of the tools that it can be given.
         place: Where these agents are.
     """
     yield from _team(path, table, names, place)
-    tools = table.get("tools")
+    grants = table.get("tools")
     seen: set[str] = set()
-    for index, entry in enumerate(tools if isinstance(tools, list) else ()):
+    for index, entry in enumerate(grants if isinstance(grants, list) else ()):
         here = (*path, "tools", index)
         grant = entry if isinstance(entry, dict) else {"name": entry}
         name = grant.get("name")
+        if unknown := unknown_tool(name, tools):
+            yield (*here, "name"), unknown
         if isinstance(name, str):
             if name in seen:
                 yield here, f'names "{name}" twice'

@@ -24,10 +24,10 @@ from heartbit_site.base.untrusted import (
     clean_text,
     parse_untrusted_json,
 )
-from tools.registry import closest, registry
+from tools.registry import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 PROVIDER_NAMES: Final = (*PROVIDERS, *KNOWN)
 KEYS_BELONG: Final = (
@@ -59,13 +59,6 @@ def queue(name: str) -> str:
     """A worker queue's name."""
     if not _QUEUE.fullmatch(name):
         raise ValueError(f'is "{name}"; use lower-case letters, digits, . - and _')
-    return name
-
-
-def installed_tool(name: str) -> str:
-    """A tool that is there; Django has to be set up."""
-    if name not in registry:
-        raise ValueError(f'names the unknown tool "{name}"; {hint(name, registry)}')
     return name
 
 
@@ -175,6 +168,18 @@ def strategy(content: dict[str, Any]) -> dict[str, Any]:
     except ConfigurationError as error:
         raise ValueError(f"cannot be used: {_end(str(error))}") from error
     return content
+
+
+def unknown_tool(name: object, tools: Collection[str]) -> str:
+    """Return why a tool cannot be given by this name; empty: it can, or the name is none.
+
+    Args:
+        name: Of any type: what is no text is reported elsewhere.
+        tools: The names that there are, where the tool is given.
+    """
+    if not isinstance(name, str) or not name or name in tools:
+        return ""
+    return f'names the unknown tool "{name}"; {hint(name, tools)}'
 
 
 def hint(name: str, names: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from agents.definitions import rules
 
 Name = Annotated[str, Field(max_length=64), AfterValidator(rules.agent_name)]
-ToolName = Annotated[str, Field(max_length=64), AfterValidator(rules.installed_tool)]
+ToolName = Annotated[str, Field(min_length=1, max_length=64)]
 FullText = Annotated[str, Field(min_length=1), AfterValidator(rules.storable)]
 Description = Annotated[str, Field(max_length=300), AfterValidator(rules.storable)]
 Reference = Annotated[
@@ -77,7 +77,7 @@ class Spec(BaseModel):
 class ToolGrant(Spec):
     """A tool that an agent is given."""
 
-    name: ToolName = Field(description="The tool's name in the registry.")
+    name: ToolName = Field(description="The tool's name in the catalogue.")
     enabled: bool = True
     approval: Annotated[Literal["", "never", "always", "when"], Pinned()] = Field(
         "", description="Whether its calls wait for a person. Empty: as the agent says."

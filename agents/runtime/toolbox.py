@@ -20,7 +20,7 @@ from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutco
 from tools import pipeline
 from tools.approval import digest
 from tools.pipeline import Ask, Held, Policy, Prepared, Waiting
-from tools.registry import Registry, definition_hash, resolve
+from tools.registry import definition_hash, resolve
 from tools.result import Done
 
 if TYPE_CHECKING:
@@ -52,11 +52,19 @@ class Offer:
     hashes: dict[str, str]
 
 
-def offer_of(definition: AgentDefinition, registry: Registry, *, is_child: bool) -> Offer:
-    """The tools a run of this version is offered.
+def offer_of(
+    definition: AgentDefinition, tools: Mapping[str, ToolSpec], *, is_child: bool
+) -> Offer:
+    """Return the tools that a run of this version is offered.
 
     A tool whose definition changed since the version was published is left out: what the model is
     offered is exactly what was published. A sub-agent cannot delegate (the hierarchy is flat).
+
+    Args:
+        definition: Of the version.
+        tools: By name. A process that calls them gives its registry; one that only shows or reads
+            calls ``tools.catalogue.catalogue``.
+        is_child: True for a sub-agent's run.
     """
     offer = Offer({}, {})
     if definition.team and not is_child:
@@ -64,7 +72,7 @@ def offer_of(definition: AgentDefinition, registry: Registry, *, is_child: bool)
         offer.specs[spec.name] = spec
         offer.hashes[spec.name] = definition_hash(spec)
     for tool in definition.tools:
-        known = registry.get(tool.name)
+        known = tools.get(tool.name)
         if known is None or definition_hash(known) != tool.pinned:
             logger.warning(
                 "tool %s of agent %s changed since it was published: publish the agent again",

@@ -66,6 +66,14 @@ class Effect(enum.StrEnum):
     AT_MOST_ONCE = "at_most_once"  # intent is committed first; never repeated by itself
 
 
+class Origin(enum.StrEnum):
+    """What registered a tool."""
+
+    CODE = "code"  # an app of the installation
+    PACKAGE = "package"  # an entry point of an installed package
+    PROGRAM = "program"  # a program that uses the library: known in its own process alone
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may know of the call it serves.
@@ -159,6 +167,7 @@ class ToolSpec:
         credentials: Names of what the tool needs to be given, for lists; nothing is refused for
             the lack of one.
         source: Where it comes from, for lists: a module, or a package with its version.
+        origin: What registered it.
     """
 
     name: str
@@ -175,6 +184,7 @@ class ToolSpec:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     credentials: tuple[str, ...] = field(default=())
     source: str = ""
+    origin: Origin = Origin.CODE
 
     @property
     def is_async(self) -> bool:

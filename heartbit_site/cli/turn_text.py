@@ -94,7 +94,7 @@ def _notes(request: TurnRequestOut) -> list[str]:
     notes = [f"tools: {offered}"]
     if request.changed_tools:
         changed = ", ".join(request.changed_tools)
-        notes.append(f"and, defined differently or gone since: {changed}")
+        notes.append(f"defined differently or gone since: {changed}")
     if request.left_out:
         notes.append(f"{request.left_out} messages were left out to fit the context strategy")
     return notes

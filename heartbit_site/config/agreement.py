@@ -12,6 +12,7 @@ from agents.definitions import agreement, complaints
 from agents.definitions.rules import PROVIDER_NAMES
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def check(content: Table) -> Iterator[Complaint]:
         yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
     for path, table in tables:
         yield from _prompt(path, table, alone=len(tables) == 1)
-        yield from agreement.check(path, table, names, place="this file")
+        yield from agreement.check(path, table, names, tools=registry, place="this file")
         yield from _secrets(path, table)
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from pydantic import ValidationError
 
 from agents.definitions import complaints
-from agents.definitions.rules import hint
+from agents.definitions.rules import hint, unknown_tool
 from heartbit_site.config.agreement import ORCHESTRATOR, agents_of
 from heartbit_site.config.schedule_section import TARGETS, ScheduleSection
 from scheduling.spec import KINDS
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,6 +89,8 @@ def _when(path: Path, table: Table) -> Iterator[Complaint]:
 
 def _what(path: Path, table: Table) -> Iterator[Complaint]:
     yield from complaints.secrets(table.get("arguments"), (*path, "arguments"))
+    if unknown := unknown_tool(table.get("tool"), registry):
+        yield (*path, "tool"), unknown
     if table.get("task_type") == "tool_call":
         if not table.get("tool"):
             yield (*path, "tool"), 'is missing, which task_type = "tool_call" needs'

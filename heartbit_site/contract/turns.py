@@ -101,7 +101,7 @@ class TurnRequestOut(View):
     left_out: int = Field(description="Messages that the context strategy did not send.")
     tools: list[OfferedToolOut]
     changed_tools: list[str] = Field(
-        description="Offered then, but defined otherwise or gone now: not among the tools here."
+        description="Of the tools here, those that are defined otherwise or gone now."
     )
     tool_choice: Literal["auto", "required", "none"]
     max_tokens: int

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.definitions import complaints
 from agents.definitions.complaints import sentence_of
 from agents.definitions.spec import ToolGrant
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.toolspec import ToolSpec, spec_of
+from heartbit_site.base.toolspec import Origin, ToolSpec, spec_of
 from tools.registry import marked, registry
 
 Tool = str | ToolSpec | Callable[..., Any]
@@ -100,12 +100,11 @@ def register(tools: tuple[Given, ...]) -> None:
     """
     for tool in tools:
         if tool.spec is not None:
-            registry.register(tool.spec)
+            registry.register(replace(tool.spec, origin=Origin.PROGRAM))
 
 
 def _check(name: str, settings: Mapping[str, Any]) -> None:
     """Check how a tool is bound, but for whether it is installed."""
-    found = complaints.check(ToolGrant, {"name": name, **settings}, ("tools", 0))
-    for path, message in found:
-        if path[2:] != ("name",):
-            raise ConfigurationError(f"Tool {name!r}: {sentence_of(path[2:], message)}")
+    for path, message in complaints.check(ToolGrant, {"name": name, **settings}, ()):
+        if path != ("name",):
+            raise ConfigurationError(f"Tool {name!r}: {sentence_of(path, message)}")

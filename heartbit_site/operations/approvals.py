@@ -13,11 +13,11 @@ from django.db.models import Q
 from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
 from agents.actions.dry_run_call import dry_run_call
 from agents.actions.settle_call import settle_call
-from agents.argument_order import in_tool_order
 from agents.choices import Outcome
 from agents.doubts import Doubt, asked_about, doubt_of
 from agents.dry_runs.threads import in_time
 from agents.models import Decision, ToolCall, Vote, Wait
+from agents.pinned_tools import in_tool_order
 from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
 from agents.question_state import load_question_state
 from agents.questions import asked_form
@@ -66,7 +66,7 @@ def list_approvals(
     votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
     for vote in Vote.objects.filter(run__in=runs):
         votes[vote.run_id, vote.wait_key].append(vote.by)
-    offers = Offers()
+    offers = Offers(access.workspace)
     keys = [(call.run_id, approval_of(call)) for call in calls]
     shown = [
         _approval(call, open_waits.get(key), offers, votes.get(key, []))
@@ -151,18 +151,19 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
 def doubt_view(found: Doubt) -> DoubtOut:
     """Return the view of a call of unknown outcome."""
     call = found.call
+    arguments = in_tool_order(call, found.arguments)
     return DoubtOut.of(
         call,
         **_asked(call, found.since),
-        arguments=in_tool_order(shown_tool(call), found.arguments),
+        arguments=arguments,
         question=found.question,
-        view=asked_view(call, found.arguments, UNCERTAIN_CALL),
+        view=asked_view(call, arguments, UNCERTAIN_CALL),
     )
 
 
 def _approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]) -> ApprovalOut:
     shown = call.shown or {}
-    arguments = in_tool_order(shown_tool(call), shown.get("arguments", {}))
+    arguments = in_tool_order(call, shown.get("arguments", {}))
     reason = shown.get("reason", "")
     return ApprovalOut.of(
         call,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from agents.argument_order import in_tool_order
 from agents.querysets import shown_tool
 from agents.runtime.toolbox import offer_of
 from agents.turns import definition_of
@@ -15,12 +15,13 @@ from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.visible_text import pieces, readable_json, visible
 from heartbit_site.contract.approvals import AskedViewOut, HostOut, PieceOut, ShownArgumentOut
-from tools.registry import registry
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agents.models import Run, ToolCall
+    from heartbit_site.base.models import Workspace
     from heartbit_site.base.toolspec import ToolSpec
 
 _KINDS: Final = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
@@ -30,26 +31,30 @@ _SAFE: Final = 2**53 - 1  # a browser's numbers hold every integer up to here
 
 
 class Offers:
-    """What each version offers its runs; read once a version."""
+    """What each version of a workspace's agents offers its runs; read once a version."""
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._known: dict[tuple[int, bool], Mapping[str, ToolSpec]] = {}
 
     def parameters(self, run: Run, tool: str) -> dict[str, Any] | None:
         """The JSON Schema of a tool's arguments; None: it has changed since it was published."""
         key = (run.version_id, run.parent_id is not None)
         if key not in self._known:
-            self._known[key] = _offered(run)
+            self._known[key] = self._offered(run)
         spec = self._known[key].get(tool)
         return dict(spec.parameters) if spec is not None else None
 
+    @cached_property
+    def _tools(self) -> Mapping[str, ToolSpec]:
+        return catalogue(self._workspace.pk)
 
-def _offered(run: Run) -> Mapping[str, ToolSpec]:
-    try:
-        definition = definition_of(run.version)
-    except ConfigurationError:
-        return {}  # a newer Heartbit wrote it, and knows what it offers
-    return offer_of(definition, registry, is_child=run.parent_id is not None).specs
+    def _offered(self, run: Run) -> Mapping[str, ToolSpec]:
+        try:
+            definition = definition_of(run.version)
+        except ConfigurationError:
+            return {}  # a newer Heartbit wrote it, and knows what it offers
+        return offer_of(definition, self._tools, is_child=run.parent_id is not None).specs
 
 
 def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> AskedViewOut:
@@ -57,11 +62,10 @@ def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> Ask
 
     Args:
         call: It waits for a person.
-        arguments: What it would run with, or was made with.
+        arguments: What it would run with, or was made with, in the order in which they are shown.
         reason: Why somebody is asked.
     """
     tool = shown_tool(call)
-    arguments = in_tool_order(tool, arguments)
     shown = [_argument(name, value) for name, value in arguments.items()]
     pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
     return AskedViewOut(

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 from agents.actions.decide_call import VERDICTS, Decider, decide_call
 from agents.approval_links import open_link
 from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.pinned_tools import in_tool_order
 from agents.querysets import calls_waiting
 from agents.questions import asked_form
 from heartbit_site.base.untrusted import UntrustedJSONError
@@ -60,7 +61,7 @@ def _shown(opened: Opened) -> dict[str, Any]:
     if not calls_waiting(call.run.workspace).filter(pk=call.pk, digest=opened.digest).exists():
         raise NoLongerOpenError("The call does not wait for a decision (any more).")
     shown = call.shown or {}
-    arguments, form = shown.get("arguments", {}), asked_form(call)
+    arguments, form = in_tool_order(call, shown.get("arguments", {})), asked_form(call)
     seen = asked_view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))
     found: dict[str, Any] = {"call": call, "access": opened.access, "view": seen}
     if form is None:

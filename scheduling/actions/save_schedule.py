@@ -9,6 +9,7 @@ from django.db import transaction
 from pydantic import ValidationError
 
 from agents.definitions.complaints import phrase, secrets, sentence_of
+from agents.definitions.rules import unknown_tool
 from agents.delivery.targets import check_targets
 from heartbit_site.base.audit import Actor, changed, record
 from heartbit_site.base.errors import HeartbitError
@@ -26,6 +27,7 @@ from scheduling.rows import table_of
 from scheduling.rules import UnusableError
 from scheduling.slots import fires_at, first_slot, next_slots
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -213,6 +215,8 @@ def _check_tool(schedule: Schedule) -> None:
         raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
     if not schedule.agent_id:
         return  # which is said of the agent
+    if unknown := unknown_tool(schedule.tool, catalogue(schedule.agent.workspace_id)):
+        raise ScheduleError(f"The schedule's {sentence_of(('tool',), unknown)}")
     given = schedule.agent.bindings.values_list("tool", flat=True)
     if schedule.tool not in given:
         raise ScheduleError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +11,10 @@ from django.urls import reverse
 
 from agents.admin import queries
 from agents.models import Agent, AgentVersion, Run
+from agents.turns import describe_turn
 from tests.admin import rows
 from tests.admin.forms import filled
+from tests.installed import uninstall
 from tests.versions.conftest import keeper
 from tools.registry import registry
 
@@ -49,6 +52,25 @@ def test_a_turns_page_shows_what_was_sent_and_answered_and_runs_nothing_of_it(
     assert turn_page(root, 1) in run
     assert fork_page(root, 0) in run
     assert browser.get(turn_page(root, 9)).status_code == 404
+
+
+def test_a_tool_that_has_changed_since_is_shown_as_it_was_and_named(
+    browser: Client, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, child = rows.tree(workspace)
+    was = registry["http_get"]
+    changed = replace(was, description="Something else.", parameters={"type": "object"})
+    monkeypatch.setitem(registry._specs, "http_get", changed)
+    request = describe_turn(child, 1)["request"]
+    [shown] = [tool for tool in request["tools"] if tool["name"] == "http_get"]
+    assert shown == {
+        "name": "http_get",
+        "description": was.description,
+        "parameters": dict(was.parameters),
+    }
+    assert request["changed_tools"] == ["http_get"]
+    page = browser.get(turn_page(child, 1)).content.decode()
+    assert "Defined otherwise or gone since: http_get." in page
 
 
 def test_a_fork_from_the_page_is_shown_with_its_source(
@@ -120,7 +142,7 @@ def test_versions_are_compared_and_one_is_brought_back(
 def test_a_refused_rollback_says_why_on_the_page(
     browser: Client, keeper: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(registry._specs, "calculate")
+    uninstall(monkeypatch, "calculate")
     first = AgentVersion.objects.get(agent=keeper, number=1)
     compare = reverse("admin:agents_agentversion_compare", args=[first.pk])
     page = browser.post(compare).content.decode()

@@ -186,7 +186,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"response_schema": {"type": "nonsense"}}, "The field response_schema is not right"),
     ({"context_strategy": {"type": "x"}}, "The field context_strategy is not right"),
     ({"tools": None}, "The field tools is not right"),
-    (calls("calculater"), "The field tools.0.name is not right: names the unknown tool"),
+    (calls("calculater"), 'tools[0].name names the unknown tool "calculater"; did you mean calc'),
     (calls("calculate", "calculate"), 'tools[1] names "calculate" twice.'),
     (calls({"name": "calculate", "approval": "when"}), "tools[0] needs both approval"),
     (

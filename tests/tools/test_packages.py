@@ -14,7 +14,8 @@ START = """
 import django, logging, sys
 from django.conf import settings
 logging.basicConfig(format="%(levelname)s %(message)s")
-settings.configure(INSTALLED_APPS=["tools"], LOGGING_CONFIG=None)
+apps = ["django.contrib.contenttypes", "django.contrib.auth", "heartbit_site.base", "tools"]
+settings.configure(INSTALLED_APPS=apps, LOGGING_CONFIG=None)
 django.setup()
 from django.apps import apps
 apps.get_app_config("tools").ready()  # a second time changes nothing

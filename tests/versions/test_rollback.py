@@ -27,6 +27,7 @@ from agents.versions import (
     versions_of,
 )
 from heartbit_site.base.audit import Actor
+from tests.installed import uninstall
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def test_a_tool_that_is_another_one_now_is_refused_unless_todays_will_do(
 def test_tools_and_members_that_are_gone_are_named(
     keeper: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(registry._specs, "calculate")
+    uninstall(monkeypatch, "calculate")
     Agent.objects.filter(workspace=keeper.workspace, name="writer").update(name="author")
     with pytest.raises(RollbackRefusedError) as refused:
         rollback_agent(keeper, 2, by=ANNA)
@@ -210,7 +211,7 @@ class TestAnAgentOlderThanARule:
     def test_a_disabled_tool_is_not_installed_any_more(
         self, keeper: Agent, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.delitem(registry._specs, "calculate")
+        uninstall(monkeypatch, "calculate")
         rollback_agent(keeper, 1, by=ANNA, anyway=True)
         gone = ToolBinding.objects.create(agent=keeper, tool="calculate", enabled=False)
         change_agent(keeper.workspace, "keeper", spec_of(keeper), {"max_turns"}, by=ANNA)

@@ -467,6 +467,9 @@ def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_sch
 ) -> None:
     # The database keeps short names first: url, body, json, method.
     given = {"json": None, "body": "x", "url": "https://example.org/", "method": "POST"}
+    researcher = Agent.objects.get(workspace=workspace, name="researcher")
+    ToolBinding.objects.create(agent=researcher, tool="http_request")
+    publish_agent(researcher)
     call = unserved(workspace, tool="http_request", arguments=given)
     order = ["method", "url", "json", "body"]
     [row] = caller.get("/approvals").json()["calls"]

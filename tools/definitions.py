@@ -1,0 +1,87 @@
+"""Definitions of tools by their hash: stored once, read by whoever has not the tool's code.
+
+A definition never changes, so a process reads each row once.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.toolspec import Effect, ToolSpec
+from tools.models import ToolDefinition
+from tools.registry import definition_hash, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_KEEP: Final = 2_000
+_known: dict[str, ToolSpec] = {}
+
+
+class ToolNotHereError(HeartbitError):
+    """A tool is to be called in a process that has only its definition."""
+
+
+def store(specs: Iterable[ToolSpec]) -> None:
+    """Store the definitions of tools; those that are there already stay as they are."""
+    rows = [
+        ToolDefinition(
+            hash=definition_hash(spec),
+            name=spec.name,
+            description=spec.description,
+            parameters=json.dumps(dict(spec.parameters)),
+            effect=spec.effect.value,
+            answer_parameter=spec.answer_parameter or "",
+        )
+        for spec in specs
+    ]
+    # Sorted, so that two processes that store the same ones never wait for each other.
+    ToolDefinition.objects.bulk_create(
+        sorted(rows, key=lambda row: row.hash), ignore_conflicts=True
+    )
+
+
+def find(name: str, digest: str) -> ToolSpec | None:
+    """Return the tool with this definition; None: none is stored.
+
+    It is the tool itself where this process has it, else one that can be shown and read, and not
+    called: of its function's types it knows what the schema says.
+    """
+    live = registry.get(name)
+    if live is not None and definition_hash(live) == digest:
+        return live
+    return load([digest]).get(digest)
+
+
+def load(digests: Iterable[str]) -> dict[str, ToolSpec]:
+    """Return stored definitions by hash, each as a tool that can be shown, and not called."""
+    wanted = dict.fromkeys(digests)
+    missing = [digest for digest in wanted if digest not in _known]
+    read = (
+        {row.hash: _spec_of(row) for row in ToolDefinition.objects.filter(pk__in=missing)}
+        if missing
+        else {}
+    )
+    found = {digest: spec for digest in wanted if (spec := read.get(digest) or _known.get(digest))}
+    if len(_known) + len(read) > _KEEP:
+        _known.clear()
+    _known.update(read)
+    return found
+
+
+def _spec_of(row: ToolDefinition) -> ToolSpec:
+    def not_here(**_arguments: Any) -> NoReturn:
+        raise ToolNotHereError(
+            f"This process cannot call the tool {row.name}: it has not its code."
+        )
+
+    return ToolSpec(
+        name=row.name,
+        description=row.description,
+        parameters=json.loads(row.parameters),
+        function=not_here,
+        effect=Effect(row.effect),
+        answer_parameter=row.answer_parameter or None,
+    )

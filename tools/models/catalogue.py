@@ -1,0 +1,44 @@
+"""Which definition a tool's name means now, and where the tool comes from."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from heartbit_site.base.models import Workspace
+from tools.models.definition import ToolDefinition
+
+
+class CatalogueTool(models.Model):
+    """A tool that agents can be given, in one workspace or in all.
+
+    The row of a workspace wins over the installation's of the same name.
+
+    Attributes:
+        workspace: Whose tool it is; null: the installation's, which every workspace has.
+        enabled: False: agents cannot be given the tool. Versions that were published with it keep
+            it; ``agents.pauses`` has what stops its calls.
+        origin: What registered it (``heartbit_site.base.toolspec.Origin``).
+        source: The module, or the package with its version.
+        credentials: Names of what the tool needs to be given.
+    """
+
+    workspace = models.ForeignKey(
+        Workspace, null=True, blank=True, on_delete=models.CASCADE, related_name="tools"
+    )
+    name = models.CharField(max_length=64)
+    definition = models.ForeignKey(ToolDefinition, on_delete=models.PROTECT)
+    enabled = models.BooleanField(default=True, db_default=True)
+    origin = models.CharField(max_length=16)
+    source = models.TextField(blank=True, default="")
+    credentials = models.JSONField(blank=True, default=list)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "name"], name="catalogue_name_once", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
