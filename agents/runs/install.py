@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "1819ff8a8ce6eeb564cddd3f7ab470117e7e3b090955e56b361e587e6e575236"
+FINGERPRINT = "e47381e16e38c2e58d3c64ee23097a2c080665a070299cfe63a26bebb90e188b"
 
 
 def statements() -> str:
