@@ -24,9 +24,10 @@ TERMINAL = frozenset(
 
 
 class RunKind(models.TextChoices):
-    """What a run executes."""
+    """What a run executes; ``agents.runtime.engines`` has the engine of each."""
 
     AGENT = "agent", "Agent"
+    TOOL_CALL = "tool_call", "Tool call"
 
 
 class Home(models.TextChoices):

@@ -12,18 +12,29 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import TypeAdapter
 
-from agents.llm.messages import AssistantMessage, Usage  # noqa: TC001  pydantic evaluates them
+from agents.llm.messages import (  # noqa: TC001  pydantic evaluates them
+    AssistantMessage,
+    ToolCall,
+    Usage,
+)
 
 ToolStatus = Literal["ok", "error", "timeout", "invalid", "refused", "uncertain"]
 
 
 @dataclass(frozen=True, slots=True)
 class RunCreated:
-    """The run was accepted. Written by the database function that inserts its row."""
+    """The run was accepted. Written by the database function that inserts its row.
+
+    Attributes:
+        kind: What executes it (``agents.runtime.engines``).
+        call: The call that a run of the kind ``tool_call`` is; its id in the journal is ``0.0``.
+    """
 
     type: ClassVar[str] = "run.created"
     task: str
     agent: str
+    kind: str = "agent"
+    call: ToolCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +325,7 @@ class RunFailed:
     """The run ended without a final answer.
 
     Attributes:
-        kind: ``limit``, ``model``, ``output``, ``definition`` or ``internal``.
+        kind: ``limit``, ``model``, ``output``, ``tool``, ``definition`` or ``internal``.
         message: One sentence for a person.
         limit: Which limit, when kind is ``limit``.
         partial: The last text produced before the end.

@@ -96,8 +96,13 @@ def check_format(version_id: int, name: str, snapshot: Mapping[str, Any]) -> Non
     """Refuse a snapshot that this Heartbit cannot read.
 
     Raises:
-        ConfigurationError: A newer Heartbit wrote it.
+        ConfigurationError: A newer Heartbit wrote it, or it is no agent's.
     """
+    kind = snapshot.get("kind", "agent")
+    if kind != "agent":
+        raise ConfigurationError(
+            f"Version {version_id} of {name!r} defines a run of the kind {kind}, not an agent."
+        )
     if snapshot.get("format") not in _READABLE:
         raise ConfigurationError(
             f"Version {version_id} of agent {name!r} has snapshot format "
@@ -110,7 +115,8 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
     """Return the definition that a stored snapshot holds.
 
     Raises:
-        ConfigurationError: A newer Heartbit wrote it, or its context strategy is not known.
+        ConfigurationError: A newer Heartbit wrote it, it is no agent's, or its context strategy is
+            not known.
     """
     check_format(version_id, name, snapshot)
     # Not validated again: what was valid when it was published stays what its runs are pinned to.

@@ -11,10 +11,10 @@ from django.db.models import Exists, OuterRef
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
+from agents.actions.start_tool_call import start_tool_call
 from agents.choices import SecondMessage
 from agents.delivery.targets import read_targets
 from agents.keys import OwnKey
-from agents.llm.dictated import DICTATED, dictation
 from agents.models import Conversation, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
@@ -89,11 +89,11 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
         case TaskType.MESSAGE:
             run_id = _post(schedule, _task(schedule, slot), name, by)
         case TaskType.TOOL_CALL:
-            run_id = start_run(
+            run_id = start_tool_call(
                 schedule.workspace,
-                dictation(schedule.tool, schedule.arguments),
+                schedule.tool,
+                schedule.arguments,
                 agent=schedule.agent.name,
-                model=DICTATED,
                 idempotency_key=name,
                 approve=schedule.approve,
                 by=by,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
+from agents.actions.start_tool_call import describe_call
 from agents.audited import record_of_run
-from agents.choices import Home
+from agents.choices import Home, RunKind
 from agents.errors import InvalidEditError, RunStateError
 from agents.events import RunForked, RunSteered, encode
 from agents.keys import stored_key
@@ -76,10 +77,11 @@ class Edits:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Where the copy ends, and which payloads differ in it."""
+    """Where the copy ends, which payloads differ in it, and the task if the edits do not say it."""
 
     cut: int
     changed: dict[int, dict[str, Any]] = field(default_factory=dict)
+    task: str = ""
 
 
 NO_EDITS = Edits()
@@ -154,7 +156,7 @@ def accept_fork(
         source.pk,
         plan.cut,
         version.pk if version is not None else None,
-        edits.task or None,
+        edits.task or plan.task or None,
         json.dumps(plan.changed, ensure_ascii=False),
         json.dumps([encode(event) for event in events], ensure_ascii=False),
         home.value,
@@ -204,6 +206,8 @@ def _cleaned(edits: Edits) -> Edits:
 
 
 def _plan(source: Run, past: Past, number: int, edits: Edits, version: AgentVersion) -> _Plan:
+    if source.kind != RunKind.AGENT:
+        return _once_more(source, past, number, edits, version)
     if edits.call:
         turn = find_turn(past.journal, number)
         if edits.call not in turn.call_ids:
@@ -225,6 +229,34 @@ def _plan(source: Run, past: Past, number: int, edits: Edits, version: AgentVers
     return _Plan(boundary(past.journal, number))
 
 
+def _once_more(source: Run, past: Past, number: int, edits: Edits, version: AgentVersion) -> _Plan:
+    """Plan a run of a kind without turns from its beginning, perhaps with other input."""
+    if number:
+        find_turn(past.journal, number)  # refuses every number
+    is_call = source.kind == RunKind.TOOL_CALL
+    said = {*edits.said()} - {"version", *(("call", "arguments") if is_call else ("task",))}
+    if said or edits.call not in ("", "0.0"):
+        raise InvalidEditError(
+            f"The run's kind is {source.kind}: a fork of it takes another version, or "
+            f"{'other arguments for its call 0.0' if is_call else 'another task'}."
+        )
+    if edits.arguments is None:
+        return _Plan(1)
+    payload = past.payloads[1]
+    name = payload["call"]["name"]
+    _check_arguments(name, edits.arguments, version, is_child=source.parent_id is not None)
+    call = {**payload["call"], "arguments": edits.arguments}
+    return _Plan(1, {1: {**payload, "call": call}}, describe_call(name, edits.arguments))
+
+
+def _check_arguments(name: str, arguments: str, version: AgentVersion, *, is_child: bool) -> None:
+    known = catalogue(version.agent.workspace_id)
+    offer = offer_of(definition_of(version), known, is_child=is_child)
+    found = reading.read(offer.specs, name=name, arguments=arguments)
+    if isinstance(found, Done):
+        raise InvalidEditError(" ".join(found.content.split()))
+
+
 def _other_arguments(
     past: Past, turn: Turn, edits: Edits, version: AgentVersion, *, is_child: bool
 ) -> _Plan:
@@ -232,11 +264,7 @@ def _other_arguments(
     index = turn.call_ids.index(edits.call)
     name = turn.answer.message.tool_calls[index].name
     if name != respond.NAME:
-        known = catalogue(version.agent.workspace_id)
-        offer = offer_of(definition_of(version), known, is_child=is_child)
-        found = reading.read(offer.specs, name=name, arguments=edits.arguments or "")
-        if isinstance(found, Done):
-            raise InvalidEditError(" ".join(found.content.split()))
+        _check_arguments(name, edits.arguments or "", version, is_child=is_child)
     payload = json.loads(json.dumps(past.payloads[turn.seq]))  # a copy down to its leaves
     payload["message"]["tool_calls"][index]["arguments"] = edits.arguments
     return _Plan(turn.seq, {turn.seq: payload})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from django.db import connection
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.keys import OwnKey
+    from agents.llm.messages import ToolCall
     from agents.payload import TaskPayload
     from heartbit_site.base.models import Workspace
 
 _SUBMIT = (
     "SELECT * FROM heartbit_submit("
-    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_by => %s, p_user => %s, p_hops => %s)"
+    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_by => %s, p_user => %s, p_hops => %s,"
+    " p_call => %s)"
 )
 
 
@@ -46,6 +50,7 @@ def start_run(
     payload: TaskPayload | None = None,
     by: Actor = NOBODY,
     hops: int = 0,
+    call: ToolCall | None = None,
 ) -> UUID:
     """Accept a run and, on the fleet, ring its queue after the commit.
 
@@ -63,6 +68,8 @@ def start_run(
         payload: The task in its long form; its text follows the task's.
         by: Who starts it, for whoever looks at it.
         hops: How many plans of agents in a row led to it, as in ``Run``.
+        call: The tool call that the run is (see ``start_tool_call``); None: a run of the kind that
+            the agent's version defines.
 
     Returns:
         The run's id; it is never lost from here on.
@@ -90,6 +97,7 @@ def start_run(
         by.name,
         by.user_id,
         hops,
+        None if call is None else json.dumps(asdict(call), ensure_ascii=False),
     )
     with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
         cursor.execute(_SUBMIT, parameters)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from agents.audited import record_of_run
-from agents.errors import EmptyTaskError
+from agents.choices import RunKind
+from agents.errors import EmptyTaskError, RunStateError
 from agents.runs.refusals import ask
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.untrusted import clean_text
@@ -23,9 +24,14 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
     Raises:
         EmptyTaskError: ``text`` is blank.
         NoLongerOpenError: The run has ended.
+        RunStateError: It is not an agent's run.
     """
     words = clean_text(text).strip()
     if not words:
         raise EmptyTaskError("The message is empty: say what the run should know.")
+    if run.kind != RunKind.AGENT:
+        raise RunStateError(
+            f"The kind of run {run.pk} is {run.kind}: only an agent's run reads what it is told."
+        )
     ask("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by.name])
     record_of_run(by, "steer", run)

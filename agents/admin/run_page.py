@@ -179,7 +179,7 @@ def _facts(run: Run, runs: list[Run]) -> list[tuple[str, str]]:
     spent = queries.spent_by(_below(run, runs))
     facts = [
         ("Agent", f"{run.agent}, version {run.version.number}"),
-        ("Model", run.model or "settled at the first start"),
+        ("Model", words.model_of(run)),
         ("Duration", words.lasted(run)),
         ("Tokens", words.tokens(run.input_tokens, run.output_tokens)),
     ]

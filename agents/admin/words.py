@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from agents.choices import CallStatus, DeliveryStatus, RunStatus
+from agents.choices import CallStatus, DeliveryStatus, RunKind, RunStatus
 from heartbit_site.base.admin.themed import Tone, pill
 from heartbit_site.base.amounts import counted, duration, money
 
@@ -51,6 +51,13 @@ AGENT_TONES: dict[str, Tone] = {
     "error": "danger",
     "stopped": "warning",
 }
+
+
+def model_of(run: Run) -> str:
+    """A run's model."""
+    if run.kind != RunKind.AGENT:
+        return "none"
+    return run.model or "settled at the first start"
 
 
 def run_pill(status: str) -> SafeString:

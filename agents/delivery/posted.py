@@ -30,6 +30,7 @@ def data_of(run: Run) -> dict[str, Any]:
     return {
         "run": str(run.pk),
         "conversation": str(run.conversation_id) if run.conversation_id else None,
+        "kind": run.kind,
         "agent": run.agent,
         "model": run.model,
         "status": run.status,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.live.entries import Delta, DeltaKind
+    from agents.llm.messages import ToolCall
 
 Parts = dict[str, Any]
 
@@ -67,7 +68,7 @@ class CallView:
     """One tool call.
 
     Attributes:
-        arguments: What the model wrote.
+        arguments: What the model wrote, or who started the call's run.
         reason: Why a person is asked about it.
         asked: True while it waits for a person's decision.
         doubt: True while it waits for a person's word on its outcome.
@@ -138,6 +139,7 @@ class RunView:
     """One run as its journal and its stream tell it.
 
     Attributes:
+        run_kind: What executes it.
         seq: The last event folded.
         writing: The model call in flight.
         waits: Open waits, by key.
@@ -152,6 +154,7 @@ class RunView:
     task: str
     model: str = ""
     worker: str = ""
+    run_kind: str = "agent"
     status: str = "queued"
     seq: int = 0
     turn: int = 0
@@ -263,6 +266,7 @@ class RunView:
     def _figures(self) -> Parts:
         return {
             "status": self.status,
+            "kind": self.run_kind,
             "worker": self.worker,
             "model": self.model,
             "began": _ms(self.created_at),
@@ -300,7 +304,9 @@ class RunView:
 
     @_fold.register
     def _(self, event: events.RunCreated, at: datetime) -> None:
-        self.created_at = at
+        self.created_at, self.run_kind = at, event.kind
+        if event.call is not None:
+            self._keep("turn 0", self._turn(0, (event.call,), at))
         self._queue(at)
 
     @_fold.register
@@ -334,19 +340,10 @@ class RunView:
         if not self.waits:
             self.status = "running"
         self._spend(event)
-        names = [f"{event.turn}.{index}" for index in range(len(message.tool_calls))]
-        for name, call in zip(names, message.tool_calls, strict=True):
-            self.calls[name] = CallView(name, call.name, call.arguments)
-            self._changed[f"call {name}"] = None
         thoughts = [_thought(one.block) for one in message.thinking]
         # What was thought live and is not journaled stays on the pages that saw it.
         thinking = {"thinking": "\n\n".join(filter(None, thoughts))} if any(thoughts) else {}
-        turn: Parts = {
-            "number": event.turn,
-            "seq": self.seq,
-            "at": _ms(at),
-            "answered": True,
-            "gap": False,
+        turn = self._turn(event.turn, message.tool_calls, at) | {
             "text": message.text,
             "kept": bool(thinking),
             **thinking,
@@ -356,7 +353,6 @@ class RunView:
             "ms": event.duration_ms,
             "model": event.model,
             "finish": event.finish_reason,
-            "calls": names,
         }
         self._keep(f"turn {event.turn}", turn)
         self._took("model", at, event.duration_ms, turn=event.turn)
@@ -492,6 +488,23 @@ class RunView:
         self.waits[key] = {"kind": kind, **more}
         self._open(key, kind, at, call=more.get("call"))
 
+    def _turn(self, number: int, calls: tuple[ToolCall, ...], at: datetime) -> Parts:
+        """Open a turn's calls, and return its part; turn 0 is a call that no model asked for."""
+        names = [f"{number}.{index}" for index in range(len(calls))]
+        for name, call in zip(names, calls, strict=True):
+            self.calls[name] = CallView(name, call.name, call.arguments)
+            self._changed[f"call {name}"] = None
+        return {
+            "number": number,
+            "seq": self.seq,
+            "at": _ms(at),
+            "answered": True,
+            "gap": False,
+            "text": "",
+            "kept": False,
+            "calls": names,
+        }
+
     def _spend(
         self, event: events.ModelAnswered | events.ModelCut | events.ContextSummarized
     ) -> None:
@@ -507,7 +520,7 @@ class RunView:
     def _end(self, status: str, at: datetime, problem: str = "", **more: Any) -> None:
         if self.status == "running" and status != "succeeded" and self._last_at is not None:
             # What it was about when it ended has no event of its own.
-            kind = "tool" if self.open_calls else "model"
+            kind = "model" if self.run_kind == "agent" and not self.open_calls else "tool"
             self._took(kind, at, (at - self._last_at).total_seconds() * 1000)
         self._set(status)
         self.finished_at, self.problem, self.pause = at, problem, None

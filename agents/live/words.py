@@ -81,7 +81,8 @@ def _say_run(event: events.Event) -> Said | None:
             text = readable_json(edits) if edits else ""
             return Said(title, text, "call_split", "primary", "all before is the other run's")
         case events.RunStarted(worker=worker, model=model):
-            return Said(f"started with {model}", "", "play_circle", "info", f"by {worker}")
+            title = f"started with {model}" if model else "started"
+            return Said(title, "", "play_circle", "info", f"by {worker}")
         case events.RunRequeued(reason=reason):
             return Said(f"back in the queue: {reason}", "", "replay", "warning")
         case events.RunSteered(text=text, by=by):

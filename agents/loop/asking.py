@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from agents.context import summary
 from agents.context.strategy import Summarize
 from agents.events import ContextSummarized, ModelAnswered, ModelCut
-from agents.llm.dictated import DICTATED
 from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
 from agents.llm.wrappers.closing import closing
@@ -204,6 +203,6 @@ def _show_nothing(_: StreamEvent) -> None:
 def _counted(completion: Completion, attempt: Attempt) -> Completion:
     """With a guess where the provider did not say what it used: unsaid, it would cost nothing."""
     used = completion.usage
-    if used.input_tokens or used.output_tokens or completion.model == DICTATED:
+    if used.input_tokens or used.output_tokens:
         return completion
     return replace(completion, usage=replace(attempt.usage(), raw={**used.raw, "estimated": True}))

@@ -1,4 +1,4 @@
-"""One slice of a run: model, tools, results, until the run ends, suspends, or loses its lease.
+"""The engine of an agent's run: model, tools, results, until it ends, suspends or loses its lease.
 
 The loop decides from the folded journal alone, so a slice may begin wherever an earlier one died.
 ReAct: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", 2022.
@@ -6,7 +6,7 @@ ReAct: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models",
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agents.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
 from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from agents.llm.messages import AssistantMessage
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
+    from agents.loop.protocol import Outcome
     from agents.loop.standing import Standing
 
-Outcome = Literal["succeeded", "failed", "cancelled", "suspended", "yielded"]
 
-
-class Slice:
-    """The engine of one slice. Cancel the task that awaits ``run`` to stop it."""
+class AgentEngine:
+    """Implements ``Engine`` for the kind ``agent``."""
 
     def __init__(
         self,
@@ -41,32 +40,18 @@ class Slice:
         self._definition = definition
         self._limits = Limits(definition, self._state)
         self._asking = Asking(journaled, definition, ports, self._limits, standing.proven)
-        self._serving = Serving(journaled, definition, ports, standing)
+        self._serving = Serving(journaled, definition, ports.toolbox, standing)
         self._standing = standing
 
     async def run(self) -> Outcome:
-        """Work until the slice is over.
-
-        Returns:
-            What became of the run; ``yielded``: it is still held, and goes on in another slice.
-
-        Raises:
-            LeaseLostError: Another worker has the run; nothing more may be written.
-            HeartbitError: The run's definition cannot be executed.
-            asyncio.CancelledError: The caller stops the slice.
-        """
+        """Work until the slice is over (see ``Engine``)."""
         while True:
             outcome = await self.step()
             if outcome is not None:
                 return outcome
 
     async def cut(self) -> None:
-        """Count the model call that was under way when the slice was stopped.
-
-        Raises:
-            LeaseLostError: Another worker has the run.
-            JournalAwayError: The journal could not be written.
-        """
+        """Journal the cost of the model call that was in flight (see ``Engine``)."""
         await self._asking.cut("The run was stopped.")
 
     async def step(self) -> Outcome | None:

@@ -16,6 +16,7 @@ from agents.events import (
     ModelAnswered,
     Recorded,
     RunCancelled,
+    RunCreated,
     RunDiscarded,
     RunFailed,
     RunQuarantined,
@@ -78,7 +79,7 @@ def turns(journal: Sequence[Recorded]) -> list[Turn]:
                 turn = Turn(answer.turn, asked, recorded.seq, answer)
                 turn.closed_seq = None if answer.message.tool_calls else recorded.seq
                 found.append(turn)
-            case ToolFinished(call_id=call_id):
+            case ToolFinished(call_id=call_id) if found:
                 found[-1].results[call_id] = recorded
                 if len(found[-1].results) == len(found[-1].answer.message.tool_calls):
                     found[-1].closed_seq = recorded.seq
@@ -89,13 +90,22 @@ def find_turn(journal: Sequence[Recorded], number: int) -> Turn:
     """The turn of that number.
 
     Raises:
-        TurnNotFoundError: The model has not answered that often.
+        TurnNotFoundError: The model has not answered that often, or none is asked.
     """
+    kind = kind_of(journal)
+    if kind != "agent":
+        raise TurnNotFoundError(f"The run's kind is {kind}: only an agent's run has turns.")
     found = turns(journal)
     if not 1 <= number <= len(found):
         there = f"1 to {len(found)}" if found else "none yet"
         raise TurnNotFoundError(f"The run has no turn {number}; its turns are: {there}.")
     return found[number - 1]
+
+
+def kind_of(journal: Sequence[Recorded]) -> str:
+    """Return what executes the run, as its first event says."""
+    first = journal[0].event if journal else None
+    return first.kind if isinstance(first, RunCreated) else "agent"
 
 
 def state_at(journal: Sequence[Recorded], seq: int, thread: Sequence[Message] = ()) -> RunState:
@@ -116,7 +126,8 @@ def boundary(journal: Sequence[Recorded], number: int) -> int:
     """The last event before the next turn was asked for; turn 0 is the task alone.
 
     That is where the next answer's model call began, with what was said and summarised by then.
-    Without a next answer it is the journal's end, but for how the run ended.
+    Without a next answer it is the journal's end, but for how the run ended. A run of
+    another kind than an agent's has its first event.
 
     Raises:
         TurnNotFoundError: The model has not answered that often.
@@ -132,6 +143,8 @@ def boundary(journal: Sequence[Recorded], number: int) -> int:
                 f"take turn {number - 1}."
             )
         closed = turn.closed_seq
+    if kind_of(journal) != "agent":
+        return closed
     following = turns(journal)[number:]
     if following:
         return max(closed, following[0].asked_seq)
@@ -144,4 +157,4 @@ def boundary(journal: Sequence[Recorded], number: int) -> int:
 def is_final(journal: Sequence[Recorded], number: int) -> bool:
     """Whether the turn's answer ended the run."""
     ended = any(isinstance(recorded.event, RunSucceeded) for recorded in journal[-1:])
-    return ended and number == len(turns(journal))
+    return ended and kind_of(journal) == "agent" and number == len(turns(journal))

@@ -2,7 +2,7 @@
 
 Usage::
 
-    outcome = await Slice(JournaledState(state, journal), definition, ports).run()
+    outcome = await AgentEngine(JournaledState(state, journal), definition, ports, standing).run()
 """
 
 from __future__ import annotations

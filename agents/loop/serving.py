@@ -25,7 +25,7 @@ from tools.result import Done
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
-    from agents.loop.ports import Ports
+    from agents.loop.ports import Toolbox
     from agents.loop.standing import Standing
     from agents.loop.state import CallState
     from heartbit_site.base.toolspec import WaitOutcome
@@ -59,13 +59,13 @@ class Serving:
         self,
         journaled: JournaledState,
         definition: AgentDefinition,
-        ports: Ports,
+        toolbox: Toolbox,
         standing: Standing,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
-        self._toolbox = ports.toolbox
+        self._toolbox = toolbox
         self._standing = standing
 
     async def serve(self) -> bool:

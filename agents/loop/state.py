@@ -167,9 +167,8 @@ class RunState:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.folded_seq}")
         self.folded_seq = recorded.seq
         match recorded.event:
-            case RunCreated(task=task):
-                self.task = UserMessage(task)
-                self.conversation.append(self.task)
+            case RunCreated() as created:
+                self._created(created)
             case RunStarted(model=model):
                 self.model = self.model or model
                 self._slice(recorded.at)
@@ -194,6 +193,12 @@ class RunState:
                 pass  # requeues and endings change the row, not what the loop decides from
         if isinstance(recorded.event, _WORK):
             self._worked_at = recorded.at
+
+    def _created(self, created: RunCreated) -> None:
+        self.task = UserMessage(created.task)
+        self.conversation.append(self.task)
+        if created.call is not None:
+            self._open_calls((created.call,))
 
     def _told(self, seq: int, word: WaitResolved | RunSteered | CancelRequested) -> None:
         match word:
@@ -242,9 +247,12 @@ class RunState:
             self.answers += not asked or respond.NAME in asked
             if not asked:
                 self._judge(poor=True)  # should it do after all, then nothing follows
+        self._open_calls(answer.message.tool_calls)
+
+    def _open_calls(self, calls: tuple[ToolCall, ...]) -> None:
         self.calls = {
-            (call_id := f"{answer.turn}.{index}"): CallState(call_id, call)
-            for index, call in enumerate(answer.message.tool_calls)
+            (call_id := f"{self.turn}.{index}"): CallState(call_id, call)
+            for index, call in enumerate(calls)
         }
         self._open = len(self.calls)
 

@@ -25,8 +25,10 @@ class Run(models.Model):
     """One execution. Its columns are a projection of its journal, kept by ``agents.runs`` alone.
 
     Attributes:
+        kind: What executes it (``agents.runtime.engines``); that list knows the kinds there are.
+        version: What it executes, as its kind reads it: a version's snapshot names its kind.
         agent: The agent's name, kept for people to read after the agent is renamed.
-        model: ``provider:model``, settled at the first claim.
+        model: ``provider:model``, settled at the first claim; empty for other kinds than agents.
         model_override: Asked for with this run; its children inherit it.
         lease_token: Rises with every claim; a write with an older one is refused.
         last_seq: The journal's last sequence number.
@@ -50,7 +52,7 @@ class Run(models.Model):
     workspace = models.ForeignKey(
         Workspace, on_delete=models.PROTECT, related_name="runs", db_index=False
     )
-    kind = models.CharField(max_length=16, choices=RunKind.choices, default=RunKind.AGENT)
+    kind = models.CharField(max_length=16, default=RunKind.AGENT)
     version = models.ForeignKey(AgentVersion, on_delete=models.PROTECT, related_name="runs")
     agent = models.CharField(max_length=64)
     parent = models.ForeignKey(

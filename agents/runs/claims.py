@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agents.loop.state import RunState
 
 
-GENERATION = 2  # what this code understands; see ``heartbit_is_for``
+GENERATION = 3  # what this code understands; see ``heartbit_is_for``
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Claimed:
     """A run this process now holds.
 
     Attributes:
+        kind: What executes it (``agents.runtime.engines``).
         token: The lease; every write is refused once another claim has raised it.
         last_seq: The journal's end: this claim's own event.
         approve: Whether every tool call waits for a person.
@@ -38,6 +39,7 @@ class Claimed:
 
     id: UUID
     workspace_id: int
+    kind: str
     version_id: int
     agent: str
     parent_id: UUID | None
@@ -121,6 +123,7 @@ async def claim(
     return Claimed(
         id=row["run_id"],
         workspace_id=row["workspace_id"],
+        kind=row["kind"],
         version_id=row["version_id"],
         agent=row["agent"],
         parent_id=row["parent_id"],

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "656e4021d53c7553cea5fa1a948eb490998a87cdcf8688ff3f0390f0f4fbe312"
+FINGERPRINT = "bccf87090c9c73a595f72dbb9c328a765adb6e956ae9a38a0b415bc2634831f2"
 
 
 def statements() -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from agents.llm import factory
 from agents.llm.bridge.known import KNOWN
-from agents.llm.dictated import DICTATED, dictated_model
 from agents.llm.providers import PROVIDERS
 from agents.llm.wrappers.breaker import BreakerModel
 from agents.llm.wrappers.fallback import FallbackModel
@@ -74,8 +73,6 @@ class Models:
         Raises:
             ConfigurationError: A provider is unknown, or its key is missing or cannot be read.
         """
-        if names[0] == DICTATED:
-            return dictated_model()
         models = [await self._one(names[0], retry, account_of)]
         for name in names[1:]:
             try:

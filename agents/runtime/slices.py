@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -12,28 +11,17 @@ from pydantic import ValidationError
 
 from agents.errors import JournalAwayError, LeaseLostError
 from agents.events import RunFailed
-from agents.llm.dictated import DICTATED
-from agents.llm.pricing import cost
-from agents.llm.wrappers.budget import BudgetedModel
 from agents.loop import checkpoint
-from agents.loop.engine import Slice
-from agents.loop.ports import Ports
 from agents.runs.lease import Child
-from agents.runtime.accounts import Accounts
-from agents.runtime.budgets import Budgets
-from agents.runtime.definitions import Definitions, as_dictated
-from agents.runtime.grants import granted
-from agents.runtime.rights import lost
-from agents.runtime.stopped_tools import StoppedHere, StoppedTools
-from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
-from agents.runtime.unread import with_unread
+from agents.runtime.engines import ENGINES, Sources
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
-    from agents.loop.definition import AgentDefinition
+    from agents.loop.protocol import Engine
     from agents.runs.pool import Pool
     from agents.runtime.held import Held
     from agents.runtime.outside import Outside
+    from agents.runtime.stopped_tools import StoppedTools
 
 logger = logging.getLogger(__name__)
 
@@ -47,11 +35,8 @@ class Slices:
 
     def __init__(self, pool: Pool, outside: Outside, stopped: StoppedTools) -> None:
         self._pool = pool
-        self._stopped_tools = stopped
         self._outside = outside
-        self._definitions = Definitions(pool)
-        self._accounts = Accounts(pool)
-        self._budgets = Budgets(pool, outside.reservations)
+        self._sources = Sources(pool, outside, stopped)
 
     async def work(self, held: Held) -> str:
         """Work until the slice is over; what became of it.
@@ -70,13 +55,12 @@ class Slices:
         unreadable = await self._fold(held)
         if unreadable:
             return unreadable
-        engine: Slice | None = None
+        build = ENGINES.get(held.claimed.kind)
+        if build is None:
+            return await self._leave_to_newer(held, f"is of the kind {held.claimed.kind}")
+        engine: Engine | None = None
         try:
-            definition = await self._definitions.get(held.claimed.version_id)
-            if held.journaled.state.model == DICTATED:
-                definition = as_dictated(definition)
-            ports = await self._ports(held, definition)
-            engine = Slice(held.journaled, definition, ports, held.standing)
+            engine = await build(held, self._sources)
             outcome = await engine.run()
         except asyncio.CancelledError:
             return await self._stopped(held, engine)
@@ -102,10 +86,7 @@ class Slices:
         try:
             history = held.claimed.history()
         except (KeyError, ValidationError) as error:
-            # In a rolling deploy the new workers can read it, so it is theirs.
-            logger.warning("run %s has news from a newer Heartbit (%s)", held.claimed.id, error)
-            await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
-            return "handed over"
+            return await self._leave_to_newer(held, f"has news from a newer Heartbit ({error})")
         try:
             for recorded in history:
                 state.fold(recorded)
@@ -117,11 +98,17 @@ class Slices:
             return "failed"
         return ""
 
+    async def _leave_to_newer(self, held: Held, why: str) -> str:
+        """Hand over a run that the new workers of a rolling deploy can execute."""
+        logger.warning("run %s %s", held.claimed.id, why)
+        await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
+        return "handed over"
+
     async def _failed(self, held: Held, kind: str, message: str) -> str:
         await held.journaled.fail(RunFailed(kind, message, partial=held.journaled.state.partial))
         return "failed"
 
-    async def _stopped(self, held: Held, engine: Slice | None) -> str:
+    async def _stopped(self, held: Held, engine: Engine | None) -> str:
         if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
             await asyncio.shield(self._cut_off(held, engine, "stopped by Celery"))
             raise asyncio.CancelledError
@@ -136,7 +123,7 @@ class Slices:
             return await self._cut_off(held, engine, held.standing.yields or "worker drains")
         return "lease lost"
 
-    async def _cut_off(self, held: Held, engine: Slice | None, reason: str) -> str:
+    async def _cut_off(self, held: Held, engine: Engine | None, reason: str) -> str:
         """Hand a run over whose model call may have been under way."""
         if engine is not None:
             await engine.cut()
@@ -168,36 +155,3 @@ class Slices:
             except JournalAwayError:
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
         return "lease lost"  # a sweeper requeues it, once this process has left
-
-    async def _ports(self, held: Held, definition: AgentDefinition) -> Ports:
-        outside, claimed = self._outside, held.claimed
-        offer = offer_of(definition, outside.registry, is_child=claimed.parent_id is not None)
-        toolbox = RunToolbox(
-            await with_unread(self._pool, definition.agent_id, offer),
-            definition,
-            approve=claimed.approve,
-            granted=granted(self._pool, definition.agent_id, claimed),
-            lost=lost(self._pool, claimed),
-            stopped=StoppedHere(self._stopped_tools, claimed.workspace_id),
-            context=context_factory(
-                workspace_id=claimed.workspace_id,
-                run_id=claimed.id,
-                root_id=claimed.root_id,
-                agent=claimed.agent,
-                http=outside.guarded,
-            ),
-            executor=outside.executor,
-        )
-        account_of = partial(self._accounts.get, claimed.workspace_id)
-        names = (held.journaled.state.model, *definition.fallback_models)
-        model = await outside.models.get(names, definition.retry, account_of)
-        strong = await outside.models.strong(definition, account_of)
-        purse = self._budgets.purse(claimed.workspace_id, definition.agent_id, str(claimed.id))
-        return Ports(
-            BudgetedModel(model, purse, cost),
-            toolbox,
-            held.window,
-            cost,
-            strong=None if strong is None else BudgetedModel(strong, purse, cost),
-            settled=purse.release,
-        )

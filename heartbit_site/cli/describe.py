@@ -1,7 +1,8 @@
 """The machine form of runs (`--json`): one JSON object a run. No Django.
 
-    {"run": "0199...", "root": "0199...", "parent": null, "agent": "writer", "home": "fleet",
-     "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
+    {"run": "0199...", "root": "0199...", "parent": null, "kind": "agent", "agent": "writer",
+     "home": "fleet", "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...",
+     "output": "...",
      "structured": null | the answer as the agent's response schema wants it,
      "error": null | {"kind": "model", "message": "...", ...},
      "usage": {"input_tokens": 512, "output_tokens": 98},
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 #: What is printed of a run; an answer of the REST API says more.
 FIELDS: Final = {
-    *("run", "root", "parent", "agent", "home", "model", "status", "task", "output"),
+    *("run", "root", "parent", "kind", "agent", "home", "model", "status", "task", "output"),
     *("structured", "error", "usage", "created_at", "started_at", "finished_at"),
 }
 

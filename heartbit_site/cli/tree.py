@@ -54,6 +54,8 @@ class Tree(view.Tree):
         tools = sorted({call.tool for call in run.open_calls})
         if tools:
             return f"runs {', '.join(tools)}"
+        if run.run_kind != "agent":
+            return "works"
         if run.text:
             return "thinks" if run.kind == "thinking" else "writes"
         return f"asks {QUIET}"

@@ -47,9 +47,12 @@ class RunSummaryOut(View):
     forked_from: Id | None = Field(
         validation_alias="forked_from_id", description="The run with whose journal it began."
     )
+    kind: str = Field(
+        description="What executes it: agent, or tool_call (one call of a tool, without a model)."
+    )
     agent: str
     home: str
-    model: str
+    model: str = Field(description="Empty until the first start, and if the kind has none.")
     status: Status
     task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
     task_characters: int = Field(description="Length of the whole task.")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agents.choices import RunKind
 from heartbit_site.base.toolspec import Effect
 from tests.chaos.crash_points import document
-from tests.chaos.crash_points.table import TELL, cases, covering, expected
+from tests.chaos.crash_points.table import CALL_BOUNDARIES, TELL, cases, covering, expected
 from tests.chaos.crashes.boundary import MEANING, Boundary, planned, read_plan
 
 DOCUMENT = Path(__file__).parents[2] / "docs/architecture/crash-points.md"
@@ -16,7 +17,10 @@ DOCUMENT = Path(__file__).parents[2] / "docs/architecture/crash-points.md"
 
 def test_every_boundary_class_and_number_of_deaths_is_a_case() -> None:
     told = [case for case in cases() if case.word == TELL]
-    assert len(told) == len(set(told)) == len(Boundary) * len(Effect) * 2 == 96
+    of_agents = [case for case in told if case.kind is RunKind.AGENT]
+    assert len(of_agents) == len(set(of_agents)) == len(Boundary) * len(Effect) * 2 == 96
+    calls = [case for case in told if case.kind is RunKind.TOOL_CALL]
+    assert len(calls) == len(set(calls)) == len(CALL_BOUNDARIES) * len(Effect) * 2 == 56
     assert set(MEANING) == set(Boundary)
 
 
@@ -32,6 +36,8 @@ def test_the_covering_cases_have_every_boundary_class_and_number_of_deaths() -> 
     assert {case.effect for case in chosen} == set(Effect)
     assert {case.deaths for case in chosen} == {1, 2}
     assert {case.word for case in chosen} == {case.word for case in cases()}
+    calls = [case for case in chosen if case.kind is RunKind.TOOL_CALL]
+    assert {case.boundary for case in calls} == set(CALL_BOUNDARIES)
 
 
 def test_a_plan_survives_being_written_into_a_task() -> None:

@@ -10,10 +10,8 @@ import pytest
 
 from agents import snapshot
 from agents.actions.cancel_run import cancel_run
-from agents.llm.adapters.scripted import ScriptedModel
-from agents.llm.messages import StreamEvent, ToolCall
+from agents.llm.messages import ToolCall
 from agents.loop.journaled import JournaledState
-from agents.loop.ports import Ports
 from agents.loop.serving import CANCELLED_FIRST, Serving
 from agents.loop.standing import Standing
 from agents.loop.state import RunState
@@ -32,14 +30,6 @@ if TYPE_CHECKING:
     from agents.runs.pool import Pool
 
 __all__ = ["claimant", "pool"]
-
-
-class Unwatched:
-    """A live window that nobody looks through."""
-
-    def delta(self, turn: int, event: StreamEvent) -> None: ...
-
-    def restarted(self, turn: int) -> None: ...
 
 
 async def served(
@@ -88,14 +78,8 @@ async def served(
             lost=lost,
             stopped=StoppedHere(StoppedTools(), workspace.pk),
         )
-        ports = Ports(
-            model=ScriptedModel([]),
-            toolbox=toolbox,
-            live=Unwatched(),
-            cost=lambda _model, _usage: None,
-        )
         standing = Standing(_proven, lambda: None)
-        assert not await Serving(journaled, definition, ports, standing).serve()
+        assert not await Serving(journaled, definition, toolbox, standing).serve()
     await orm.in_thread(workspace.refresh_from_db)
     rows = ToolCallRow.objects.filter(run_id=run_id).order_by("id")
     return await orm.in_thread(lambda: list(rows))

@@ -105,5 +105,3 @@ def test_a_provider_that_does_not_say_what_it_used_is_not_free() -> None:
     assert counted.raw == {"estimated": True}
     told = Completion(AssistantMessage("y" * 40), Usage(3, 4), "stop", "openai:fake")
     assert _counted(told, attempt) is told
-    own = Completion(AssistantMessage("y" * 40), Usage(), "stop", "dictated:call")
-    assert _counted(own, attempt) is own

@@ -10,10 +10,9 @@ from django.db import connection
 
 from agents.actions.decide_call import approve_call
 from agents.actions.pause_work import pause_work
-from agents.actions.start_run import start_run
+from agents.actions.start_tool_call import start_tool_call
 from agents.choices import Home, RunStatus
 from agents.live.follow import wait_for_end
-from agents.llm.dictated import DICTATED, dictation
 from agents.models.pause import Pause, PauseKind
 from agents.pauses import of_tool
 from agents.runtime.host import LocalHost
@@ -95,14 +94,15 @@ async def test_given_a_tool_stopped_elsewhere_or_started_again_then_it_is_called
     assert await results(await studio.run(SUM)) == [("ok", "42")]
 
 
-async def test_given_a_stopped_tool_then_a_dictated_call_of_it_fails_with_the_reason(
+async def test_given_a_stopped_tool_then_a_run_that_is_a_call_of_it_fails_with_the_reason(
     studio: Studio, agent: Callable[..., Agent]
 ) -> None:
     await orm.in_thread(lambda: agent(tools=("calculate",)))
     await stop(studio)
-    task = dictation("calculate", {"expression": "6*7"})
     run_id = await orm.in_thread(
-        lambda: start_run(studio.workspace, task, agent="solo", model=DICTATED, home=Home.LOCAL)
+        lambda: start_tool_call(
+            studio.workspace, "calculate", {"expression": "6*7"}, agent="solo", home=Home.LOCAL
+        )
     )
     studio.host.execute(run_id)
     run = await wait_for_end(run_id, studio.host.window)

@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 from agents import events
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
+from agents.actions.start_tool_call import start_tool_call
 from agents.live.entries import Delta
 from agents.live.lines import line_of
 from agents.live.updates import Happened, RunSeen, Streamed
@@ -77,6 +78,29 @@ def shown(page: Page) -> list[str]:
     """What somebody reads of a run that has ended."""
     parts = ("header.head h1", ".answer", ".turns", ".timeline .windowed", "dl.facts")
     return [page.locator(part).first.inner_text() for part in parts]
+
+
+def test_given_a_run_that_is_a_tool_call_then_its_page_has_the_call_and_no_model(
+    worker: Worker, signed_in: Visitor, workspace: Workspace
+) -> None:
+    page = signed_in.page
+    run_id = start_tool_call(workspace, "calculate", {"expression": "6*7"}, agent="analyst")
+    signed_in.go(f"runs/{run_id}/")
+    expect(page.locator(".answer")).to_contain_text("42")
+    turns = page.locator(".turns article.turn")
+    expect(turns).to_have_count(1)
+    expect(turns).to_contain_text("The tool call")
+    expect(turns).to_contain_text("No model is asked.")
+    expect(turns.locator(".call")).to_contain_text("calculate")
+    facts = page.locator("dl.facts")
+    assert "Model\nnone" in facts.inner_text()
+    assert "Turns\n0" in facts.inner_text()
+    page.get_by_role("button", name="Fork").click()
+    dialog = page.get_by_role("dialog", name="Fork this run")
+    expect(dialog.get_by_label("Task")).to_have_count(0)
+    dialog.get_by_role("button", name="Fork").click()
+    page.wait_for_url(lambda url: f"{run_id}" not in url)
+    expect(page.locator(".answer")).to_contain_text("42")
 
 
 def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page_is_the_same(

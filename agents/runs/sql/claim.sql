@@ -1,12 +1,14 @@
 -- Take a run to work on it.
 
 -- Whether a worker of this generation understands a run. The first one knows no approvals, no
--- conversations and no snapshots of the second format: it would run a call that nobody approved.
+-- conversations and no snapshots of the second format: it would run a call that nobody approved. The
+-- second one takes every run for an agent's.
 CREATE OR REPLACE FUNCTION heartbit_is_for(r agents_run, p_knows int)
 RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN p_knows >= 2 OR (NOT r.approve AND r.conversation_id IS NULL AND (
-        SELECT v.snapshot ->> 'format' FROM agents_agentversion v WHERE v.id = r.version_id) = '1');
+    RETURN p_knows >= 3 OR r.kind = 'agent' AND (
+        p_knows >= 2 OR NOT r.approve AND r.conversation_id IS NULL AND (
+            SELECT v.snapshot ->> 'format' FROM agents_agentversion v WHERE v.id = r.version_id) = '1');
 END $$;
 
 -- Slices that died without progress until a run is tried alone, where it can harm no neighbour,
@@ -36,7 +38,7 @@ CREATE OR REPLACE FUNCTION heartbit_claim(
 RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, parent_id uuid,
                root_id uuid, queue text, model text, model_override text, lease_token bigint,
                last_seq int, events jsonb, approve boolean, history jsonb, suspect boolean,
-               checkpoint_seq int, checkpoint jsonb, limited boolean) LANGUAGE plpgsql
+               checkpoint_seq int, checkpoint jsonb, limited boolean, kind text) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     r agents_run;
@@ -82,7 +84,7 @@ BEGIN
     SET status = 'running', worker_id = p_worker, lease_token = t.lease_token + 1,
         last_seq = t.last_seq + 1,
         started_at = coalesce(t.started_at, clock_timestamp()),
-        model = CASE WHEN t.model <> '' THEN t.model ELSE coalesce(
+        model = CASE WHEN t.model <> '' OR t.kind <> 'agent' THEN t.model ELSE coalesce(
             nullif(p_explicit_model, ''),
             (SELECT nullif(w.default_model, '') FROM base_workspace w WHERE w.id = t.workspace_id),
             p_default_model) END
@@ -94,5 +96,5 @@ BEGIN
     RETURN QUERY SELECT r.id, r.workspace_id, r.version_id, r.agent::text, r.parent_id, r.root_id,
         r.queue::text, r.model::text, r.model_override::text, r.lease_token, r.last_seq,
         heartbit_events(r.id, coalesce(c.seq, 0), r.last_seq), r.approve, heartbit_history(r), false,
-        coalesce(c.seq, 0), c.state, v_limited;
+        coalesce(c.seq, 0), c.state, v_limited, r.kind::text;
 END $$;

@@ -4,8 +4,9 @@
 CREATE OR REPLACE FUNCTION heartbit_held()
 RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '9999-01-01 00:00:00+00' $$;
 
--- Its model: asked for with the run, else the agent's own, else p_fallback (its parent's); still
--- empty, the first claim settles it.
+-- Its kind: tool_call with p_call ({id, name, arguments}), else that of its version. The model of an
+-- agent's run: asked for with the run, else the agent's own, else p_fallback (its parent's); still
+-- empty, the first claim settles it. Runs of other kinds have none; their children may.
 -- p_by, p_user: who started it; a sub-agent's run names nobody, its root does.
 -- p_hops: how many messages and plans of agents in a row led to it; those that are read are not among them.
 CREATE OR REPLACE FUNCTION heartbit_create_run(
@@ -13,20 +14,25 @@ CREATE OR REPLACE FUNCTION heartbit_create_run(
     p_root uuid, p_home text, p_queue text, p_priority int, p_fallback text, p_override text, p_key text,
     p_approve boolean DEFAULT false, p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL,
     p_held boolean DEFAULT false, p_by text DEFAULT '', p_user bigint DEFAULT NULL,
-    p_hops int DEFAULT 0)
+    p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL)
 RETURNS uuid LANGUAGE plpgsql AS $$
-DECLARE v_id uuid;
+DECLARE
+    v_id uuid;
+    v_kind text;
+    v_model text;
 BEGIN
+    SELECT CASE WHEN p_call IS NULL THEN coalesce(snapshot ->> 'kind', 'agent') ELSE 'tool_call' END,
+           snapshot ->> 'model'
+    INTO v_kind, v_model FROM agents_agentversion WHERE id = p_version;
     INSERT INTO agents_run
         (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
          model_override, input_tokens, output_tokens, priority, queue, home, lease_token, attempts,
          last_seq, open_waits, rung_at, cancel_requested, idempotency_key,
          approve, payload, conversation_id, started_by, started_user_id, hops, created_at,
          available_at)
-    VALUES (p_id, p_workspace, 'agent', p_version, p_agent, p_parent, p_root, 'queued', p_task,
-            coalesce(nullif(p_override, ''), nullif((
-                SELECT snapshot ->> 'model' FROM agents_agentversion WHERE id = p_version), ''),
-                p_fallback),
+    VALUES (p_id, p_workspace, v_kind, p_version, p_agent, p_parent, p_root, 'queued', p_task,
+            CASE WHEN v_kind = 'agent'
+                 THEN coalesce(nullif(p_override, ''), nullif(v_model, ''), p_fallback) ELSE '' END,
             p_override, 0, 0, p_priority, p_queue, p_home, 0, 0,
             1, 0, CASE WHEN p_home = 'fleet' AND NOT p_held THEN clock_timestamp() END, false, p_key,
             p_approve, p_payload, p_conversation, left(p_by, 200), p_user, p_hops, clock_timestamp(),
@@ -38,7 +44,8 @@ BEGIN
         RETURN v_id;
     END IF;
     PERFORM heartbit_journal(v_id, p_workspace, 0, jsonb_build_array(jsonb_build_object(
-        'type', 'run.created', 'payload', jsonb_build_object('task', p_task, 'agent', p_agent))));
+        'type', 'run.created', 'payload', jsonb_strip_nulls(jsonb_build_object(
+            'task', p_task, 'agent', p_agent, 'kind', v_kind, 'call', p_call)))));
     RETURN v_id;
 END $$;
 
@@ -49,7 +56,7 @@ CREATE OR REPLACE FUNCTION heartbit_submit(
     p_id uuid, p_workspace bigint, p_agent text, p_task text, p_home text, p_priority int,
     p_override text, p_key text, p_origin text DEFAULT '', p_approve boolean DEFAULT false,
     p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL, p_held boolean DEFAULT false,
-    p_by text DEFAULT '', p_user bigint DEFAULT NULL, p_hops int DEFAULT 0)
+    p_by text DEFAULT '', p_user bigint DEFAULT NULL, p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL)
 RETURNS TABLE (run_id uuid, queue text, is_new boolean) LANGUAGE plpgsql AS $$
 DECLARE
     a agents_agent;
@@ -67,7 +74,7 @@ BEGIN
     run_id := heartbit_create_run(
         p_id, p_workspace, a.current_version_id, a.name::text, p_task, NULL, p_id, p_home,
         a.queue::text, p_priority, '', p_override, p_key, p_approve, p_payload, p_conversation, p_held,
-        p_by, p_user, p_hops);
+        p_by, p_user, p_hops, p_call);
     queue := a.queue;
     is_new := run_id = p_id;
     IF v_counted AND NOT is_new THEN PERFORM heartbit_admit_not(a); END IF;

@@ -6,6 +6,17 @@ RETURNS int LANGUAGE sql IMMUTABLE AS $$
     SELECT least(greatest(coalesce(p_text, '0')::numeric, 0), 2147483647)::int
 $$;
 
+-- Insert the rows of a turn's calls, which nothing has served yet.
+CREATE OR REPLACE FUNCTION heartbit_open_calls(p_run uuid, p_turn text, p_calls jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO agents_toolcall
+        (run_id, call_id, provider_id, tool, arguments, effect, status, digest, idempotency_key)
+    SELECT p_run, p_turn || '.' || (n - 1), left(c ->> 'id', 200), left(c ->> 'name', 200),
+           c ->> 'arguments', '', 'pending', '', p_run || ':' || p_turn || '.' || (n - 1)
+    FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS t(c, n);
+END $$;
+
 -- Insert events after sequence number p_after and project them onto calls and the usage ledger.
 CREATE OR REPLACE FUNCTION heartbit_journal(p_run uuid, p_workspace bigint, p_after int, p_events jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -34,13 +45,11 @@ BEGIN
                          THEN (p ->> 'cost_usd')::numeric END, v_now);
             PERFORM heartbit_spend(p_run, p_workspace, p);
             IF coalesce(jsonb_array_length(p #> '{message,tool_calls}'), 0) > 0 THEN
-                INSERT INTO agents_toolcall
-                    (run_id, call_id, provider_id, tool, arguments, effect, status, digest,
-                     idempotency_key)
-                SELECT p_run, (p ->> 'turn') || '.' || (n - 1), left(c ->> 'id', 200),
-                       left(c ->> 'name', 200), c ->> 'arguments', '', 'pending', '',
-                       p_run || ':' || (p ->> 'turn') || '.' || (n - 1)
-                FROM jsonb_array_elements(p #> '{message,tool_calls}') WITH ORDINALITY AS t(c, n);
+                PERFORM heartbit_open_calls(p_run, p ->> 'turn', p #> '{message,tool_calls}');
+            END IF;
+        WHEN 'run.created' THEN
+            IF p ? 'call' THEN
+                PERFORM heartbit_open_calls(p_run, '0', jsonb_build_array(p -> 'call'));
             END IF;
         WHEN 'tool.started' THEN
             UPDATE agents_toolcall SET status = 'started', effect = p ->> 'effect', started_at = v_now

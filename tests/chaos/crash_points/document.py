@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 
+from agents.choices import RunKind
 from heartbit_site.base.toolspec import Effect
-from tests.chaos.crash_points.table import TELL, WORDS, Case, Word, expected
+from tests.chaos.crash_points.table import CALL_BOUNDARIES, TELL, WORDS, Case, Word, expected
 from tests.chaos.crashes.boundary import MEANING, Boundary
 
 _HEAD = """\
@@ -44,23 +45,33 @@ run goes on. All of them:
 """
 
 
+_CALL = """\
+## A run that is one tool call
+
+A scheduled tool call has no model that could be told of an uncertain call: **the run fails** if its
+call ends as uncertain, and succeeds in every other case. A person's word counts as above.
+"""
+
+
 def text() -> str:
     """The whole document."""
     head = ["| the worker dies | " + " | ".join(effect.value for effect in Effect) + " |"]
     head.append("|---" * (len(Effect) + 1) + "|")
-    rows = [_row(boundary) for boundary in Boundary]
+    rows = [_row(boundary, RunKind.AGENT) for boundary in Boundary]
+    calls = [_row(boundary, RunKind.TOOL_CALL) for boundary in CALL_BOUNDARIES]
     doubt = "\n".join(_doubt(word) for word in (TELL, *WORDS))
-    return "\n".join([_HEAD, *head, *rows, "", _DOUBT.rstrip("\n"), doubt, ""])
+    parts = [_HEAD, *head, *rows, "", _DOUBT.rstrip("\n"), doubt, "", _CALL, *head, *calls, ""]
+    return "\n".join(parts)
 
 
-def _row(boundary: Boundary) -> str:
-    cells = (_cell(boundary, effect) for effect in Effect)
+def _row(boundary: Boundary, kind: RunKind) -> str:
+    cells = (_cell(boundary, effect, kind) for effect in Effect)
     return f"| {MEANING[boundary]} | {' | '.join(cells)} |"
 
 
-def _cell(boundary: Boundary, effect: Effect) -> str:
-    once = expected(Case(boundary, effect, 1))
-    twice = expected(Case(boundary, effect, 2))
+def _cell(boundary: Boundary, effect: Effect, kind: RunKind) -> str:
+    once = expected(Case(boundary, effect, 1, kind=kind))
+    twice = expected(Case(boundary, effect, 2, kind=kind))
     asked = ", + n model calls" if once.asked_again else ""
     return f"{_times(once.effects, twice.effects)}, {once.call}{asked}"
 

@@ -20,7 +20,7 @@ from tests.chaos.crash_points.table import TELL, Case, cases, covering, expected
 from tests.chaos.rig import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence, Set
     from pathlib import Path
 
     from tests.chaos.crash_points.rig import CrashRig
@@ -112,7 +112,8 @@ def _judged(plays: Sequence[Play], left: Records, *, seed: int, births: int) -> 
         if seen != expected(each.case):
             wrong.append(f"{each.name} {each.case}: {seen}, not {expected(each.case)}")
         unhit += deaths[str(each.run.pk) if each.run else ""] != len(each.case.plan)
-    verdict = judge(_without_pure(_without(left, disturbed)))
+    failing = {each.name for each in plays if expected(each.case).run == "failed"}
+    verdict = judge(_without_pure(_as_wanted(_without(left, disturbed), failing)))
     # What a person repeated was their decision, and an agent that retries said so beforehand: the
     # judge knows neither, the table does.
     allowed = {each.name for each in plays if each.case.word != TELL}
@@ -150,6 +151,13 @@ def _without(left: Records, names: frozenset[str]) -> Records:
     runs = tuple(run for run in left.runs if run.name not in names)
     effects = tuple(effect for effect in left.effects if effect.op not in names)
     return replace(left, runs=runs, effects=effects)
+
+
+def _as_wanted(left: Records, failing: Set[str]) -> Records:
+    """Count a run that failed as the table says as one that succeeded: the judge wants many."""
+    wanted = {run.id for run in left.runs if run.name in failing and run.status == "failed"}
+    runs = (replace(run, status="succeeded") if run.id in wanted else run for run in left.runs)
+    return replace(left, runs=tuple(runs))
 
 
 def _is_wanted(fault: str, allowed: Iterable[str]) -> bool:

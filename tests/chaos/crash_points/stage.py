@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
+from agents.choices import RunKind
+from agents.llm.messages import ToolCall
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect
@@ -87,7 +89,7 @@ class Play:
     @property
     def run(self) -> Run | None:
         """The run whose worker dies, once it is there."""
-        if self.case.boundary is not Boundary.FINISHED:
+        if self.case.boundary is not Boundary.FINISHED or self.case.kind is RunKind.TOOL_CALL:
             return Run.objects.get(pk=self.root)
         return Run.objects.filter(parent_id=self.root).first()
 
@@ -95,6 +97,10 @@ class Play:
 def start(workspace: Workspace, case: Case, name: str) -> Play:
     """Start a case's run."""
     policy = case.word.policy
+    if case.kind is RunKind.TOOL_CALL:
+        once = ToolCall("call_0", TOOLS[case.effect], json.dumps({"op": name}))
+        task = f"{planned(case.plan)}[[run: {name}]]"
+        return Play(case, name, start_run(workspace, task, agent=policy, call=once))
     call = f"{TOOLS[case.effect]} {json.dumps({'op': name})}"
     if case.boundary in (Boundary.SUSPENDING, Boundary.SUSPENDED):
         helped = {"tasks": [{"agent": HELPER, "task": f"Help. [[run: {name}-helper]]"}]}

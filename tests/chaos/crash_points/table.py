@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
+from agents.choices import RunKind
 from heartbit_site.base.toolspec import Effect
 from tests.chaos.crashes.boundary import Boundary
 
@@ -21,6 +23,16 @@ _ONCE = frozenset(
     }
 )
 _IN_DOUBT = frozenset({Boundary.ACTING, Boundary.ACTED})
+#: What a run passes that is one tool call and waits for nothing.
+CALL_BOUNDARIES = (
+    Boundary.CLAIMED,
+    Boundary.INTENDING,
+    Boundary.ACTING,
+    Boundary.ACTED,
+    Boundary.RESULT_JOURNALED,
+    Boundary.FINISHING,
+    Boundary.FINISHED,
+)
 #: In the covering cases.
 _TWICE = frozenset({4, 7, 10})
 _REPEATS = frozenset({Effect.PURE, Effect.IDEMPOTENT})
@@ -45,12 +57,13 @@ WORDS = (Word("ask", "retried"), Word("ask", "done"), Word("ask", "skipped"), Wo
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run: where its worker dies, what tool it uses, and how many workers die."""
+    """One run: where its worker dies, what tool it uses, how many workers die, and its kind."""
 
     boundary: Boundary
     effect: Effect
     deaths: int
     word: Word = TELL
+    kind: RunKind = RunKind.AGENT
 
     @property
     def in_doubt(self) -> bool:
@@ -94,12 +107,15 @@ class State:
 def expected(case: Case) -> State:
     """The one state a case may end in."""
     here = sum(boundary == case.boundary for boundary in case.plan)
-    again = here if case.boundary in (Boundary.ANSWERED, Boundary.FINISHING) else 0
+    is_call = case.kind is RunKind.TOOL_CALL
+    asks = not is_call and case.boundary in (Boundary.ANSWERED, Boundary.FINISHING)
+    again = here if asks else 0
     effects = _effects(case, here)
     asked = case.in_doubt and case.word.policy == "ask"
+    call = _call(case)
     return State(
-        run="succeeded",
-        call=_call(case),
+        run="failed" if is_call and call != "ok" else "succeeded",
+        call=call,
         effects=effects,
         keys=min(effects, 1),
         asked_again=again,
@@ -121,19 +137,19 @@ def _effects(case: Case, deaths: int) -> int:
 
 
 def cases() -> Iterator[Case]:
-    """Every boundary, class and number of deaths; where it matters, every word about doubt."""
-    for boundary in Boundary:
-        for effect in Effect:
-            for deaths in (1, 2):
-                case = Case(boundary, effect, deaths)
-                yield case
-                if case.in_doubt:
-                    for word in WORDS:
-                        yield Case(boundary, effect, deaths, word)
+    """Every kind, boundary, class and number of deaths; if it matters, every word about doubt."""
+    kinds = {RunKind.AGENT: tuple(Boundary), RunKind.TOOL_CALL: CALL_BOUNDARIES}
+    for kind, boundaries in kinds.items():
+        for boundary, effect, deaths in product(boundaries, Effect, (1, 2)):
+            case = Case(boundary, effect, deaths, kind=kind)
+            yield case
+            if case.in_doubt:
+                for word in WORDS:
+                    yield replace(case, word=word)
 
 
 def covering() -> Iterator[Case]:
-    """Each boundary, each class and each number of deaths, and all doubt, in few cases."""
+    """Each kind's boundaries, each class, each number of deaths, and all doubt, in few cases."""
     for number, boundary in enumerate(Boundary):
         effect = tuple(Effect)[number % len(Effect)]
         # Two deaths without any progress would make it a suspect, tried alone: that takes longer.
@@ -142,3 +158,7 @@ def covering() -> Iterator[Case]:
     yield Case(Boundary.ACTING, Effect.AT_MOST_ONCE, 1)
     for word in WORDS:
         yield Case(Boundary.ACTED, Effect.AT_MOST_ONCE, 1, word)
+    for number, boundary in enumerate(CALL_BOUNDARIES):
+        effect = tuple(Effect)[number % len(Effect)]
+        yield Case(boundary, effect, 1, kind=RunKind.TOOL_CALL)
+    yield Case(Boundary.ACTING, Effect.AT_MOST_ONCE, 1, kind=RunKind.TOOL_CALL)

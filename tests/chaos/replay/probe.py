@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from agents import delegation
 from agents.events import encode
 from agents.llm.messages import TextDelta
-from agents.loop.engine import Slice
+from agents.loop.engine import AgentEngine
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import PendingApproval, PendingOutcome, PendingTimer, Ports, Settled
 from agents.loop.standing import Standing
@@ -89,7 +89,7 @@ async def decide(state: RunState, subject: Subject) -> Decision:
     ports = Ports(
         model, _Toolbox(notes, subject), _Live(), _no_price, strong=_Model(notes, "strong")
     )
-    engine = Slice(
+    engine = AgentEngine(
         JournaledState(state, notes), subject.definition, ports, Standing(_proven, lambda: None)
     )
     with suppress(_AskedError):

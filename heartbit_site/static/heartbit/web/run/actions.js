@@ -23,7 +23,7 @@ export class Actions {
     const isLive = LIVE.has(run.status);
     const isHeld = run.status === "quarantined";
     fill(this.element, may("runs:write") ? [
-      isLive ? button("chat", "Tell it something", () => steer(run)) : null,
+      isLive && run.kind === "agent" ? button("chat", "Tell it something", () => steer(run)) : null,
       isHeld ? button("play_circle", "Let it go on", () => this.resume(run)) : null,
       isHeld ? button("delete", "Give it up", () => discard(run)) : null,
       isLive ? null : button("replay", "Retry", () => retry(run)),
@@ -85,7 +85,7 @@ function discard(run) {
 }
 
 async function fork(run) {
-  const turns = [...run.turns.values()].filter((turn) => turn.answered).map((turn) => turn.number).reverse();
+  const turns = [...run.turns.values()].filter((turn) => turn.answered && turn.number).map((turn) => turn.number).reverse();
   const select = el("select", { name: "turn" }, turns.map((turn) => el("option", { value: turn }, `after turn ${turn}`)),
     el("option", { value: 0 }, "from the beginning"));
   const version = el("select", { name: "version" }, el("option", { value: "" }, "as it was"));
@@ -97,12 +97,12 @@ async function fork(run) {
       el("p", {}, "A new run that begins with this one's journal. Nothing that is kept is done again."),
       el("label", {}, "Where it begins", select),
       el("label", {}, el("span", {}, `Version of ${run.agent}`, el("span.quiet", {}, ": its prompt, model, tools and limits")), version),
-      el("label", {}, "Task", task),
-      el("label", {}, el("span", {}, "Tell it something before it goes on", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })),
+      run.kind === "agent" ? el("label", {}, "Task", task) : null,
+      run.kind === "agent" ? el("label", {}, el("span", {}, "Tell it something before it goes on", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
     ],
     send: async (data) => {
       const body = { turn: Number(data.get("turn")) };
-      if (data.get("message").trim()) body.message = data.get("message");
+      if (data.get("message")?.trim()) body.message = data.get("message");
       if (data.get("version")) body.version = Number(data.get("version"));
       if (task.value !== before) body.task = task.value;
       visit(await api(`/runs/${run.id}/fork`, { method: "POST", body }));

@@ -51,7 +51,7 @@ function doing(run) {
   const { waits } = run;
   if (run.status === "running") {
     const calls = [...run.calls.values()].filter((call) => call.status === "pending" || call.status === "running");
-    return calls.length ? `Runs ${calls.map((call) => call.tool).join(", ")}.` : "The model thinks.";
+    return calls.length ? `Runs ${calls.map((call) => call.tool).join(", ")}.` : run.kind === "agent" ? "The model thinks." : "At work.";
   }
   if (run.status !== "waiting") return DOING[run.status]?.[1] ?? "";
   if (waits.some(({ kind }) => kind === "person")) return "Waits for a person.";

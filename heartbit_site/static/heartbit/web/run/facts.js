@@ -21,14 +21,14 @@ export class Facts {
     const lasted = run.began === null ? "" : duration((run.ended ?? now) - run.began);
     const facts = [
       ["Agent", run.agent],
-      ["Model", run.model || row?.model || "settled at the first start"],
+      ["Model", run.kind !== "agent" ? "none" : run.model || row?.model || "settled at the first start"],
       ["Duration", lasted],
       ["Tokens", tokens(run.input, run.output)],
       run.cached ? ["Of them cached", run.cached.toLocaleString("en")] : null,
       ["Cost", cost(run.priced ? run.cost : null)],
       total.runs > 1 ? ["Tokens with sub-agents", tokens(total.input, total.output)] : null,
       total.runs > 1 ? ["Cost with sub-agents", cost(total.cost)] : null,
-      ["Turns", String([...run.turns.values()].filter((turn) => turn.answered).length)],
+      ["Turns", String([...run.turns.values()].filter((turn) => turn.answered && turn.number).length)],
       ["Tool calls", String(run.calls.size)],
       ["Accepted", run.began === null ? "" : el("time", { datetime: new Date(run.began).toISOString(), title: ago(run.began) }, moment(run.began))],
       row?.started_by ? ["Started by", person(row.started_by)] : null,

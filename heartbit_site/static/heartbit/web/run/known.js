@@ -3,7 +3,7 @@
 /** A run that nothing is known of yet. */
 export function unknown(id) {
   return {
-    id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], status: "queued", worker: "", model: "",
+    id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", status: "queued", worker: "", model: "",
     began: null, ended: null, input: 0, output: 0, cached: 0, cost: 0, priced: true, stopping: false, waits: [], ending: null,
     turns: new Map(), calls: new Map(), entries: [], spans: new Map(), changed: new Set(),
   };

@@ -106,8 +106,9 @@ class TurnView {
   update(turn, run) {
     const isLast = [...run.turns.keys()].at(-1) === turn.number;
     const isAnswer = isLast && Boolean(turn.text) && (turn.answered ? run.ending?.status === "succeeded" && !turn.calls.length : !run.ending);
-    fill(this.head, el("h3", {}, `Turn ${turn.number}`), ...this.figures(turn, run));
-    this.element.setAttribute("aria-label", `Turn ${turn.number}`);
+    const name = turn.number ? `Turn ${turn.number}` : "The tool call";
+    fill(this.head, el("h3", {}, name), ...this.figures(turn, run));
+    this.element.setAttribute("aria-label", name);
     this.thoughts.hidden = !turn.thinking;
     this.unkept.hidden = turn.kept;
     grow(this.thinking, turn.thinking);
@@ -132,6 +133,7 @@ class TurnView {
 
   figures(turn, run) {
     if (!turn.answered) return [run.ending ? pill("cut off") : el("span.pill.info", {}, icon("edit"), "writing"), turn.gap ? el("span.quiet", {}, "a piece is missing until the answer is whole") : null];
+    if (!turn.number) return [el("span.quiet", {}, "No model is asked.")];
     return [
       turn.finish === "length" ? el("span.pill.warning", { title: "The model was cut at max_tokens." }, "cut") : null,
       el("span.quiet.clip", {}, turn.model), el("span.quiet.number", {}, tokens(turn.input, turn.output)),
