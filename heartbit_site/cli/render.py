@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from agents.live.view import CallView, RunView, brief_arguments
+from agents.live.call_view import CallView, brief_arguments
 from heartbit_site.cli.output import one_line, seconds
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from agents.live.view import RunView
     from heartbit_site.cli.tree import Tree
 
 SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agents.live import view
+from agents.live import tree_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 QUIET: Final = "the model"  # what a running run without an open call waits for
 
 
-class Tree(view.Tree):
+class Tree(tree_view.Tree):
     """The runs of one tree, parents before children, siblings by age."""
 
     @property

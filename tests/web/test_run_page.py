@@ -19,8 +19,8 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.live.entries import Delta
 from agents.live.lines import line_of
+from agents.live.tree_view import Tree
 from agents.live.updates import Happened, RunSeen, Streamed
-from agents.live.view import Tree
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run
 from tests.api.server import Caller, key_for

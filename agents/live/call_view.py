@@ -1,0 +1,89 @@
+"""A tool call of a run as people see it. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from agents.live.words import decision
+
+if TYPE_CHECKING:
+    from agents.live.timeline import Parts
+
+#: The states of a call that runs, or is about to.
+OPEN: Final = ("pending", "running")
+_LONGEST: Final = 80  # characters of a call's arguments, in its name
+
+
+@dataclass(slots=True)
+class CallView:
+    """One tool call.
+
+    Attributes:
+        arguments: What the model wrote.
+        reason: Why a person is asked about it.
+        asked: True while it waits for a person's decision.
+        doubt: True while it waits for a person's word on its outcome.
+        decision: What a person decided, as the wait's value has it, and when.
+        children: The runs that it waits for.
+        grant: The standing permission by which it ran.
+    """
+
+    call_id: str
+    tool: str
+    arguments: str
+    status: str = "pending"
+    effect: str = ""
+    reason: str = ""
+    asked: bool = False
+    doubt: bool = False
+    decision: dict[str, Any] | None = None
+    children: list[str] = field(default_factory=list)
+    result: str | None = None
+    duration_ms: int = 0
+    grant: int | None = None
+
+    @property
+    def over(self) -> bool:
+        """True once it has a result."""
+        return self.result is not None
+
+    @property
+    def decided(self) -> str:
+        """What was decided and by whom, such as `approved by alice`."""
+        return decision(self.decision) if self.decision else ""
+
+    @property
+    def runs_with(self) -> str:
+        """The arguments that it runs with: what a person wrote, or the model."""
+        return str((self.decision or {}).get("arguments") or self.arguments)
+
+    @property
+    def name(self) -> str:
+        """Its tool with its arguments, briefly."""
+        arguments = " ".join(brief_arguments(self).split())
+        if len(arguments) > _LONGEST:
+            arguments = f"{arguments[: _LONGEST - 1].rstrip()}…"
+        return f"{self.tool} {arguments}" if arguments else self.tool
+
+    def part(self) -> Parts:
+        """Return the call as a part of its run's view."""
+        part, decided = asdict(self), self.decided
+        part["decided"] = decided[:1].upper() + decided[1:]
+        return {"id": part.pop("call_id"), "turn": int(self.call_id.partition(".")[0]), **part}
+
+
+def brief_arguments(call: CallView) -> str:
+    """A call's arguments as a person wants them: whom a delegation names, else compact JSON."""
+    written = call.runs_with
+    try:
+        arguments = json.loads(written or "{}")
+    except ValueError:
+        return written
+    if not isinstance(arguments, dict):
+        return written
+    tasks = arguments.get("tasks")
+    if call.tool == "delegate_task" and isinstance(tasks, list):
+        return ", ".join(str(task.get("agent")) for task in tasks if isinstance(task, dict))
+    return json.dumps(arguments, ensure_ascii=False) if arguments else ""
