@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from agents.live.activity import heading
 from agents.live.words import decision
 
 if TYPE_CHECKING:
@@ -60,9 +61,28 @@ class CallView:
         return str((self.decision or {}).get("arguments") or self.arguments)
 
     @property
+    def agents(self) -> list[str]:
+        """The agents that it asks to work, in the order of their runs."""
+        arguments = self._named_arguments()
+        tasks = arguments.get("tasks")
+        if self.tool == "delegate_task" and isinstance(tasks, list):
+            return [str(task.get("agent")) for task in tasks if isinstance(task, dict)]
+        return [str(arguments["to"])] if self.tool == "ask_agent" and "to" in arguments else []
+
+    @property
+    def brief_arguments(self) -> str:
+        """Its arguments as a person wants them: the agents of a delegation, else compact JSON."""
+        arguments = self._named_arguments()
+        if self.tool == "delegate_task" and isinstance(arguments.get("tasks"), list):
+            return ", ".join(self.agents)
+        if arguments:
+            return json.dumps(arguments, ensure_ascii=False)
+        return "" if self.runs_with in ("", "{}") else self.runs_with
+
+    @property
     def name(self) -> str:
         """Its tool with its arguments, briefly."""
-        arguments = " ".join(brief_arguments(self).split())
+        arguments = " ".join(self.brief_arguments.split())
         if len(arguments) > _LONGEST:
             arguments = f"{arguments[: _LONGEST - 1].rstrip()}…"
         return f"{self.tool} {arguments}" if arguments else self.tool
@@ -70,20 +90,13 @@ class CallView:
     def part(self) -> Parts:
         """Return the call as a part of its run's view."""
         part, decided = asdict(self), self.decided
-        part["decided"] = decided[:1].upper() + decided[1:]
+        part["decided"] = heading(decided)
         return {"id": part.pop("call_id"), "turn": int(self.call_id.partition(".")[0]), **part}
 
-
-def brief_arguments(call: CallView) -> str:
-    """A call's arguments as a person wants them: whom a delegation names, else compact JSON."""
-    written = call.runs_with
-    try:
-        arguments = json.loads(written or "{}")
-    except ValueError:
-        return written
-    if not isinstance(arguments, dict):
-        return written
-    tasks = arguments.get("tasks")
-    if call.tool == "delegate_task" and isinstance(tasks, list):
-        return ", ".join(str(task.get("agent")) for task in tasks if isinstance(task, dict))
-    return json.dumps(arguments, ensure_ascii=False) if arguments else ""
+    def _named_arguments(self) -> dict[str, Any]:
+        """Return the arguments that it runs with; none if a model wrote no JSON object."""
+        try:
+            arguments = json.loads(self.runs_with or "{}")
+        except ValueError:
+            return {}
+        return arguments if isinstance(arguments, dict) else {}

@@ -12,8 +12,9 @@ every reader, whenever they came::
      "time 3": {"kind": "queue", "from": 1764..., "to": null, ...}, "time 2": null}
 
 A part that is null is gone. Times are milliseconds since 1970. A delta's change says where its text
-goes: ``{"kind": "text", "at": 12, "text": "...", "fresh": false, "gap": false}``; ``at`` counts
-UTF-16 units, as browsers do, ``fresh`` voids what was written before.
+goes: ``{"kind": "text", "at": 12, "text": "...", "fresh": false, "gap": false, "doing": ...}``;
+``at`` counts UTF-16 units, as browsers do, ``fresh`` voids what was written before. ``doing`` has
+the words for what the run does now, as the part ``run`` has.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
 from agents import events
+from agents.live.activity import activity, heading
 from agents.live.call_view import OPEN, CallView
 from agents.live.timeline import Parts, Timeline, to_ms
 from agents.live.words import say
@@ -141,7 +143,8 @@ class RunView:
 
     def stream(self, delta: Delta) -> Parts | None:
         """Take in a piece of the model call in flight; None if it is known, or of a former one."""
-        return None if delta.turn <= self.turn else self.writing.add(delta)
+        part = None if delta.turn <= self.turn else self.writing.add(delta)
+        return part and {**part, "doing": heading(activity(self, delta.kind))}
 
     def fold(self, recorded: events.Recorded) -> Parts | None:
         """Take in an event of the journal; None if it is known."""
@@ -150,12 +153,15 @@ class RunView:
         event, at = recorded.event, recorded.at
         self.seq = recorded.seq
         self.created_at = self.created_at or at
+        before = activity(self)
         self._changed.clear()
         self._times.changed.clear()
         self._fold(event, at)
         if isinstance(event, _NOTES):
             self._note(event, at)
         self._last_at = at
+        if activity(self) != before:
+            self._changed["run"] = None
         return {name: self._part(name) for name in self._changed} | self._times.changed
 
     def _part(self, name: str) -> Parts | None:
@@ -167,6 +173,7 @@ class RunView:
     def _figures(self) -> Parts:
         return {
             "status": self.status,
+            "doing": heading(activity(self)),
             "worker": self.worker,
             "model": self.model,
             "began": to_ms(self.created_at) if self.created_at else None,
@@ -412,7 +419,7 @@ class RunView:
             self._times.add(kind, self.created_at, at, (at - self._last_at).total_seconds() * 1000)
         self._set(status)
         self.finished_at, self.problem, self.pause = at, problem, None
-        message = f"{problem[:1].upper()}{problem[1:]}" if problem else None
+        message = heading(problem) if problem else None
         self.ending = {"status": status, "message": message, "text": "", **more}
         self.waits.clear()
         self._times.close_all(at)

@@ -416,7 +416,7 @@ def test_given_lines_then_the_chat_says_what_is_done_and_has_the_steps_of_the_ap
         f"""async (given) => {{
           const {{ Told }} = await import("{address}");
           const told = new Told("{A}");
-          const doing = given.map((line) => {{ told.store.take([line]); return told.doing(); }});
+          const doing = given.map((line) => {{ told.store.take([line]); return told.doing; }});
           return [doing, told.steps.map((one) => one.kind === "call"
             ? [one.call, one.tool, one.status, one.result, one.duration_ms, one.helpers]
             : [one.kind, one.text, one.by])];
@@ -424,8 +424,9 @@ def test_given_lines_then_the_chat_says_what_is_done_and_has_the_steps_of_the_ap
         told,
     ) == [
         [
-            "Waiting for a worker", "Thinking", "Thinking", "Writing",
-            "Using calculate", "Thinking", "Thinking", "The provider is busy.",
+            "Queued", "Asks the model", "Thinks", "Writes",
+            "Runs calculate", "Asks the model", "Asks the model",
+            "Is paused: The provider is busy.",
         ],
         [
             ["text", "So.", None], ["1.0", "calculate", "ok", "42", 7, []],
