@@ -12,7 +12,7 @@ from agents.inbound.senders import check_senders
 from agents.models import Channel
 from agents.models.channel import MOST_AN_HOUR
 from agents.reads.agents import find_agent
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.errors import ConfigurationError, about
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -46,22 +46,35 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
     for name, most in _LONGEST.items():
         text = getattr(channel, name).strip()
         if len(text) > most or clean_text(text) != text or not text.isprintable():
-            raise ConfigurationError(f"The channel's {name} has to be one line of {most} at most.")
+            with about(name):
+                raise ConfigurationError(
+                    f"The channel's {name} has to be one line of {most} at most."
+                )
         setattr(channel, name, text)
-    if not channel.name:
-        raise ConfigurationError("A channel needs a name: say what comes in there.")
-    if channel.kind not in ChannelKind.values:
-        kinds = ", ".join(ChannelKind.values)
-        raise ConfigurationError(f"A channel has no kind {channel.kind!r}: choose from {kinds}.")
-    if not 1 <= channel.hourly_limit <= MOST_AN_HOUR:
-        raise ConfigurationError(f"A channel takes 1 to {MOST_AN_HOUR} messages an hour.")
-    _check_agent(channel, workspace)
-    targets = check_targets(workspace, channel.deliver)
-    if len(targets) >= MOST_TARGETS:  # the sender is one more
-        raise ConfigurationError(f"A channel's answers go to {MOST_TARGETS - 1} others at most.")
-    channel.deliver = [target.model_dump() for target in targets]
+    with about("name"):
+        if not channel.name:
+            raise ConfigurationError("A channel needs a name: say what comes in there.")
+    with about("kind"):
+        if channel.kind not in ChannelKind.values:
+            kinds = ", ".join(ChannelKind.values)
+            raise ConfigurationError(
+                f"A channel has no kind {channel.kind!r}: choose from {kinds}."
+            )
+    with about("hourly_limit"):
+        if not 1 <= channel.hourly_limit <= MOST_AN_HOUR:
+            raise ConfigurationError(f"A channel takes 1 to {MOST_AN_HOUR} messages an hour.")
+    with about("agent"):
+        _check_agent(channel, workspace)
+    with about("deliver"):
+        targets = check_targets(workspace, channel.deliver)
+        if len(targets) >= MOST_TARGETS:  # the sender is one more
+            raise ConfigurationError(
+                f"A channel's answers go to {MOST_TARGETS - 1} others at most."
+            )
+        channel.deliver = [target.model_dump() for target in targets]
     if channel.kind == ChannelKind.WEBHOOK:
-        channel.mapping = check_mapping(channel.mapping).model_dump(exclude_defaults=True)
+        with about("mapping"):
+            channel.mapping = check_mapping(channel.mapping).model_dump(exclude_defaults=True)
         _refuse_mail(channel)
     else:
         _check_mail(channel, has_password=has_password)
@@ -99,15 +112,19 @@ def _refuse_mail(channel: Channel) -> None:
 def _check_mail(channel: Channel, *, has_password: bool) -> None:
     if channel.mapping:
         raise ConfigurationError("A mapping belongs to a webhook: a mail is a task as it is.")
-    channel.senders = check_senders(channel.senders)
+    with about("senders"):
+        channel.senders = check_senders(channel.senders)
     if not channel.imap_host:
         return
-    if channel.imap_security not in MailSecurity.values:
-        raise ConfigurationError(
-            f"A mailbox is reached with {', '.join(MailSecurity.values)}, not otherwise."
-        )
-    if not 1 <= channel.imap_port <= _LARGEST_PORT:
-        raise ConfigurationError(f"A port is a number from 1 to {_LARGEST_PORT}.")
+    with about("imap_security"):
+        if channel.imap_security not in MailSecurity.values:
+            raise ConfigurationError(
+                f"A mailbox is reached with {', '.join(MailSecurity.values)}, not otherwise."
+            )
+    with about("imap_port"):
+        if not 1 <= channel.imap_port <= _LARGEST_PORT:
+            raise ConfigurationError(f"A port is a number from 1 to {_LARGEST_PORT}.")
     channel.imap_folder = channel.imap_folder or "INBOX"
-    if not channel.imap_user or not has_password:
-        raise ConfigurationError("A mailbox needs a user and a password.")
+    with about("password" if channel.imap_user else "imap_user"):
+        if not channel.imap_user or not has_password:
+            raise ConfigurationError("A mailbox needs a user and a password.")

@@ -21,7 +21,6 @@ from uuid import uuid4
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.begin import Starting, begin
 from heartbit_site.cli.errors import CommandError, report
-from heartbit_site.cli.load import load
 from heartbit_site.cli.output import note
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.environment import read
@@ -49,7 +48,8 @@ def main() -> None:
 def _demo(question: str) -> int:
     Starting(read(), ["model"]).wait()
     begin("heartbit_site.cli.check_demo")
-    check = load("check_demo")
+    from heartbit_site.cli import check_demo as check  # noqa: PLC0415  needs Django set up
+
     key = f"demo-{uuid4()}"
     with _worker():
         before = check.tokens_counted()
@@ -58,7 +58,7 @@ def _demo(question: str) -> int:
         code = subprocess.run([*command, "--", question], check=False).returncode  # noqa: S603
         if code:
             return code
-        return int(check.verdict(key, before))
+        return check.verdict(key, before)
 
 
 @contextlib.contextmanager
@@ -82,7 +82,8 @@ def _worker() -> Iterator[None]:
 
 
 def _wait_until_registered(worker: subprocess.Popen[bytes]) -> None:
-    workers = load("workers")
+    from heartbit_site.cli import workers  # noqa: PLC0415  needs Django set up
+
     deadline = time.monotonic() + READY_SECONDS
     while not any(row.name.endswith(f":{worker.pid}") for row in workers.alive()):
         if worker.poll() is not None or time.monotonic() > deadline:

@@ -18,9 +18,9 @@ from agents.actions.ring_run import ring_run
 from agents.choices import Verdict
 from agents.errors import InvalidEditError, NoLongerOpenError
 from agents.live.changes import notify_on_commit
-from agents.models import Grant
+from agents.models import Grant, Run, Vote
 from agents.pinned_tools import in_tool_order
-from agents.querysets import calls_waiting, shown_tool
+from agents.querysets import approval_of, calls_waiting, shown_tool
 from agents.runs.refusals import ask
 from agents.runtime.toolbox import offer_of
 from heartbit_site.base import audit
@@ -35,7 +35,7 @@ from tools.result import Done
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from agents.models import Run, ToolCall
+    from agents.models import ToolCall
     from agents.runtime.toolbox import Offer
 
 #: What a request calls the verdicts, and the audit.
@@ -128,6 +128,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     if _answer_parameter(call, offer) is not None:
         raise InvalidEditError(_QUESTION)
     with transaction.atomic():
+        _refuse_second_vote(call, by)
         grant = _grant(call, offer, by, always) if always is not None else None
         _decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant)
     if grant is None:
@@ -231,6 +232,29 @@ def _grant(call: ToolCall, offer: Offer, by: Decider, always: Always) -> Grant:
         user_id=by.user_id,
         granted_by=by.name,
     )
+
+
+def _refuse_second_vote(call: ToolCall, by: Decider) -> None:
+    """Count whoever no account stands for once, of the people that a call needs.
+
+    A person's keys count as that person. A key without one was made at a terminal, by somebody who
+    may make more and may approve there as well: such keys and approvals at terminals are one vote.
+
+    Raises:
+        NoLongerOpenError: There is that vote already.
+    """
+    if by.user_id is not None or int((call.shown or {}).get("needed", 1)) <= 1:
+        return
+    Run.objects.select_for_update().get(pk=call.run_id)
+    votes = Vote.objects.filter(
+        run=call.run_id, wait_key=approval_of(call), voter__startswith="name:"
+    ).exclude(by=by.name)  # whose second vote is refused anyway
+    others = votes if by.via == "api" else votes.filter(via="api")
+    if others.exists():
+        raise NoLongerOpenError(
+            "An approval with an API key that belongs to no user counts already, and together with "
+            "those at terminals only once: approve the call as a user, or with a user's key."
+        )
 
 
 def _covered(grant: Grant, decided: ToolCall) -> list[ToolCall]:

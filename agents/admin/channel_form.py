@@ -87,7 +87,8 @@ class ChannelForm(forms.ModelForm[Channel]):
             check_channel(channel, channel.workspace, has_password=known)
             refuse_a_second(channel, channel.workspace)
         except HeartbitError as error:
-            self.add_error(None, str(error))
+            field = "from_whom" if error.field == "senders" else error.field
+            self.add_error(field if field in self.fields else None, str(error))
         where = {"imap_host", "imap_port", "imap_security"}
         moved = channel.imap_host and where & set(self.changed_data)
         if moved and channel.imap_password and not typed.get("password"):

@@ -19,8 +19,10 @@ from heartbit_site.base.markdown import to_html
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from agents.live.timeline import Parts
+    from agents.live.tree_view import Tree
     from agents.live.updates import Update
-    from agents.live.view import Parts, RunView, Tree
+    from agents.live.view import RunView
 
 Payload = dict[str, Any]
 

@@ -1,8 +1,6 @@
 """A run as people see it: the one fold of its journal and of the text that streams. Pure.
 
-    tree = Tree()
-    async for update in follow(root_id, source):
-        changed = tree.apply(update)
+    changed = view.fold(recorded)  # or view.stream(delta)
 
 ``changed`` has the parts of the run's view that the update changed, as JSON: a page keeps the parts
 by name and needs no fold of its own. None: the update was known already.
@@ -14,22 +12,25 @@ every reader, whenever they came::
      "time 3": {"kind": "queue", "from": 1764..., "to": null, ...}, "time 2": null}
 
 A part that is null is gone. Times are milliseconds since 1970. A delta's change says where its text
-goes: ``{"kind": "text", "at": 12, "text": "...", "fresh": false, "gap": false}``; ``at`` counts
-UTF-16 units, as browsers do, ``fresh`` voids what was written before.
+goes: ``{"kind": "text", "at": 12, "text": "...", "fresh": false, "gap": false, "doing": ...}``;
+``at`` counts UTF-16 units, as browsers do, ``fresh`` voids what was written before. ``doing`` has
+the words for what the run does now, as the part ``run`` has.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
 from agents import events
-from agents.live.updates import Happened, RunSeen, Streamed, Update
-from agents.live.words import decision, say
+from agents.live.activity import activity, heading
+from agents.live.call_view import OPEN, CallView
+from agents.live.timeline import Parts, Timeline, to_ms
+from agents.live.words import say
+from agents.live.writing import Writing
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -37,12 +38,8 @@ if TYPE_CHECKING:
     from agents.live.entries import Delta, DeltaKind
     from agents.llm.messages import ToolCall
 
-Parts = dict[str, Any]
-
 #: As agents.choices.TERMINAL, which needs Django.
 TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})
-_OPEN: Final = ("pending", "running")
-_LONGEST: Final = 80  # characters of a call's arguments, in its name
 #: Happen to the conversation: the last one of them is the run's remark.
 _REMARKS: Final = (
     events.RunForked,
@@ -61,77 +58,6 @@ _NOTES: Final = (
     events.CancelRequested,
     events.RunDiscarded,
 )
-
-
-@dataclass(slots=True)
-class CallView:
-    """One tool call.
-
-    Attributes:
-        arguments: What the model wrote, or who started the call's run.
-        reason: Why a person is asked about it.
-        asked: True while it waits for a person's decision.
-        doubt: True while it waits for a person's word on its outcome.
-        decision: What a person decided, as the wait's value has it, and when.
-        children: The runs that it waits for.
-        grant: The standing permission by which it ran.
-    """
-
-    call_id: str
-    tool: str
-    arguments: str
-    status: str = "pending"
-    effect: str = ""
-    reason: str = ""
-    asked: bool = False
-    doubt: bool = False
-    decision: dict[str, Any] | None = None
-    children: list[str] = field(default_factory=list)
-    result: str | None = None
-    duration_ms: int = 0
-    grant: int | None = None
-
-    @property
-    def over(self) -> bool:
-        """True once it has a result."""
-        return self.result is not None
-
-    @property
-    def decided(self) -> str:
-        """What was decided and by whom, such as `approved by alice`."""
-        return decision(self.decision) if self.decision else ""
-
-    @property
-    def runs_with(self) -> str:
-        """The arguments that it runs with: what a person wrote, or the model."""
-        return str((self.decision or {}).get("arguments") or self.arguments)
-
-    @property
-    def name(self) -> str:
-        """Its tool with its arguments, briefly."""
-        arguments = " ".join(brief_arguments(self).split())
-        if len(arguments) > _LONGEST:
-            arguments = f"{arguments[: _LONGEST - 1].rstrip()}…"
-        return f"{self.tool} {arguments}" if arguments else self.tool
-
-
-@dataclass(slots=True)
-class Writing:
-    """A model call under way.
-
-    Attributes:
-        next: The offset of the piece that comes next.
-        kind: Of the last piece.
-        gap: True if a piece was lost.
-    """
-
-    turn: int = 0
-    attempt: int = 0
-    next: int = 0
-    kind: DeltaKind = "text"
-    text: str = ""
-    thinking: str = ""
-    gap: bool = False
 
 
 @dataclass(slots=True)
@@ -176,8 +102,7 @@ class RunView:
     finished_at: datetime | None = None
     _last_at: datetime | None = None
     _kept: dict[str, Parts] = field(default_factory=dict)
-    _times: int = 0
-    _open_times: dict[str, str] = field(default_factory=dict)
+    _times: Timeline = field(default_factory=Timeline)
     _changed: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -201,7 +126,7 @@ class RunView:
     @property
     def open_calls(self) -> list[CallView]:
         """Calls that run, or are about to."""
-        return [call for call in self.calls.values() if call.status in _OPEN]
+        return [call for call in self.calls.values() if call.status in OPEN]
 
     def name_of(self, call_id: str) -> str:
         """Return a call as ``agents.live.words`` names it."""
@@ -217,31 +142,12 @@ class RunView:
     def snapshot(self) -> Parts:
         """All parts of the view, but for the text of a model call under way."""
         names = ["run", *(f"call {call_id}" for call_id in self.calls), *self._kept]
-        return {name: self._part(name) for name in names}
+        return {name: self._part(name) for name in names} | self._times.parts
 
     def stream(self, delta: Delta) -> Parts | None:
         """Take in a piece of the model call in flight; None if it is known, or of a former one."""
-        writing, place = self.writing, (delta.turn, delta.attempt)
-        if delta.turn <= self.turn or place < (writing.turn, writing.attempt):
-            return None
-        fresh = place != (writing.turn, writing.attempt)
-        if fresh:
-            writing = Writing(*place)
-        piece = delta.text[max(0, writing.next - delta.offset) :]
-        if not piece:
-            return None
-        gap = delta.offset > writing.next
-        piece = f"…{piece}" if gap else piece
-        self.writing = writing
-        writing.kind, writing.gap = delta.kind, writing.gap or gap
-        writing.next = delta.offset + len(delta.text)
-        before = writing.thinking if delta.kind == "thinking" else writing.text
-        if delta.kind == "thinking":
-            writing.thinking += piece
-        else:
-            writing.text += piece
-        at = len(before) + sum(character > "\uffff" for character in before)
-        return {"kind": delta.kind, "at": at, "text": piece, "fresh": fresh, "gap": writing.gap}
+        part = None if delta.turn <= self.turn else self.writing.add(delta)
+        return part and {**part, "doing": heading(activity(self, delta.kind))}
 
     def fold(self, recorded: events.Recorded) -> Parts | None:
         """Take in an event of the journal; None if it is known."""
@@ -250,27 +156,32 @@ class RunView:
         event, at = recorded.event, recorded.at
         self.seq = recorded.seq
         self.created_at = self.created_at or at
+        before = activity(self)
         self._changed.clear()
+        self._times.changed.clear()
         self._fold(event, at)
         if isinstance(event, _NOTES):
             self._note(event, at)
         self._last_at = at
-        return {name: self._part(name) for name in self._changed}
+        if activity(self) != before:
+            self._changed["run"] = None
+        return {name: self._part(name) for name in self._changed} | self._times.changed
 
     def _part(self, name: str) -> Parts | None:
         if name == "run":
             return self._figures()
         kind, _, which = name.partition(" ")
-        return _call_part(self.calls[which]) if kind == "call" else self._kept.get(name)
+        return self.calls[which].part() if kind == "call" else self._kept.get(name)
 
     def _figures(self) -> Parts:
         return {
             "status": self.status,
             "kind": self.run_kind,
+            "doing": heading(activity(self)),
             "worker": self.worker,
             "model": self.model,
-            "began": _ms(self.created_at),
-            "ended": _ms(self.finished_at),
+            "began": to_ms(self.created_at) if self.created_at else None,
+            "ended": to_ms(self.finished_at) if self.finished_at else None,
             "input": self.input_tokens,
             "output": self.output_tokens,
             "cached": self.cached_tokens,
@@ -291,7 +202,7 @@ class RunView:
         if isinstance(event, _REMARKS):
             self.remark = f"{said.title}: {text}" if text else said.title
         note: Parts = {"title": said.heading, "text": text, "icon": said.icon, "tone": said.tone}
-        note |= {"seq": self.seq, "at": _ms(at), "about": None, "who": None}
+        note |= {"seq": self.seq, "at": to_ms(at), "about": None, "who": None}
         if isinstance(event, events.RunForked):
             note["about"] = event.source
         elif isinstance(event, events.RunSteered):
@@ -316,15 +227,12 @@ class RunView:
         self.waits.clear()
         self.input_tokens = self.output_tokens = self.cached_tokens = 0
         self.cost, self.priced = Decimal(0), True
-        for name in [name for name in self._kept if name.startswith("time ")]:
-            del self._kept[name]
-            self._changed[name] = None
-        self._open_times.clear()
+        self._times.clear()
         self._queue(at)
 
     @_fold.register
     def _(self, event: events.RunStarted, at: datetime) -> None:
-        self._close("queue", at)
+        self._times.close("queue", at)
         self._set("running")
         self.worker, self.model = event.worker, event.model
         self.started_at = self.started_at or at
@@ -336,7 +244,7 @@ class RunView:
     @_fold.register
     def _(self, event: events.ModelAnswered, at: datetime) -> None:
         self.turn, message = event.turn, event.message
-        self._close("queue", at)
+        self._times.close("queue", at)
         if not self.waits:
             self.status = "running"
         self._spend(event)
@@ -355,7 +263,7 @@ class RunView:
             "finish": event.finish_reason,
         }
         self._keep(f"turn {event.turn}", turn)
-        self._took("model", at, event.duration_ms, turn=event.turn)
+        self._times.add("model", self.created_at, at, event.duration_ms, turn=event.turn)
 
     @_fold.register
     def _(self, event: events.ModelDelayed, at: datetime) -> None:
@@ -365,12 +273,12 @@ class RunView:
     @_fold.register
     def _(self, event: events.ModelCut, at: datetime) -> None:
         self._spend(event)
-        self._took("model", at, event.duration_ms, name="cut off")
+        self._times.add("model", self.created_at, at, event.duration_ms, name="cut off")
 
     @_fold.register
     def _(self, event: events.ContextSummarized, at: datetime) -> None:
         self._spend(event)
-        self._took("model", at, event.duration_ms, name="summary")
+        self._times.add("model", self.created_at, at, event.duration_ms, name="summary")
 
     @_fold.register
     def _(self, event: events.ApprovalRequested, at: datetime) -> None:
@@ -408,7 +316,7 @@ class RunView:
         call.effect = event.effect or call.effect
         call.asked = call.doubt = False
         if not call.children:
-            self._took("tool", at, event.duration_ms, call=event.call_id)
+            self._times.add("tool", self.created_at, at, event.duration_ms, call=event.call_id)
 
     @_fold.register
     def _(self, event: events.CallWaiting, at: datetime) -> None:
@@ -423,12 +331,12 @@ class RunView:
     def _(self, event: events.WaitResolved, at: datetime) -> None:
         self.waits.pop(event.key, None)
         self.pause = None
-        self._close(event.key, at)
+        self._times.close(event.key, at)
         self._changed["run"] = None
         call = self.asked_by(event.key)
         if call is not None:
             call.asked, call.doubt, call.status = False, False, "pending"
-            call.decision = {**event.value, "at": _ms(at)}
+            call.decision = {**event.value, "at": to_ms(at)}
             self._changed[f"call {call.call_id}"] = None
         if not self.waits and self.status == "waiting":
             self._queue(at)
@@ -481,12 +389,12 @@ class RunView:
 
     def _queue(self, at: datetime) -> None:
         self._set("queued")
-        self._open("queue", "queue", at)
+        self._times.open("queue", "queue", at)
 
     def _wait(self, key: str, kind: str, at: datetime, **more: Any) -> None:
         self._set("waiting")
         self.waits[key] = {"kind": kind, **more}
-        self._open(key, kind, at, call=more.get("call"))
+        self._times.open(key, kind, at, call=more.get("call"))
 
     def _turn(self, number: int, calls: tuple[ToolCall, ...], at: datetime) -> Parts:
         """Open a turn's calls, and return its part; turn 0 is a call that no model asked for."""
@@ -497,7 +405,7 @@ class RunView:
         return {
             "number": number,
             "seq": self.seq,
-            "at": _ms(at),
+            "at": to_ms(at),
             "answered": True,
             "gap": False,
             "text": "",
@@ -521,81 +429,18 @@ class RunView:
         if self.status == "running" and status != "succeeded" and self._last_at is not None:
             # What it was about when it ended has no event of its own.
             kind = "model" if self.run_kind == "agent" and not self.open_calls else "tool"
-            self._took(kind, at, (at - self._last_at).total_seconds() * 1000)
+            self._times.add(kind, self.created_at, at, (at - self._last_at).total_seconds() * 1000)
         self._set(status)
         self.finished_at, self.problem, self.pause = at, problem, None
-        message = f"{problem[:1].upper()}{problem[1:]}" if problem else None
+        message = heading(problem) if problem else None
         self.ending = {"status": status, "message": message, "text": "", **more}
         self.waits.clear()
-        for key in list(self._open_times):
-            self._close(key, at)
+        self._times.close_all(at)
         for call in self.calls.values():
-            if call.status in (*_OPEN, "waiting"):
+            if call.status in (*OPEN, "waiting"):
                 call.status = "cancelled"
                 self._changed[f"call {call.call_id}"] = None
             call.asked = call.doubt = False
-
-    def _open(self, key: str, kind: str, at: datetime, **more: Any) -> None:
-        """A piece of time begins whose end is not known yet."""
-        self._close(key, at)
-        self._times += 1
-        name = self._open_times[key] = f"time {self._times}"
-        self._keep(name, {"kind": kind, "from": _ms(at), "to": None, **more})
-
-    def _close(self, key: str, at: datetime) -> None:
-        """Its end."""
-        name = self._open_times.pop(key, None)
-        if name is not None:
-            part = self._kept[name]
-            self._keep(name, {**part, "to": max(part["from"], _ms(at) or 0)})
-
-    def _took(self, kind: str, at: datetime, ms: float, **more: Any) -> None:
-        """A piece of time has just ended that took so long."""
-        self._times += 1
-        end = _ms(at) or 0
-        begin = max(_ms(self.created_at) or 0, end - round(ms))
-        self._keep(f"time {self._times}", {"kind": kind, "from": begin, "to": end, **more})
-
-
-class Tree:
-    """The runs of one tree, in the order in which they were first seen: parents before children."""
-
-    def __init__(self) -> None:
-        self.runs: dict[UUID, RunView] = {}
-
-    def apply(self, update: Update) -> Parts | None:
-        """Take in an update; None if it was known, else the parts of its run that it changed."""
-        match update:
-            case RunSeen(run) if run.pk not in self.runs:
-                self.runs[run.pk] = RunView(run.pk, run.parent_id, run.agent, run.task)
-                return {}
-            case RunSeen():
-                return None  # what changed in its row is in its events
-            case Happened(run_id, recorded):
-                return self.runs[run_id].fold(recorded)
-            case Streamed(run_id, delta):
-                return self.runs[run_id].stream(delta)
-
-
-def brief_arguments(call: CallView) -> str:
-    """A call's arguments as a person wants them: whom a delegation names, else compact JSON."""
-    written = call.runs_with
-    try:
-        arguments = json.loads(written or "{}")
-    except ValueError:
-        return written
-    if not isinstance(arguments, dict):
-        return written
-    tasks = arguments.get("tasks")
-    if call.tool == "delegate_task" and isinstance(tasks, list):
-        return ", ".join(str(task.get("agent")) for task in tasks if isinstance(task, dict))
-    return json.dumps(arguments, ensure_ascii=False) if arguments else ""
-
-
-def _call_part(call: CallView) -> Parts:
-    part, decided = asdict(call), call.decided
-    part["decided"] = decided[:1].upper() + decided[1:]
-    return {"id": part.pop("call_id"), "turn": int(call.call_id.partition(".")[0]), **part}
 
 
 def _thought(block: dict[str, Any]) -> str:
@@ -606,7 +451,3 @@ def _thought(block: dict[str, Any]) -> str:
     names = ("thinking", "text", "reasoning", "reasoning_content", "content")
     texts = (block.get(name) for name in names)
     return next((text for text in texts if isinstance(text, str)), "")
-
-
-def _ms(at: datetime | None) -> int | None:
-    return None if at is None else round(at.timestamp() * 1000)

@@ -24,9 +24,9 @@ from agents.live.follow import follow
 from agents.live.gathering import BATCH, gathered
 from agents.live.shown import Shown, shown, take
 from agents.live.tree import TreeReader
+from agents.live.tree_view import Tree
 from agents.live.updates import Happened, Streamed
 from agents.live.valkey import ValkeySource, connect
-from agents.live.view import Tree
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:

@@ -51,8 +51,8 @@ def load_message(workspace: Workspace, message_id: str) -> Message:
     found = with_inboxes(rows).first()
     if found is None:
         raise UnknownMessageError(
-            f"In {workspace.slug} there is no message {message_id[:40]!r}: GET /messages and "
-            "`heartbit messages AGENT --json` list the ids."
+            f"In {workspace.slug} there is no message {message_id[:40]!r}: GET /messages "
+            "lists the ids."
         )
     return found
 

@@ -26,8 +26,8 @@ from agents.events import (
 from agents.live import journal
 from agents.live.lines import line_of
 from agents.live.shown import Shown, take
+from agents.live.tree_view import Tree
 from agents.live.updates import Happened, RunSeen, Streamed
-from agents.live.view import Tree
 from agents.live.watchers import watch
 
 if TYPE_CHECKING:

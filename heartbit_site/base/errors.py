@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class HeartbitError(Exception):
     """Something a person can mend; ``str(error)`` says what was wrong, where, and how to mend it.
 
     Surfaces (CLI, API, admin) show the sentence and nothing else; a traceback appears only with
     ``--debug``. Anything that is not a ``HeartbitError`` is a defect of ours.
+
+    Attributes:
+        field: The column that is wrong, for forms; empty: it is no single one.
     """
+
+    field: str = ""
+
+
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """Name the field that the errors of a block concern, unless they name one themselves."""
+    try:
+        yield
+    except HeartbitError as error:
+        error.field = error.field or field
+        raise
 
 
 class ConfigurationError(HeartbitError):

@@ -1,59 +1,51 @@
-"""Whether the audit's chains hold, and how they end."""
+"""Whether the audit's chains hold, and how they end. No Django."""
 
 from __future__ import annotations
 
-from heartbit_site.base import audit
-from heartbit_site.base.models import Workspace
+from typing import TYPE_CHECKING
+
+from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import FAILED, OK
-from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.output import note, write, write_view
 from heartbit_site.cli.table import print_table
+from heartbit_site.contract.audit import VERIFY_ALL_AUDITS
+
+if TYPE_CHECKING:
+    from heartbit_site.contract.audit import ChainOut, ChainsOut
 
 STYLES = {"holds": "green", "BROKEN": "red"}
 
 
-def verify(*, as_json: bool) -> int:
+def verify(url: str | None, *, as_json: bool) -> int:
     """Check and print all of them."""
-    broken = {found.workspace_id: found for found in audit.verify()}
-    slugs = dict(Workspace.objects.values_list("pk", "slug"))
-    tips = audit.tips()
+    return show(backend_for(url).call(VERIFY_ALL_AUDITS), as_json=as_json)
+
+
+def show(found: ChainsOut, *, as_json: bool) -> int:
+    """Print what was found of every chain; the exit code."""
+    broken = [chain for chain in found.chains if chain.broken_at is not None]
     if as_json:
-        write_json(
-            {
-                "holds": not broken,
-                "chains": [
-                    {
-                        "workspace": slugs.get(tip.workspace_id),
-                        "chain": tip.workspace_id,
-                        "last_number": tip.number,
-                        "last_hash": tip.hash,
-                        "broken_at": at.number if at is not None else None,
-                        "problem": at.problem if at is not None else None,
-                    }
-                    for tip in tips
-                    for at in [broken.get(tip.workspace_id)]
-                ],
-            }
-        )
-    elif not tips:
+        write_view(found)
+    elif not found.chains:
         write("The audit is empty: nothing was changed or decided yet.")
     else:
         rows = [
             (
-                "BROKEN" if tip.workspace_id in broken else "holds",
-                _name(slugs, tip.workspace_id),
-                str(tip.number),
-                tip.hash,
+                "BROKEN" if one in broken else "holds",
+                _name(one),
+                str(one.last_number),
+                one.last_hash,
             )
-            for tip in tips
+            for one in found.chains
         ]
         print_table(("STATE", "CHAIN", "LAST", "HASH"), rows, styles=STYLES)
-    for found in broken.values():
-        where = _name(slugs, found.workspace_id)
-        note(f"The audit of {where} does not hold from entry {found.number} on: {found.problem}.")
-    return FAILED if broken else OK
+    for one in broken:
+        where = _name(one)
+        note(f"The audit of {where} does not hold from entry {one.broken_at} on: {one.problem}.")
+    return OK if found.holds else FAILED
 
 
-def _name(slugs: dict[int, str], workspace_id: int) -> str:
-    if not workspace_id:
+def _name(chain: ChainOut) -> str:
+    if not chain.chain:
         return "(installation)"
-    return slugs.get(workspace_id, f"(deleted workspace {workspace_id})")
+    return chain.workspace or f"(deleted workspace {chain.chain})"

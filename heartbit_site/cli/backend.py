@@ -20,7 +20,6 @@ from pydantic import BaseModel, ValidationError
 from heartbit_site.cli import remote
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
-from heartbit_site.cli.load import load
 from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
@@ -91,8 +90,9 @@ class ServerBackend(Backend):
             r"\{(\w+)\}", lambda found: quote(str(values.pop(found[1])), safe=""), operation.path
         )
         key = values.pop(KEY, None)
-        client = load("remote_client")
-        with client.Client(self.server) as connection:
+        from heartbit_site.cli.remote_client import Client  # noqa: PLC0415  httpx is slow to import
+
+        with Client(self.server) as connection:
             answer = connection.send(
                 operation.method,
                 path,
@@ -143,8 +143,9 @@ def backend_for(url: str | None, file: Path | None = None) -> Backend:
     if server is not None:
         return ServerBackend(server)
     begin("heartbit_site.cli.local_backend")
-    local: Backend = load("local_backend").LocalBackend()
-    return local
+    from heartbit_site.cli.local_backend import LocalBackend  # noqa: PLC0415  needs Django set up
+
+    return LocalBackend()
 
 
 def checked(model: type[In], given: Mapping[str, Any]) -> In:

@@ -104,9 +104,18 @@ def unfit(call: WaitingCall, choice: Choice) -> str | None:
     return None
 
 
-def done(call: WaitingCall, choice: Choice) -> str:
-    """The sentence about a decision that was taken."""
+def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
+    """Return the sentence about a decision that was taken.
+
+    Args:
+        call: The call.
+        choice: The decision.
+        missing: The number of people who still have to approve the call.
+    """
     subject = f"{visible(call.tool)} of {visible(call.agent)}"
+    if missing:
+        people = "1 more person has" if missing == 1 else f"{missing} more people have"
+        return f"Your approval of {subject} counts, {people} to approve it."
     match choice:
         case Approve():
             return f"Approved {subject}{choice.scope}."

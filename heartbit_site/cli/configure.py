@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.login import at_terminal
 from heartbit_site.base.terminal_text import clean
@@ -37,6 +38,7 @@ def check(file: Path | None, *, as_json: bool) -> int:
     except ConfigurationError as error:
         _print_problems(path, error, as_json=as_json)
         return errors.CANNOT_START
+    notes = _notes(configuration)
     if as_json:
         names = [agent.name for agent in configuration.agents]
         model = configuration.default_model
@@ -44,13 +46,26 @@ def check(file: Path | None, *, as_json: bool) -> int:
             {"file": str(path), "problems": [], "agents": names, "model": model}
             | {"entry": configuration.entry}
             | {"schedules": [schedule.name for schedule in configuration.schedules]}
-            | {"notes": list(configuration.notes)}
+            | {"notes": notes}
         )
     else:
         write("\n".join([f"{path} is in order.", *_summary(configuration)]))
-        for sentence in configuration.notes:
+        for sentence in notes:
             note(sentence)
     return errors.OK
+
+
+def _notes(configuration: Configuration) -> list[str]:
+    """Return what a file in order says without effect, and what only an installation can tell."""
+    tools = [tool for agent in configuration.agents for tool in agent.tools]
+    groups = sorted({getattr(tool, setting) for tool in tools for setting in GROUPS} - {"", None})
+    if not groups:
+        return list(configuration.notes)
+    names = ", ".join(f'"{name}"' for name in groups)
+    return [
+        *configuration.notes,
+        f"An import needs these groups of approvers, which only a database knows: {names}.",
+    ]
 
 
 def configuration_of(file: Path | None) -> Configuration | None:

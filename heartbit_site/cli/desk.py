@@ -45,22 +45,23 @@ class Desk:
             InvalidEditError: The choice is refused; nothing was decided.
             ConflictError: Somebody was quicker, or the run has ended.
         """
-        await self._backend.in_thread(lambda: self._decide(call, choice))
-        return done(call, choice)
+        missing = await self._backend.in_thread(lambda: self._decide(call, choice))
+        return done(call, choice, missing)
 
     async def closed(self, call: WaitingCall) -> str | None:
         """Return why the call waits no longer, as a sentence; None while it waits."""
         return await self._backend.in_thread(lambda: closed(self._backend, call))
 
-    def _decide(self, call: WaitingCall, choice: Choice) -> None:
+    def _decide(self, call: WaitingCall, choice: Choice) -> int:
+        """Return how many more people have to approve the call."""
         place = {"run_id": str(call.run_id), "call_id": call.call_id}
         try:
             if isinstance(choice, Settle):
                 word = {"outcome": choice.outcome, "result": choice.result}
                 self._backend.call(SETTLE, checked(OutcomeIn, word), **place)
-            else:
-                said = {"digest": call.digest, **_said(call, choice)}
-                self._backend.call(DECIDE, checked(DecisionIn, said), **place)
+                return 0
+            said = {"digest": call.digest, **_said(call, choice)}
+            return self._backend.call(DECIDE, checked(DecisionIn, said), **place).missing
         except CommandError as error:
             if error.code != USAGE:
                 raise

@@ -21,7 +21,6 @@ from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
-from heartbit_site.cli.load import load
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.table import print_table
 from heartbit_site.contract.approvals import LIST_DECISIONS
@@ -97,14 +96,17 @@ def _unasked(backend: Backend, kind: Kind, run: str | None = None) -> list[Waiti
     """Return the calls about which somebody is asked once their run is resumed: here alone."""
     if kind is not OUTCOME or isinstance(backend, ServerBackend):
         return []
-    found: list[WaitingCall] = load("approvals").unasked_calls(run)
-    return found
+    from heartbit_site.cli.approvals import unasked_calls  # noqa: PLC0415  needs Django set up
+
+    return unasked_calls(run)
 
 
 def _warn(backend: Backend, calls: Sequence[WaitingCall]) -> None:
     if not isinstance(backend, ServerBackend):
         decided = [call for call in calls if closed(backend, call) is not None]
-        load("approvals").warn(decided)
+        from heartbit_site.cli.approvals import warn  # noqa: PLC0415  needs Django set up
+
+        warn(decided)
 
 
 def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -18,19 +18,14 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
 from heartbit_site.cli.begin import Starting, set_up_django
-from heartbit_site.cli.load import load
 from heartbit_site.cli.output import write_json
 from heartbit_site.cli.services import wanted
 from heartbit_site.embedded import layout
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.environment import Environment, problems, read
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 STYLES: Final = {"ok": "green", "warn": "yellow", "fail": "red"}
 WIDTH: Final = 16
-PARTS: Final = ("checkup", "checkup_models", "checkup_work")
 KEY_FILES: Final = ("secret_key", "encryption_keys")
 
 
@@ -76,10 +71,14 @@ def examine() -> list[Check]:
         set_up_django(environment)
     except (ConfigurationError, EmbeddedError) as error:
         return [*checks, Check("settings", "fail", str(error))]
-    for name in PARTS:
-        looks: list[Callable[[], list[Check]]] = load(name).LOOKS
-        for look in looks:
-            checks += look()
+    from heartbit_site.cli import (  # noqa: PLC0415  need Django set up
+        checkup,
+        checkup_models,
+        checkup_work,
+    )
+
+    for look in (*checkup.LOOKS, *checkup_models.LOOKS, *checkup_work.LOOKS):
+        checks += look()
     return checks
 
 

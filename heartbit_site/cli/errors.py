@@ -25,6 +25,7 @@ from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.output import one_line
+from heartbit_site.cli.remedies import for_terminal
 from heartbit_site.embedded.errors import EmbeddedError
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def report(error: BaseException, *, debug: bool) -> int:
 
 def say(sentence: str) -> None:
     """The one line a failing command leaves on stderr."""
-    sys.stderr.write(f"heartbit: {one_line(sentence)}\n")
+    sys.stderr.write(f"heartbit: {one_line(for_terminal(sentence))}\n")
 
 
 def on_defect(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:

@@ -46,7 +46,6 @@ from heartbit_site.cli.commands.up import up
 from heartbit_site.cli.commands.usage import usage
 from heartbit_site.cli.commands.users import users
 from heartbit_site.cli.commands.web import web
-from heartbit_site.cli.load import load
 from heartbit_site.cli.shared_options import add_shared_options
 
 if TYPE_CHECKING:
@@ -128,8 +127,11 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         prepare()
         command = command_tree()
         complete = _with_command(arguments)
-        if complete is not arguments and not load("bare_word").is_meant(command, arguments):
-            return errors.USAGE
+        if complete is not arguments:
+            from heartbit_site.cli.bare_word import is_meant  # noqa: PLC0415  seldom needed
+
+            if not is_meant(command, arguments):
+                return errors.USAGE
         code = command.main(complete, prog_name="heartbit", standalone_mode=False)
     except typer.TyperException as error:
         sentence = error.format_message().rstrip(".")

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from agents.live.view import CallView, RunView, brief_arguments
 from heartbit_site.cli.output import one_line, seconds
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from agents.live.call_view import CallView
+    from agents.live.view import RunView
     from heartbit_site.cli.tree import Tree
 
 SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -214,7 +215,7 @@ def _calls(run: RunView, detail: Detail) -> list[CallView]:
 
 def _call(call: CallView, glyphs: Glyphs) -> Text:
     line = Text(one_line(call.tool, 40), style="dim" if call.over else "cyan")
-    arguments = one_line(brief_arguments(call), 80)
+    arguments = one_line(call.brief_arguments, 80)
     if arguments:
         line.append(f" {arguments}", style="dim")
     if call.asked:

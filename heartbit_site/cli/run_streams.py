@@ -10,7 +10,6 @@ from rich.text import Text
 
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.errors import CANCELLED, WAITING
-from heartbit_site.cli.load import load
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, one_line
 from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
@@ -46,12 +45,13 @@ class Stream(Protocol):
 
 def stream_of(backend: Backend) -> Stream:
     """Return the updates that go with a backend."""
-    found: Stream = (
-        load("remote_watch").ServerStream(backend.server)
-        if isinstance(backend, ServerBackend)
-        else load("local_stream").LocalStream()
-    )
-    return found
+    if isinstance(backend, ServerBackend):
+        from heartbit_site.cli.remote_watch import ServerStream  # noqa: PLC0415  httpx is slow
+
+        return ServerStream(backend.server)
+    from heartbit_site.cli.local_stream import LocalStream  # noqa: PLC0415  needs Django set up
+
+    return LocalStream()
 
 
 def stay(

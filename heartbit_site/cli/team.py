@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.models import Agent
+    from heartbit_site.base.access import Access
     from heartbit_site.base.models import Workspace
-    from heartbit_site.cli.local_backend import LocalBackend
     from heartbit_site.contract.runs import RunDetailOut, RunIn
 
 
@@ -47,7 +47,7 @@ def team_of(workspace: Workspace, file: Path, agent: str) -> Agent:
 
 
 def start_with(
-    backend: LocalBackend, file: Path, body: RunIn, idempotency_key: str | None
+    access: Access, file: Path, body: RunIn, idempotency_key: str | None
 ) -> RunDetailOut:
     """Start a run on the fleet that an agent of the file's team does.
 
@@ -57,10 +57,9 @@ def start_with(
         ConfigurationError: As for ``team_of``.
         AgentNotFoundError: As for ``team_of``.
     """
-    workspace = backend.access.workspace
     payload = parse(body.payload) if body.payload is not None else None
     task_text(body.task, payload)  # an empty one is refused before a team is made
-    chosen = team_of(workspace, file, body.agent)
+    chosen = team_of(access.workspace, file, body.agent)
     task = body.model_copy(update={"agent": chosen.name})
-    _, run_id = accept(backend.access, task, idempotency_key, origin=chosen.origin)
-    return detail(find_run(workspace, run_id))
+    _, run_id = accept(access, task, idempotency_key, origin=chosen.origin)
+    return detail(find_run(access.workspace, run_id))

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from heartbit_site.contract.model import Next, Time, View
-from heartbit_site.contract.operation import READ_AUDIT, Operation
+from heartbit_site.contract.operation import OPERATE, READ_AUDIT, Operation
 
 
 class EntryOut(View):
@@ -41,10 +41,33 @@ class VerifiedOut(View):
     problem: str | None
 
 
+class ChainOut(View):
+    """How the audit of a workspace, or of the installation, ends and whether it holds."""
+
+    workspace: str | None = Field(
+        description="Its short name; null: the installation's own, or of a deleted workspace."
+    )
+    chain: int = Field(description="The workspace's number; 0: the installation.")
+    last_number: int
+    last_hash: str
+    broken_at: int | None = Field(description="The first entry that does not fit.")
+    problem: str | None
+
+
+class ChainsOut(View):
+    """Every audit of the installation."""
+
+    holds: bool = Field(description="True if all of them do.")
+    chains: list[ChainOut]
+
+
 LIST_AUDIT_ENTRIES = Operation(
     "audit.list_audit_entries", "GET /audit", EntriesOut, "Read the audit", READ_AUDIT,
     rows="entries",
 )  # fmt: skip
 VERIFY_AUDIT = Operation(
     "audit.verify_audit", "GET /audit/verify", VerifiedOut, "Verify the audit", READ_AUDIT
+)
+VERIFY_ALL_AUDITS = Operation(
+    "audit.verify_all_audits", "GET /fleet/audit", ChainsOut, "Verify every audit", OPERATE
 )

@@ -1,7 +1,7 @@
 """What is held back: queues, workspaces, tools, everything. The kill switch, and its end.
 
-What can be held back is a line below: it makes two operations, and ``operations.pauses`` names the
-two functions in one line more. Which one is meant follows from the parameters in its path.
+What can be held back is a line below: it makes two operations, which functions of the same names
+in ``operations.pauses`` serve.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from agents.events import ApprovalRequested, ModelAnswered
-from agents.live.follow import Happened, RunSeen, Streamed
+from agents.live.tree_view import Tree
+from agents.live.updates import Happened, Streamed
 from heartbit_site.library.approvals import Approval, decision_of
 from heartbit_site.library.listeners import Listeners, tell
 from heartbit_site.library.result import Event
@@ -15,8 +16,8 @@ from heartbit_site.library.result import Event
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.live.entries import Delta
-    from agents.live.follow import Update
+    from agents.live.timeline import Parts
+    from agents.live.updates import Update
     from heartbit_site.library.backstage import Stage
     from heartbit_site.library.performance import Performance
 
@@ -35,31 +36,26 @@ class Audience:
         self._listeners = listeners
         self._stage = stage
         self._performance = performance
-        self._agents: dict[UUID, str] = {}
-        self._seqs: dict[UUID, int] = {}
+        self._tree = Tree()
         self._text = Text(listeners)
         self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
 
     async def listen(self, updates: asyncio.Queue[Update | None]) -> None:
         """Tell everything until the end. Updates that come a second time are told once."""
         while (update := await updates.get()) is not None:
+            changed = self._tree.apply(update)
             match update:
-                case RunSeen(run):
-                    self._agents.setdefault(run.pk, run.agent)
-                case Happened():
+                case Happened() if changed is not None:
                     await self._happened(update)
-                case Streamed(run_id, delta) if self._is_root(run_id):
-                    await self._text.add(delta)
+                case Streamed(run_id, delta) if changed is not None and self._is_root(run_id):
+                    await self._text.add(delta.turn, changed)
 
     async def _happened(self, update: Happened) -> None:
         run_id, recorded = update.run_id, update.recorded
-        if recorded.seq <= self._seqs.get(run_id, 0):
-            return
-        self._seqs[run_id] = recorded.seq
         fact = recorded.event
         event = Event(
             run_id=run_id,
-            agent=self._agents.get(run_id, ""),
+            agent=self._tree.runs[run_id].agent,
             seq=recorded.seq,
             type=fact.type,
             data=fact,
@@ -74,7 +70,7 @@ class Audience:
         await tell(self._listeners.event, event)
 
     def _is_root(self, run_id: UUID) -> bool:
-        return run_id == next(iter(self._agents), None)  # a tree's oldest run is seen first
+        return run_id == next(iter(self._tree.runs), None)  # a tree's oldest run is seen first
 
     def _asked(self, event: Event, fact: ApprovalRequested) -> None:
         if self._listeners.ask is None:
@@ -117,39 +113,30 @@ class Text:
 
     def __init__(self, listeners: Listeners) -> None:
         self._listeners = listeners
-        self._key = (0, 0)  # turn and attempt; both only rise
-        self._length = 0  # characters of that attempt, thinking included
-        self._told = ""
-        self._answered = 0  # the last turn whose whole answer is known
+        self._turn = 0
+        self._told = ""  # of that turn
 
-    async def add(self, delta: Delta) -> None:
-        """Tell a piece, unless it was told already."""
-        key = (delta.turn, delta.attempt)
-        if delta.turn <= self._answered or key < self._key:
-            return
-        if key != self._key:
-            await self._begin(key)
-        if delta.offset < self._length:
-            return
-        self._length = delta.offset + len(delta.text)
-        if delta.kind == "text":
-            await self._tell(delta.text)
+    async def add(self, turn: int, piece: Parts) -> None:
+        """Tell a piece, as the view of the run has taken it in."""
+        if piece["fresh"]:
+            await self._begin(turn)
+        if piece["kind"] == "text":
+            await self._tell(piece["text"])
 
     async def answered(self, turn: int, text: str) -> None:
         """Tell what is missing of a whole answer."""
-        if turn != self._key[0]:
-            await self._begin((turn, 0))
-        self._answered = turn
+        if turn != self._turn:
+            await self._begin(turn)
         if text.strip() == self._told.strip():
             return
         if not text.startswith(self._told):
-            await self._begin((turn, 0))
+            await self._begin(turn)
         await self._tell(text[len(self._told) :])
 
-    async def _begin(self, key: tuple[int, int]) -> None:
-        if self._told and key[0] == self._key[0]:
+    async def _begin(self, turn: int) -> None:
+        if self._told and turn == self._turn:
             await tell(self._listeners.restart)
-        self._key, self._length, self._told = key, 0, ""
+        self._turn, self._told = turn, ""
 
     async def _tell(self, text: str) -> None:
         self._told += text

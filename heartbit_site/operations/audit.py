@@ -8,8 +8,14 @@ from pydantic import Field
 
 from heartbit_site.base import audit
 from heartbit_site.base.access import Access
-from heartbit_site.base.models import AuditEntry
-from heartbit_site.contract.audit import EntriesOut, EntryOut, VerifiedOut
+from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.contract.audit import (
+    ChainOut,
+    ChainsOut,
+    EntriesOut,
+    EntryOut,
+    VerifiedOut,
+)
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Moment, Word
 from heartbit_site.operations.paging import page
 
@@ -54,3 +60,26 @@ def verify_audit(access: Access) -> VerifiedOut:
         broken_at=broken[0].number if broken else None,
         problem=broken[0].problem if broken else None,
     )
+
+
+def verify_all_audits(access: Access) -> ChainsOut:
+    """How each audit of the installation ends, and where one does not hold.
+
+    Entries that were cut off at the end leave a chain that holds: keep the numbers and hashes
+    elsewhere, and compare.
+    """
+    broken = {found.workspace_id: found for found in audit.verify()}
+    slugs = dict(Workspace.objects.values_list("pk", "slug"))
+    chains = [
+        ChainOut(
+            workspace=slugs.get(tip.workspace_id),
+            chain=tip.workspace_id,
+            last_number=tip.number,
+            last_hash=tip.hash,
+            broken_at=at.number if at is not None else None,
+            problem=at.problem if at is not None else None,
+        )
+        for tip in audit.tips()
+        for at in [broken.get(tip.workspace_id)]
+    ]
+    return ChainsOut(holds=not broken, chains=chains)

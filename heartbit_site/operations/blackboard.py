@@ -46,7 +46,7 @@ def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> Blackboa
     if found is None:
         raise BlackboardEntryNotFoundError(
             f"The tree of run {run.pk} shares nothing under the key {key!r}: "
-            "GET /runs/{run_id}/blackboard lists the keys."
+            f"GET /runs/{run.pk}/blackboard lists the keys."
         )
     return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
 

@@ -61,7 +61,6 @@ def _span(run: str) -> tuple[UUID, UUID]:
     span = id_range(run)
     if span is None:
         raise RunNotFoundError(
-            "No run's id begins so: it has at least 8 hexadecimal digits, as GET /runs and "
-            "`heartbit status` show them."
+            "No run's id begins so: it has at least 8 hexadecimal digits, as GET /runs shows them."
         )
     return span

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -13,71 +11,93 @@ from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
-from heartbit_site.contract import pauses as contract
 from heartbit_site.contract.model import Name
-from heartbit_site.contract.pauses import HeldOut, Holdable, PauseIn
+from heartbit_site.contract.pauses import HeldOut, PauseIn
 from heartbit_site.workspaces import find_workspace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from heartbit_site.base.models import Workspace
-
-    Does = Callable[..., HeldOut]
-
-PARAMETERS = {
-    "queue": Annotated[Name, Field(min_length=1, description="As `GET /fleet` names it.")],
-    "slug": Annotated[Name, Field(min_length=1, description="The workspace's short name.")],
-    "tool": Annotated[Name, Field(min_length=1, description="As `GET /tools` lists it.")],
-}
+Queue = Annotated[Name, Field(min_length=1, description="As `GET /fleet` names it.")]
+Slug = Annotated[Name, Field(min_length=1, description="The workspace's short name.")]
+Tool = Annotated[Name, Field(min_length=1, description="As `GET /tools` lists it.")]
 
 
-def _functions(holdable: Holdable, held: str, freed: str) -> tuple[Does, Does]:
-    """Return what holds something back, and what lets it go on.
-
-    Args:
-        holdable: What: of operators' operations the path names the workspace, if there is one;
-            others concern the workspace of whoever asks, and are its own.
-        held: The description of the first, for OpenAPI.
-        freed: That of the second.
-    """
-    by_operator = holdable.hold.needs.operator
-
-    def hold(access: Access, body: PauseIn, **names: str) -> HeldOut:
-        found = _find(names, None if by_operator else access.workspace)
-        changed = pause_work(
-            found, by=actor_of(access), reason=body.reason, by_operator=by_operator
-        )
-        return _view(found, held=True, changed=changed)
-
-    def free(access: Access, **names: str) -> HeldOut:
-        found = _find(names, None if by_operator else access.workspace)
-        changed = resume_work(found, by=actor_of(access), by_operator=by_operator)
-        return _view(found, held=pauses.rows_of(found).exists(), changed=changed)
-
-    given = {name: PARAMETERS[name] for name in re.findall(r"\{(\w+)\}", holdable.hold.path)}
-    _describe(hold, held, {"access": Access, **given, "body": PauseIn})
-    _describe(free, freed, {"access": Access, **given})
-    return hold, free
+def pause_queue(access: Access, queue: Queue, body: PauseIn) -> HeldOut:
+    """Nothing is claimed from it until it is resumed; what is at work goes on."""
+    return _hold(access, pauses.queue(queue), body, by_operator=True)
 
 
-def _describe(does: Any, text: str, parameters: dict[str, Any]) -> None:
-    """Give a function its docstring and signature, which routes and commands are made from."""
-    does.__doc__ = text
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    does.__signature__ = inspect.Signature(
-        [inspect.Parameter(name, kind, annotation=one) for name, one in parameters.items()]
-    )
+def resume_queue(access: Access, queue: Queue) -> HeldOut:
+    """Its workers are told at once."""
+    return _free(access, pauses.queue(queue), by_operator=True)
 
 
-def _find(names: Mapping[str, str], own: Workspace | None) -> pauses.Held:
-    """Return what the parameters of a path name, in somebody's own workspace if there is one."""
-    workspace = find_workspace(names["slug"]) if "slug" in names else own
-    if "queue" in names:
-        return pauses.queue(names["queue"])
-    if "tool" in names:
-        return pauses.of_tool(names["tool"], workspace)
-    return pauses.EVERYTHING if workspace is None else pauses.of_workspace(workspace)
+def halt_everything(access: Access, body: PauseIn) -> HeldOut:
+    """No run starts in any workspace, and what is at work is handed back; nothing is lost."""
+    return _hold(access, pauses.EVERYTHING, body, by_operator=True)
+
+
+def continue_everything(access: Access) -> HeldOut:
+    """What was handed back goes on where it was; workspaces that were stopped stay so."""
+    return _free(access, pauses.EVERYTHING, by_operator=True)
+
+
+def halt_any_workspace(access: Access, slug: Slug, body: PauseIn) -> HeldOut:
+    """As for everything, in one workspace of the installation."""
+    return _hold(access, pauses.of_workspace(find_workspace(slug)), body, by_operator=True)
+
+
+def continue_any_workspace(access: Access, slug: Slug) -> HeldOut:
+    """What was handed back goes on where it was; the workspace's own stop is ended too."""
+    return _free(access, pauses.of_workspace(find_workspace(slug)), by_operator=True)
+
+
+def halt_tool(access: Access, tool: Tool, body: PauseIn) -> HeldOut:
+    """No call of it is run in any workspace: models are told so, and their runs go on."""
+    return _hold(access, pauses.of_tool(tool), body, by_operator=True)
+
+
+def continue_tool(access: Access, tool: Tool) -> HeldOut:
+    """It may be called again, but where a workspace has stopped it for itself."""
+    return _free(access, pauses.of_tool(tool), by_operator=True)
+
+
+def halt_tool_in_any_workspace(access: Access, slug: Slug, tool: Tool, body: PauseIn) -> HeldOut:
+    """No call of it is run there: models are told so, and their runs go on."""
+    return _hold(access, pauses.of_tool(tool, find_workspace(slug)), body, by_operator=True)
+
+
+def continue_tool_in_any_workspace(access: Access, slug: Slug, tool: Tool) -> HeldOut:
+    """It may be called there again, unless it is stopped everywhere; the own stop is ended too."""
+    return _free(access, pauses.of_tool(tool, find_workspace(slug)), by_operator=True)
+
+
+def halt_workspace(access: Access, body: PauseIn) -> HeldOut:
+    """No run starts in it, and what is at work is handed back; nothing is lost."""
+    return _hold(access, pauses.of_workspace(access.workspace), body, by_operator=False)
+
+
+def continue_workspace(access: Access) -> HeldOut:
+    """What was handed back goes on; a stop that an operator placed only operators end (403)."""
+    return _free(access, pauses.of_workspace(access.workspace), by_operator=False)
+
+
+def halt_tool_in_workspace(access: Access, tool: Tool, body: PauseIn) -> HeldOut:
+    """No call of it is run in the workspace: models are told so, and their runs go on."""
+    return _hold(access, pauses.of_tool(tool, access.workspace), body, by_operator=False)
+
+
+def continue_tool_in_workspace(access: Access, tool: Tool) -> HeldOut:
+    """It may be called again; a stop that an operator placed only operators end (403)."""
+    return _free(access, pauses.of_tool(tool, access.workspace), by_operator=False)
+
+
+def _hold(access: Access, found: pauses.Held, body: PauseIn, *, by_operator: bool) -> HeldOut:
+    changed = pause_work(found, by=actor_of(access), reason=body.reason, by_operator=by_operator)
+    return _view(found, held=True, changed=changed)
+
+
+def _free(access: Access, found: pauses.Held, *, by_operator: bool) -> HeldOut:
+    changed = resume_work(found, by=actor_of(access), by_operator=by_operator)
+    return _view(found, held=pauses.rows_of(found).exists(), changed=changed)
 
 
 def _view(found: pauses.Held, *, held: bool, changed: bool) -> HeldOut:
@@ -89,40 +109,3 @@ def _view(found: pauses.Held, *, held: bool, changed: bool) -> HeldOut:
         held=held,
         changed=changed,
     )
-
-
-pause_queue, resume_queue = _functions(
-    contract.QUEUE,
-    "Nothing is claimed from it until it is resumed; what is at work goes on.",
-    "Its workers are told at once.",
-)
-halt_everything, continue_everything = _functions(
-    contract.EVERYTHING,
-    "No run starts in any workspace, and what is at work is handed back; nothing is lost.",
-    "What was handed back goes on where it was; workspaces that were stopped stay so.",
-)
-halt_any_workspace, continue_any_workspace = _functions(
-    contract.ANY_WORKSPACE,
-    "As for everything, in one workspace of the installation.",
-    "What was handed back goes on where it was; the workspace's own stop is ended too.",
-)
-halt_tool, continue_tool = _functions(
-    contract.TOOL,
-    "No call of it is run in any workspace: models are told so, and their runs go on.",
-    "It may be called again, but where a workspace has stopped it for itself.",
-)
-halt_tool_in_any_workspace, continue_tool_in_any_workspace = _functions(
-    contract.TOOL_IN_ANY_WORKSPACE,
-    "No call of it is run there: models are told so, and their runs go on.",
-    "It may be called there again, unless it is stopped everywhere; the own stop is ended too.",
-)
-halt_workspace, continue_workspace = _functions(
-    contract.WORKSPACE,
-    "No run starts in it, and what is at work is handed back; nothing is lost.",
-    "What was handed back goes on; a stop that an operator placed only operators end (403).",
-)
-halt_tool_in_workspace, continue_tool_in_workspace = _functions(
-    contract.TOOL_IN_WORKSPACE,
-    "No call of it is run in the workspace: models are told so, and their runs go on.",
-    "It may be called again; a stop that an operator placed only operators end (403).",
-)

@@ -103,6 +103,6 @@ def _find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelive
     row = rows.select_related("endpoint__workspace").first()
     if row is None:
         raise WebhookNotFoundError(
-            "The webhook has no such delivery: GET /webhooks/{webhook}/deliveries lists them."
+            f"The webhook has no such delivery: GET /webhooks/{endpoint.pk}/deliveries lists them."
         )
     return row

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Commands without --url that change nothing, and those that are or end processes of this machine.
 HARMLESS = {
     *("", "runs export", "agents", "agents list", "agents show", "keys list"),
-    *("tools", "tools list", "tools show", "users", "users list", "audit", "audit verify", "keys"),
+    *("tools", "tools list", "tools show", "users", "users list", "audit", "keys"),
     *("config", "config check", "config export", "doctor", "completion"),
     *("serve", "web", "beat", "up", "down"),
 }

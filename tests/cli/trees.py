@@ -68,4 +68,5 @@ def delegation() -> Builder:
     build.event(TWO, started(), 2)
     build.event(TWO, answered(1), 4)
     build.event(TWO, events.RunSucceeded("Done."), 4)
+    build.event(ROOT, events.WaitResolved("child:2", {"status": "succeeded"}), 4)
     return build

@@ -69,6 +69,19 @@ def test_given_a_good_file_then_check_sums_it_up_without_any_service(
     assert json.loads(out)["agents"] == ["cli-a"]
 
 
+def test_given_groups_of_approvers_then_check_names_what_an_import_needs(
+    here: Path, config: Config
+) -> None:
+    tool = (
+        '{ name = "calculate", approvers = "treasurers", escalate_minutes = 5, '
+        'escalate_group = "chiefs" }'
+    )
+    (here / "groups.toml").write_text(f"{GOOD}tools = [{tool}]\n")
+    code, _, err = config(here, "check", "groups.toml")
+    assert code == 0, err
+    assert err.endswith('"chiefs", "treasurers".\n')
+
+
 def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(
     here: Path, config: Config
 ) -> None:

@@ -111,6 +111,24 @@ def test_what_cannot_be_is_said_on_the_page(browser: Client, workspace: Workspac
     )
 
 
+@pytest.mark.parametrize(
+    ("field", "fields"),
+    [
+        ("agent", {"agent": "nobody"}),
+        ("from_whom", {"from_whom": "somebody"}),
+        ("imap_user", {"imap_user": ""}),
+        ("deliver", {"deliver": '[{"kind": "webhook", "endpoint": 999999}]'}),
+        ("mapping", {"kind": "webhook", "from_whom": "", "imap_host": "", "mapping": '{"a": 1}'}),
+        ("__all__", {"kind": "webhook", "imap_host": ""}),  # of a field that is not shown then
+    ],
+)
+def test_what_cannot_be_is_said_beside_its_field(
+    browser: Client, workspace: Workspace, field: str, fields: dict[str, Any]
+) -> None:
+    page = browser.post(reverse(f"{PLACE}_add"), form(workspace, **fields))
+    assert list(page.context["adminform"].form.errors) == [field]
+
+
 def test_a_mailbox_is_given_up_and_its_password_with_it(
     browser: Client, workspace: Workspace
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -149,11 +150,43 @@ def test_the_time_of_a_run_is_told_apart() -> None:
     assert took == [("queue", 1), ("person", 3), ("queue", 1), ("tool", 2)]
 
 
+def test_a_line_says_what_the_run_is_doing_now() -> None:
+    run = view()
+    done = {"status": "succeeded"}
+    tasks = json.dumps({"tasks": [{"agent": name, "task": "x"} for name in ("ann", "bob")]})
+    delegated = AssistantMessage("", (ToolCall("c0", "delegate_task", tasks),), ())
+    doing = []
+    for one in recorded(
+        (0, events.RunCreated("T", "w")),
+        (1, events.RunStarted("w", "t", "m")),
+        (2, replace(answered(1), message=delegated)),
+        (2, events.CallWaiting("1.0", ("child:a", "child:b"))),
+        (3, events.WaitResolved("child:a", done)),
+        (3, events.WaitResolved("child:b", done)),
+        (4, events.ModelDelayed(2, "timer:2", "Busy.", 90.0)),
+        (4, events.CancelRequested()),
+        (5, events.RunCancelled()),
+    ):
+        doing.append(((run.fold(one) or {}).get("run") or {}).get("doing"))
+    assert doing == [
+        "Queued",
+        "Asks the model",
+        "Runs delegate_task",
+        "Waits for ann, bob",
+        "Waits for bob",
+        "Queued again",
+        "Is paused: Busy.",
+        "Is being cancelled",
+        "",
+    ]
+
+
 class TestDeltas:
     def test_known_pieces_and_those_of_a_former_attempt_are_not_told(self) -> None:
         run = view()
         assert run.stream(Delta(1, 1, 0, "Sun 🌞")) == {
             "kind": "text", "at": 0, "text": "Sun 🌞", "fresh": True, "gap": False,
+            "doing": "Queued",
         }  # fmt: skip
         assert run.stream(Delta(1, 1, 0, "Sun 🌞")) is None
         change = run.stream(Delta(1, 1, 4, "🌞 up"))

@@ -219,6 +219,7 @@ ROUTES = (
     Route("POST", "/channels/{channel_id}/secret", "workspace:manage"),
     Route("GET", "/channels/{channel_id}/messages", "workspace:manage"),
     Route("POST", "/in/{address}", None, {}, right=401),  # who has its secret, signs
+    Route("GET", "/fleet/audit", "fleet:manage", foreign=200),
     Route("GET", "/audit", "audit:read", foreign=200),
     Route("GET", "/audit/verify", "audit:read", foreign=200),
     Route("GET", "/health", None, foreign=200),

@@ -166,6 +166,31 @@ class TestSeveralPeople:
         )
         assert set(actions) == {first.name, second.name}
 
+    def test_given_keys_then_those_of_one_person_and_those_of_nobody_are_one_vote_each(
+        self, workspace: Workspace
+    ) -> None:
+        call = unserved(workspace)
+        call.shown = {**(call.shown or {}), "needed": 3}
+        call.save(update_fields=["shown"])
+        person = member(workspace, "operator")
+
+        def approve(name: str, user: User | None = None, via: Any = "api") -> None:
+            by = Decider(name, via, user.pk if user is not None else None)
+            approve_call(call, digest=call.digest, by=by)
+
+        approve("API key one of ann", person)
+        with pytest.raises(NoLongerOpenError, match="You have approved the call already"):
+            approve("API key two of ann", person)
+        approve("API key three")
+        for again in ("API key three", "API key four"):
+            with pytest.raises(NoLongerOpenError, match=r"counts already|the call already"):
+                approve(again)
+        with pytest.raises(NoLongerOpenError, match="counts already"):
+            approve("root", via="terminal")
+        assert not Decision.objects.filter(run=call.run).exists()
+        approve("bob", member(workspace, "operator"), "web")
+        assert Decision.objects.get(run=call.run).verdict == "approved"
+
     def test_given_two_are_needed_when_one_denies_then_it_is_denied(
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:

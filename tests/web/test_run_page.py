@@ -20,8 +20,8 @@ from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
 from agents.live.entries import Delta
 from agents.live.lines import line_of
+from agents.live.tree_view import Tree
 from agents.live.updates import Happened, RunSeen, Streamed
-from agents.live.view import Tree
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run
 from tests.api.server import Caller, key_for
@@ -440,7 +440,7 @@ def test_given_lines_then_the_chat_says_what_is_done_and_has_the_steps_of_the_ap
         f"""async (given) => {{
           const {{ Told }} = await import("{address}");
           const told = new Told("{A}");
-          const doing = given.map((line) => {{ told.store.take([line]); return told.doing(); }});
+          const doing = given.map((line) => {{ told.store.take([line]); return told.doing; }});
           return [doing, told.steps.map((one) => one.kind === "call"
             ? [one.call, one.tool, one.status, one.result, one.duration_ms, one.helpers]
             : [one.kind, one.text, one.by])];
@@ -448,8 +448,9 @@ def test_given_lines_then_the_chat_says_what_is_done_and_has_the_steps_of_the_ap
         told,
     ) == [
         [
-            "Waiting for a worker", "Thinking", "Thinking", "Writing",
-            "Using calculate", "Thinking", "Thinking", "The provider is busy.",
+            "Queued", "Asks the model", "Thinks", "Writes",
+            "Runs calculate", "Asks the model", "Asks the model",
+            "Is paused: The provider is busy.",
         ],
         [
             ["text", "So.", None], ["1.0", "calculate", "ok", "42", 7, []],

@@ -6,8 +6,7 @@ import sys
 
 import typer
 
-from heartbit_site.cli import options
-from heartbit_site.cli.begin import begin
+from heartbit_site.cli import options, remote_options
 
 audit = typer.Typer(name="audit", rich_markup_mode=None, help="Check the audit's chains.")
 
@@ -20,13 +19,12 @@ def of_audit(context: typer.Context) -> None:
 
 
 @audit.command()
-def verify(*, as_json: bool = options.JSON) -> None:
+def verify(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
     """Check every entry, and print how each chain ends; exit 1 when one does not hold.
 
     Entries that were cut off at the end leave a chain that holds: keep the printed numbers and
     hashes elsewhere, and compare.
     """
-    begin("heartbit_site.cli.audit_report")
     from heartbit_site.cli import audit_report as report
 
-    raise typer.Exit(report.verify(as_json=as_json))
+    raise typer.Exit(report.verify(url, as_json=as_json))

@@ -6,7 +6,6 @@ import typer
 
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.serve import LogLevel
-from heartbit_site.cli.load import load
 
 LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
 
@@ -18,4 +17,6 @@ def beat(*, loglevel: LogLevel = LOG_LEVEL) -> None:
     past its retention. One beat an installation is enough.
     """
     begin()
-    load("beat").beat(loglevel=loglevel.value)
+    from heartbit_site.cli import beat as process
+
+    process.beat(loglevel=loglevel.value)

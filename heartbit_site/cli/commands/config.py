@@ -10,7 +10,6 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin, set_up_django
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.load import load
 from heartbit_site.environment import read
 
 FILE = typer.Argument(
@@ -40,7 +39,9 @@ def check(
     """Say everything that is wrong with a file; no service is needed."""
     file = _one_of(file, config)
     set_up_django(read())
-    raise typer.Exit(load("configure").check(file, as_json=as_json))
+    from heartbit_site.cli import configure
+
+    raise typer.Exit(configure.check(file, as_json=as_json))
 
 
 @config.command(name="import")
@@ -54,7 +55,8 @@ def import_(
     """Make the agents and schedules of the installation what a file says."""
     file = _one_of(file, config)
     set_up_django(read())
-    configure = load("configure")
+    from heartbit_site.cli import configure
+
     configuration = configure.configuration_of(file)
     if configuration is None:
         raise typer.Exit(configure.check(file, as_json=as_json))
@@ -66,7 +68,9 @@ def import_(
 def export(file: Path = TARGET, *, force: bool = FORCE) -> None:
     """Write the agents and schedules of the installation as a file."""
     begin("heartbit_site.cli.configure")
-    raise typer.Exit(load("configure").export(file, force=force))
+    from heartbit_site.cli import configure
+
+    raise typer.Exit(configure.export(file, force=force))
 
 
 def _one_of(file: Path | None, config: Path | None) -> Path | None:

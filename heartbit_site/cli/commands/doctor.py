@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.load import load
 from heartbit_site.cli.shared_options import use_config
 
 CONFIG = typer.Option(
@@ -20,4 +19,6 @@ CONFIG = typer.Option(
 def doctor(*, config: str | None = CONFIG, as_json: bool = options.JSON) -> None:
     """Check the installation and say how to mend what is wrong."""
     use_config(config)
-    raise typer.Exit(load("doctor").doctor(as_json=as_json))
+    from heartbit_site.cli import doctor as report
+
+    raise typer.Exit(report.doctor(as_json=as_json))

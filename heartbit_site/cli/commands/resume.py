@@ -6,7 +6,6 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
-from heartbit_site.cli.load import load
 
 
 def resume(
@@ -19,4 +18,6 @@ def resume(
     left, and the command that decides is named (exit code 4).
     """
     begin("heartbit_site.cli.resumption")
-    raise typer.Exit(load("resumption").resume(run, as_json=as_json, plain=plain))
+    from heartbit_site.cli import resumption
+
+    raise typer.Exit(resumption.resume(run, as_json=as_json, plain=plain))

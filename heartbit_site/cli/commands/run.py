@@ -9,7 +9,6 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.load import load
 from heartbit_site.config.locate import find
 
 TASK = typer.Argument(None, help="What the agent should do.", show_default=False)
@@ -55,12 +54,14 @@ def run(
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.
     begin("heartbit_site.cli.standalone", model=model if model or file is None else None)
-    standalone = load("standalone")
+    from heartbit_site.cli import standalone
+    from heartbit_site.cli.payload_option import payload_of
+
     request = standalone.Request(
         task=task or "",
         agent=agent,
         model=model,
-        payload=load("payload_option").payload_of(payload),
+        payload=payload_of(payload),
         file=file,
         approve=approve,
     )

@@ -10,7 +10,6 @@ import typer
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.forks import fork
-from heartbit_site.cli.load import load
 
 if TYPE_CHECKING:
     from heartbit_site.cli.runs_report import Settling
@@ -147,7 +146,8 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY, as_json: bool = op
     A worker does so every hour by the workspace's policy.
     """
     begin("heartbit_site.cli.archive_report")
-    report = load("archive_report")
+    from heartbit_site.cli import archive_report as report
+
     raise typer.Exit(report.archive(days=days, dry_run=dry_run, as_json=as_json))
 
 
@@ -155,4 +155,6 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY, as_json: bool = op
 def export(run: str = options.RUN) -> None:
     """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it."""
     begin("heartbit_site.cli.archive_report")
-    raise typer.Exit(load("archive_report").export(run))
+    from heartbit_site.cli import archive_report
+
+    raise typer.Exit(archive_report.export(run))

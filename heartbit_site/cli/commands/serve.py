@@ -9,7 +9,6 @@ import typer
 from heartbit_site.cli.address import parse_address
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.up import check_port
-from heartbit_site.cli.load import load
 
 
 class LogLevel(StrEnum):
@@ -49,7 +48,9 @@ def serve(
     if health is not None:
         check_port(*health, options="--bind")
     begin("heartbit_site.cli.worker")
-    code = load("worker").serve(
+    from heartbit_site.cli import worker
+
+    code = worker.serve(
         concurrency=concurrency, queues=queues, loglevel=loglevel.value, health=health
     )
     raise typer.Exit(code)

@@ -9,7 +9,6 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.load import load
 from heartbit_site.cli.shared_options import named_workspace
 
 MODULE = "heartbit_site.cli.accounts"
@@ -46,7 +45,9 @@ def of_users(context: typer.Context) -> None:
 def list_users(*, as_json: bool = options.JSON) -> None:
     """List the users with their roles and last logins."""
     begin(MODULE)
-    raise typer.Exit(load("accounts").list_all(as_json=as_json))
+    from heartbit_site.cli import accounts
+
+    raise typer.Exit(accounts.list_all(as_json=as_json))
 
 
 @users.command()
@@ -70,9 +71,10 @@ def create(
             USAGE,
         )
     begin(MODULE)
-    make = load("accounts").create
+    from heartbit_site.cli import accounts
+
     raise typer.Exit(
-        make(
+        accounts.create(
             name,
             email=email,
             role=role,
@@ -87,4 +89,6 @@ def create(
 def password(name: str = NAME, *, generate: bool = GENERATE, as_json: bool = options.JSON) -> None:
     """Set a new password; the person's sessions end."""
     begin(MODULE)
-    raise typer.Exit(load("accounts").password(name, generate=generate, as_json=as_json))
+    from heartbit_site.cli import accounts
+
+    raise typer.Exit(accounts.password(name, generate=generate, as_json=as_json))

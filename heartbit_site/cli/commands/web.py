@@ -7,7 +7,6 @@ import typer
 from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.serve import LogLevel
 from heartbit_site.cli.commands.up import check_port
-from heartbit_site.cli.load import load
 
 PORT = typer.Option(
     8000, "--port", min=0, max=65535, help="Listen on this port; 0: any free one, which is logged."
@@ -33,4 +32,6 @@ def web(
     """
     check_port(bind, port)
     begin()
-    load("web").serve(bind=bind, port=port, grace_seconds=grace, loglevel=loglevel.value)
+    from heartbit_site.cli import web as process
+
+    process.serve(bind=bind, port=port, grace_seconds=grace, loglevel=loglevel.value)

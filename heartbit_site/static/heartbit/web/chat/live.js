@@ -5,8 +5,6 @@ import { WORKSPACE } from "../api.js";
 import { Store } from "../run/store.js";
 import { keep } from "../socket.js";
 
-const LIVE = new Set(["queued", "running", "waiting"]);
-
 /**
  * Follow a run.
  * @param {string} run Its id.
@@ -72,18 +70,9 @@ export class Told {
     });
   }
 
-  /** What it does now, for people. */
-  doing() {
-    const { run } = this;
-    if (run.stopping) return "Stopping";
-    if (this.asked.size) return "Waiting for a person";
-    const delayed = run.waits.find(({ reason }) => reason);
-    if (delayed) return delayed.reason;
-    if (run.status === "queued") return "Waiting for a worker";
-    const helpers = [...this.store.runs.values()].filter(({ id, status }) => id !== this.id && LIVE.has(status));
-    if (helpers.length) return `Waiting for ${[...new Set(helpers.map(({ agent }) => agent))].join(", ")}`;
-    if (this.writing) return "Writing";
-    const tools = [...run.calls.values()].filter(({ status }) => status === "pending" || status === "running");
-    return tools.length ? `Using ${tools[0].tool}` : "Thinking";
+  /** What it does now, for people; of a tree that waits for a person, that. */
+  get doing() {
+    const asking = [...this.store.runs.values()].find(({ waits }) => waits.some(({ kind }) => kind === "person"));
+    return (asking ?? this.run).doing;
   }
 }

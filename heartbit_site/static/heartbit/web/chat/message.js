@@ -50,7 +50,7 @@ export function messageView(first, { ended }) {
     if (message.held) {
       fill(doing, icon("schedule"), "Comes after the answer before it.", may("runs:write") ? takeBack(message.run) : null).hidden = false;
     } else if (!leave) {
-      say("Waiting for a worker");
+      say("Queued");
       leave = follow(message.run, { changed, ended, open: (open) => { doing.classList.toggle("away", !open); } });
       patience = setTimeout(() => whyNot(message.run), NO_WORKER_MS);
     }
@@ -64,7 +64,7 @@ export function messageView(first, { ended }) {
       write(told.writing);
       unsent(told.steps);
       asked.update(told.asked);
-      say(told.doing());
+      say(told.doing);
     });
   }
 

@@ -4,11 +4,7 @@ import { el, fill, icon } from "../dom.js";
 import { code } from "./json.js";
 import { grow } from "./growing.js";
 
-const DOING = {
-  queued: ["schedule", "Waits for a worker."],
-  running: ["progress_activity", "At work."],
-  waiting: ["pause_circle", "Waits."],
-};
+const ICONS = { queued: "schedule", running: "progress_activity", waiting: "pause_circle" };
 
 const LIMITS = {
   max_turns: "model calls", max_run_tokens: "tokens", max_run_cost_usd: "cost", timeout_seconds: "time", budget: "the budget",
@@ -29,12 +25,12 @@ export class Answer {
   draw(run) {
     const turn = [...run.turns.values()].at(-1);
     const isWriting = !run.ending && turn && !turn.answered && turn.text;
-    const now = run.ending ? `${run.id} ${run.seq} ended` : isWriting ? `${run.id} writing` : `${run.id} ${doing(run)}`;
+    const now = run.ending ? `${run.id} ${run.seq} ended` : isWriting ? `${run.id} writing` : `${run.id} ${run.doing}`;
     if (now !== this.shown) {
       this.shown = now;
       if (run.ending) fill(this.inside, ended(run));
       else if (isWriting) fill(this.inside, this.plain);
-      else fill(this.inside, el("p.row.quiet", {}, sign(run), doing(run)));
+      else fill(this.inside, el("p.row.quiet", {}, sign(run), `${run.doing}.`));
       this.title.textContent = run.ending && run.status !== "succeeded" ? "How it ended" : "Answer";
     }
     if (isWriting) grow(this.text, turn.text);
@@ -42,21 +38,9 @@ export class Answer {
 }
 
 function sign({ status }) {
-  const made = icon(DOING[status]?.[0] ?? "schedule");
+  const made = icon(ICONS[status] ?? "schedule");
   made.classList.toggle("spin", status === "running");
   return made;
-}
-
-function doing(run) {
-  const { waits } = run;
-  if (run.status === "running") {
-    const calls = [...run.calls.values()].filter((call) => call.status === "pending" || call.status === "running");
-    return calls.length ? `Runs ${calls.map((call) => call.tool).join(", ")}.` : run.kind === "agent" ? "The model thinks." : "At work.";
-  }
-  if (run.status !== "waiting") return DOING[run.status]?.[1] ?? "";
-  if (waits.some(({ kind }) => kind === "person")) return "Waits for a person.";
-  const agents = waits.filter(({ kind }) => kind === "agents").length;
-  return agents ? `Waits for ${agents} sub-agent${agents > 1 ? "s" : ""}.` : "Waits for the model's provider.";
 }
 
 function ended({ ending }) {

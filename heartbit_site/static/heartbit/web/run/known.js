@@ -3,7 +3,7 @@
 /** A run that nothing is known of yet. */
 export function unknown(id) {
   return {
-    id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", status: "queued", worker: "", model: "",
+    id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", status: "queued", doing: "Queued", worker: "", model: "",
     began: null, ended: null, input: 0, output: 0, cached: 0, cost: 0, priced: true, stopping: false, waits: [], ending: null,
     turns: new Map(), calls: new Map(), entries: [], spans: new Map(), changed: new Set(),
   };
@@ -42,12 +42,13 @@ export function put(run, line) {
 }
 
 /** Take in a piece of the text of a model call under way. */
-export function write(run, { turn: number, view: { kind, at, text, fresh, gap } }) {
+export function write(run, { turn: number, view: { kind, at, text, fresh, gap, doing } }) {
   const turn = turnOf(run, number);
   if (turn.answered) return;
   if (fresh) Object.assign(turn, { text: "", thinking: "" });
   turn[kind] = turn[kind].slice(0, at) + text;
   turn.gap = gap;
+  run.doing = doing;
   run.changed.add(`turn ${number}`);
 }
 

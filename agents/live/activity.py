@@ -1,0 +1,79 @@
+"""The words for what a run is doing now, for every page and terminal. Pure.
+
+As in ``agents.live.words``: a predicate without a subject, such as "waits for researcher".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.amounts import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from agents.live.entries import DeltaKind
+    from agents.live.view import RunView
+
+
+def activity(
+    run: RunView,
+    writing: DeltaKind | None = None,
+    time: Callable[[datetime], str] | None = None,
+) -> str:
+    """Return what a run is doing, in a few words; nothing of one that has ended.
+
+    Args:
+        run: The run.
+        writing: The kind of text that its model call streams; None: nothing so far.
+        time: Formats a point in time, for surfaces that know their reader's time zone.
+    """
+    if run.over:
+        return ""
+    if run.cancelling:
+        return "is being cancelled"
+    match run.status:
+        case "queued":
+            return "queued again" if run.started_at else "queued"
+        case "waiting":
+            return _waiting_for(run, time)
+    tools = sorted({call.tool for call in run.open_calls})
+    if tools:
+        return f"runs {', '.join(tools)}"
+    if run.run_kind != "agent":
+        return "works"
+    if writing:
+        return "thinks" if writing == "thinking" else "writes"
+    return "asks the model"
+
+
+def heading(text: str) -> str:
+    """Return a predicate as a page shows it: with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def _waiting_for(run: RunView, time: Callable[[datetime], str] | None) -> str:
+    asked = [call.tool for call in run.calls.values() if call.asked]
+    if asked:
+        return f"waits until a person decides about {', '.join(asked)}"
+    doubts = [call.tool for call in run.calls.values() if call.doubt]
+    if doubts:
+        return f"waits for a word on {', '.join(doubts)}"
+    if run.pause is not None:
+        reason, until = run.pause
+        return f"is paused until {time(until)}: {reason}" if time else f"is paused: {reason}"
+    runs = {
+        key.removeprefix("child:") for key, wait in run.waits.items() if wait["kind"] == "agents"
+    }
+    if not runs:
+        return "waits"
+    names = [
+        name
+        for call in run.calls.values()
+        for child, name in zip(call.children, call.agents, strict=False)
+        if child in runs
+    ]
+    if len(names) != len(runs) or len(names) > 2:
+        return f"waits for {counted(len(runs), 'sub-agent')}"
+    return f"waits for {', '.join(names)}"

@@ -1,0 +1,53 @@
+"""The text of a model call under way, put together from its deltas. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agents.live.entries import Delta, DeltaKind
+    from agents.live.timeline import Parts
+
+
+@dataclass(slots=True)
+class Writing:
+    """A model call under way.
+
+    Attributes:
+        next: The offset of the piece that comes next.
+        kind: Of the last piece.
+        gap: True if a piece was lost.
+    """
+
+    turn: int = 0
+    attempt: int = 0
+    next: int = 0
+    kind: DeltaKind = "text"
+    text: str = ""
+    thinking: str = ""
+    gap: bool = False
+
+    def add(self, delta: Delta) -> Parts | None:
+        """Take in a piece; None if it is known, or of a former attempt."""
+        place = (delta.turn, delta.attempt)
+        if place < (self.turn, self.attempt):
+            return None
+        fresh = place != (self.turn, self.attempt)
+        known = 0 if fresh else self.next
+        piece = delta.text[max(0, known - delta.offset) :]
+        if not piece:
+            return None
+        if fresh:
+            self.turn, self.attempt = place
+            self.text, self.thinking, self.gap = "", "", False
+        if delta.offset > known:
+            self.gap, piece = True, f"…{piece}"
+        self.kind, self.next = delta.kind, delta.offset + len(delta.text)
+        before = self.thinking if delta.kind == "thinking" else self.text
+        if delta.kind == "thinking":
+            self.thinking += piece
+        else:
+            self.text += piece
+        at = len(before) + sum(character > "\uffff" for character in before)
+        return {"kind": delta.kind, "at": at, "text": piece, "fresh": fresh, "gap": self.gap}
