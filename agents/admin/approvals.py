@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import prompts, queries, words
 from agents.admin.approval_card import asked_about, is_in_doubt, since
+from agents.admin.links import run_url
 from agents.models import ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base.access import visible_to
@@ -38,8 +39,8 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     workspace_path = "run__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
-    list_display = ("what", "asks", "effect_class", "waits", "workspace", "watch")
-    list_display_links = ("what",)
+    list_display = ("what", "asks", "effect_class", "waits", "workspace")
+    list_display_links = None
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
@@ -90,16 +91,16 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         call = rows.filter(pk=object_id).first() if object_id.isdecimal() else None
         if call is None or request.method != "GET" or not self.has_view_permission(request):
             return super().change_view(request, object_id, form_url, extra_context)
-        page = reverse("admin:agents_run_change", args=[call.run_id])
-        return redirect(f"{page}#call-{call.pk}")
+        return redirect(run_url(call.run.workspace, call.run_id))
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
-        """The tool, whether its outcome is unknown, and the beginning of its arguments."""
+        """The tool and the beginning of its arguments, as a link to the page of its run."""
         arguments = readable_json(asked_about(call))
         return format_html(
-            '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
-            '<span class="hb-clip" dir="ltr">{}</span></span>',
+            '<a class="hb-two" href="{}"><span class="hb-row"><b>{}</b>{}</span>'
+            '<span class="hb-clip" dir="ltr">{}</span></a>',
+            run_url(call.run.workspace, call.run_id),
             visible(shown_tool(call)),
             pill("Unknown outcome", tone="warning") if is_in_doubt(call) else "",
             " ".join(arguments.split())[:_PREVIEW],
@@ -124,12 +125,6 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     def workspace(self, call: ToolCall) -> str:
         """Where it runs."""
         return call.run.workspace.name
-
-    @admin.display(description="live page")
-    def watch(self, call: ToolCall) -> SafeString:
-        """The page of its workspace where its run is watched."""
-        url = reverse("web:run", args=[call.run.workspace.slug, call.run_id])
-        return format_html('<a class="hb-link" href="{}">Open</a>', url)
 
 
 def _numbers(text: str) -> list[int]:
