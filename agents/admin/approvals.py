@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from agents.admin import prompts, queries, words
 from agents.admin.approval_card import asked_about, is_in_doubt, since
-from agents.admin.links import run_url
+from agents.admin.links import RunLinks, run_url
 from agents.models import ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base.access import visible_to
@@ -22,6 +22,7 @@ from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
+    from django.contrib.admin.views.main import ChangeList
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
     from django.urls import URLPattern
@@ -40,7 +41,8 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     workspace_path = "run__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "asks", "effect_class", "waits", "workspace")
-    list_display_links = None
+    list_display_links = ("what",)
+    preserve_filters = False
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
@@ -50,6 +52,10 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         """The open ones alone."""
         return queries.waiting_calls()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Let every row lead to the page of its run."""
+        return RunLinks
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -95,12 +101,11 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
-        """The tool and the beginning of its arguments, as a link to the page of its run."""
+        """The tool, whether its outcome is unknown, and the beginning of its arguments."""
         arguments = readable_json(asked_about(call))
         return format_html(
-            '<a class="hb-two" href="{}"><span class="hb-row"><b>{}</b>{}</span>'
-            '<span class="hb-clip" dir="ltr">{}</span></a>',
-            run_url(call.run.workspace, call.run_id),
+            '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
+            '<span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
             pill("Unknown outcome", tone="warning") if is_in_doubt(call) else "",
             " ".join(arguments.split())[:_PREVIEW],

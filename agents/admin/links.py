@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
 from django.utils.html import format_html
+from unfold.views import ChangeList
 
 from agents.models import Run
 
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from heartbit_site.base.models import Workspace
+
+
+class RunLinks(ChangeList):  # type: ignore[misc]  # unfold has no types
+    """A list of runs, or of rows of runs, that leads to the runs' pages.
+
+    Its admin class sets ``preserve_filters = False``: no page but the admin's reads them.
+    """
+
+    def url_for_result(self, result: Any) -> str:
+        """Return the address of the page of a row's run."""
+        run: Run = result if isinstance(result, Run) else result.run
+        return run_url(run.workspace, run.pk)
 
 
 def run_url(workspace: Workspace, run_id: UUID | str) -> str:

@@ -11,12 +11,13 @@ from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 from unfold.paginator import InfinitePaginator
 
 from agents.admin import run_views, words
-from agents.admin.links import run_url
+from agents.admin.links import RunLinks, run_url
 from agents.models import Agent, Run
 from heartbit_site.base.access import visible_to
 from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
 if TYPE_CHECKING:
+    from django.contrib.admin.views.main import ChangeList
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
@@ -66,7 +67,8 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "state", "amount", "lasted", "accepted", "started_by")
-    list_display_links = None
+    list_display_links = ("what",)
+    preserve_filters = False
     list_filter = (
         ("status", ChoicesCheckboxFilter),
         AgentFilter,
@@ -87,6 +89,10 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     list_per_page = 50
     list_fullwidth = True
     live = "runs"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Let every row lead to the page of its run."""
+        return RunLinks
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -115,10 +121,9 @@ class RunAdmin(ReadOnlyAdmin[Run]):
 
     @admin.display(description="run")
     def what(self, run: Run) -> SafeString:
-        """Who does what, as a link to the run's page."""
+        """Who does what."""
         return format_html(
-            '<a class="hb-two" href="{}"><b>{}</b><span class="hb-clip">{}</span></a>',
-            run_url(run.workspace, run.pk),
+            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             run.agent,
             run.task[:200],
         )

@@ -319,10 +319,6 @@ def test_given_two_roles_then_a_dialog_of_the_other_workspace_is_refused(
     sent = {"_form_submitted": "True", "task": "x"}
     for what in ("stop_agent", "start"):
         assert client.post(url_of("agents.agent", what, agent.pk), sent).status_code == 403
-    run = Run.objects.filter(workspace=theirs, parent__isnull=True).earliest("id")
-    told = {"Heartbit-Workspace": theirs.slug}  # their role there reads runs, and no more
-    assert client.get(f"/api/v1/runs/{run.pk}", headers=told).status_code == 200
-    assert client.post(f"/api/v1/runs/{run.pk}/cancel", headers=told).status_code == 403
     agent.refresh_from_db()
     assert agent.enabled
 
@@ -347,19 +343,13 @@ def test_given_a_member_then_forms_offer_their_workspaces_and_agents_alone(
     assert not Budget.objects.filter(workspace=theirs, period="month").exists()
 
 
-def test_given_a_member_then_a_run_a_turn_and_a_fork_of_others_do_not_exist(
+def test_given_a_member_then_the_page_of_a_run_of_others_does_not_exist(
     ours: Workspace, theirs: Workspace
 ) -> None:
     client = browser_of(staff(ours, Role.ADMIN))
     run = Run.objects.filter(workspace=theirs, parent__isnull=True).earliest("id")
-    for slug, status in ((ours.slug, 404), (theirs.slug, 404)):
+    for slug in (ours.slug, theirs.slug):
         assert client.get(reverse("web:run", args=[slug, run.pk])).status_code == 404
-        told = {"Heartbit-Workspace": slug}
-        assert client.get(f"/api/v1/runs/{run.pk}/turns/1", headers=told).status_code == status
-        forked = client.post(
-            f"/api/v1/runs/{run.pk}/fork", {"turn": 1}, "application/json", headers=told
-        )
-        assert forked.status_code == status
     assert client.get(url_of("agents.run", "change", run.pk)).status_code == 302  # to the index
 
 

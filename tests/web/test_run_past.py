@@ -357,3 +357,8 @@ def test_given_staff_of_elsewhere_then_the_page_does_not_exist_and_for_superuser
         answer = visitor.go(f"runs/{call.run_id}/")
         assert answer is not None
         assert answer.status == status
+        turn = visitor.page.request.get(
+            f"{visitor.url}/api/v1/runs/{call.run_id}/turns/1",
+            headers={"Heartbit-Workspace": workspace.slug},
+        )
+        assert turn.status == status

@@ -51,7 +51,7 @@ const turns = new Turns((id) => ({ address: address(id), agent: store.runs.get(i
 const journal = new Journal();
 const facts = new Facts();
 const commands = new Commands();
-const waiting = new Waiting();
+const waiting = new Waiting(address);
 const tabs = Object.fromEntries(Object.entries(TABS).map(([key, title]) => [key, el("button", {
   type: "button", role: "tab", id: `tab-${key}`, "aria-controls": "tab-panel", onClick: () => go(key), onKeydown: besides,
 }, title)]));

@@ -52,8 +52,8 @@ class Replacement {
     this.calls = [];
     this.call = el("select", { onChange: () => this.draw() });
     this.what = el("select", { onChange: () => this.draw() },
-      el("option", { value: "arguments" }, "its arguments: all calls of the turn run again"),
-      el("option", { value: "result" }, "its result: nothing runs again"));
+      el("option", { value: "arguments" }, "arguments (its turn's calls run again)"),
+      el("option", { value: "result" }, "result (nothing runs again)"));
     this.text = el("textarea.code", { rows: 6, spellcheck: "false", autocomplete: "off", maxlength: 400000 });
     this.again = el("p.problem");
     this.more = el("div.stack", { hidden: true }, el("label", {}, "What is replaced", this.what), el("label", {}, "What it gets instead", this.text), this.again);
