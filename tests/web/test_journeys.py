@@ -247,12 +247,13 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     page.get_by_role("link", name="planner, failed").click()
     expect(fact(page, "Cost with sub-agents")).to_have_text(priced)
 
-    page.get_by_role("button", name="Fork").click()
+    page.get_by_role("button", name="Fork", exact=True).click()
     dialog = page.get_by_role("dialog", name="Fork this run")
     expect(dialog.get_by_label("Where it begins")).to_have_value("1")
     dialog.get_by_label("Version of planner").select_option("version 2, the current one")
-    expect(dialog.get_by_label("Task")).to_have_value(PLAN)
-    dialog.get_by_label("Task").fill("Say what to bring. [[text: An umbrella.]]")
+    task = dialog.get_by_role("textbox", name="Task")
+    expect(task).to_have_value(PLAN)
+    task.fill("Say what to bring. [[text: An umbrella.]]")
     dialog.get_by_role("button", name="Fork", exact=True).click()
     page.wait_for_url(lambda address: str(failed) not in address)
     fork = page.url
