@@ -16,6 +16,7 @@ from agents.admin.agent_list import AgentList
 from agents.admin.agent_publishing import PublishedBySaving
 from agents.admin.agent_versions import VersionInline
 from agents.admin.forms import AgentForm, StartRunForm
+from agents.admin.links import run_url
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.models import Agent
 from heartbit_site.base.admin.themed import ask_again, dialog, page_action
@@ -133,7 +134,7 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
     @dialog(
         StartRunForm,
         label="Run now",
-        explanation="The fleet executes it; you watch it on its live page.",
+        explanation="The fleet executes it; you watch it on its page.",
         submit="Start",
         icon="play_arrow",
         permissions=["start"],
@@ -158,7 +159,7 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
         except HeartbitError as error:
             form.add_error("task", str(error))
             return ask_again(request, form, submit="Start")
-        url = reverse("web:run", args=[agent.workspace.slug, run])
+        url = run_url(agent.workspace, run)
         return HttpResponse(headers={"HX-Redirect": url})
 
 

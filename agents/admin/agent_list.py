@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.contrib import admin, messages
-from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.admin import queries, words
+from agents.admin.links import run_url
 from agents.admin.switches import AgentSwitches
 from agents.choices import RunStatus
 from agents.models import Agent
@@ -76,7 +76,7 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
         run = _last_run(agent)
         if run is None:
             return pill("never")
-        url = reverse("admin:agents_run_change", args=[run["id"]])
+        url = run_url(agent.workspace, run["id"])
         return format_html('<a href="{}">{}</a>', url, words.run_pill(run["status"]))
 
     @admin.display(description="when")

@@ -17,8 +17,8 @@ from agents.questions import asked_form
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.effect_text import UNCERTAIN_CALL, describe_effect
-from heartbit_site.base.visible_text import readable_json, visible
-from tools.form_words import explained, without_form
+from heartbit_site.base.visible_text import visible
+from tools.form_words import without_form
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,7 +31,6 @@ _SETTLED: dict[str, str] = {
     Outcome.DONE: "Confirmed",
     Outcome.SKIPPED: "Left as it is",
 }
-_KINDS = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +38,7 @@ class Argument:
     """One argument; ``value`` in pieces, as a text says it or as JSON."""
 
     name: list[Part]
-    kind: str
     value: list[Part]
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """What somebody sent for a call, and why nothing was decided by it."""
-
-    call_pk: int
-    verdict: str
-    problem: str
-    arguments: str
-    reason: str
-    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,58 +48,44 @@ class Card:
     Attributes:
         in_doubt: Whether it has run, and nobody knows what became of it.
         is_question: Whether a person answers it.
-        form: What the answer has to be, on lines; empty: any text.
         tool: The name of the tool that would run.
         asked_as: What the model called it, when that is another name.
         hidden: How many characters of the arguments are shown as escapes.
-        editable: The arguments as JSON, which means exactly what is shown.
-        is_here: Whether it belongs to the run whose page this is, not to a sub-agent's.
     """
 
     row: ToolCall
     in_doubt: bool
     is_question: bool
-    form: str
     tool: str
     asked_as: str
     agent: str
     effect: str
     reason: str
-    since: str
     arguments: list[Argument]
     hidden: int
-    editable: str
-    is_here: bool
-    refused: Refused | None
 
 
-def card(call: ToolCall, *, here: object, refused: Refused | None) -> Card:
-    """Prepare a waiting call; ``here`` is the id of the run whose page it is on."""
+def card(call: ToolCall) -> Card:
+    """Prepare a waiting call."""
     in_doubt = is_in_doubt(call)
     reason = UNCERTAIN_CALL if in_doubt else str((call.shown or {}).get("reason", ""))
     tool = shown_tool(call)
     values = in_tool_order(call, asked_about(call))
-    form = None if in_doubt else asked_form(call)
-    if form is not None:
+    is_question = not in_doubt and asked_form(call) is not None
+    if is_question:
         values = without_form(values)
-    mine = refused if refused is not None and refused.call_pk == call.pk else None
     arguments = [_argument(name, value) for name, value in values.items()]
     return Card(
         row=call,
         in_doubt=in_doubt,
-        is_question=form is not None,
-        form="" if form is None else visible(explained(form)),
+        is_question=is_question,
         tool=visible(tool),
         asked_as="" if call.tool == tool else visible(call.tool),
         agent=call.run.agent,
         effect=describe_effect(call.effect),
         reason=visible(reason),
-        since=since(call),
         arguments=arguments,
         hidden=sum(part.escaped for a in arguments for part in (*a.name, *a.value)),
-        editable=mine.arguments if mine and mine.arguments else readable_json(values),
-        is_here=call.run_id == here,
-        refused=mine,
     )
 
 
@@ -149,4 +121,4 @@ def decided(decision: Decision) -> str:
 
 def _argument(name: str, value: object) -> Argument:
     text = value if isinstance(value, str) else pretty_json(value)
-    return Argument(parts(name), _KINDS.get(type(value), "list"), parts(text))
+    return Argument(parts(name), parts(text))

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import prompts, queries, words
 from agents.admin.approval_card import asked_about, is_in_doubt, since
+from agents.admin.links import RunLinks, run_url
 from agents.models import ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base.access import visible_to
@@ -21,6 +22,7 @@ from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
+    from django.contrib.admin.views.main import ChangeList
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
     from django.urls import URLPattern
@@ -38,8 +40,9 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     workspace_path = "run__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
-    list_display = ("what", "asks", "effect_class", "waits", "workspace", "watch")
+    list_display = ("what", "asks", "effect_class", "waits", "workspace")
     list_display_links = ("what",)
+    preserve_filters = False
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
@@ -49,6 +52,10 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
         """The open ones alone."""
         return queries.waiting_calls()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Let every row lead to the page of its run."""
+        return RunLinks
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -90,8 +97,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         call = rows.filter(pk=object_id).first() if object_id.isdecimal() else None
         if call is None or request.method != "GET" or not self.has_view_permission(request):
             return super().change_view(request, object_id, form_url, extra_context)
-        page = reverse("admin:agents_run_change", args=[call.run_id])
-        return redirect(f"{page}#call-{call.pk}")
+        return redirect(run_url(call.run.workspace, call.run_id))
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
@@ -124,12 +130,6 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     def workspace(self, call: ToolCall) -> str:
         """Where it runs."""
         return call.run.workspace.name
-
-    @admin.display(description="live page")
-    def watch(self, call: ToolCall) -> SafeString:
-        """The page of its workspace where its run is watched."""
-        url = reverse("web:run", args=[call.run.workspace.slug, call.run_id])
-        return format_html('<a class="hb-link" href="{}">Open</a>', url)
 
 
 def _numbers(text: str) -> list[int]:

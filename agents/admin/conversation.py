@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
-from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.admin import queries, words
+from agents.admin.links import run_url
 from agents.models import Conversation, Run
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
@@ -33,12 +33,17 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         """Without what the list does not show."""
-        return super().get_queryset(request).defer("error", "payload", "structured")
+        return (
+            super()
+            .get_queryset(request)
+            .select_related("workspace")
+            .defer("error", "payload", "structured")
+        )
 
     @admin.display(description="message")
     def message(self, run: Run) -> SafeString:
         """What was said, as a link to the run that answers it."""
-        url = reverse("admin:agents_run_change", args=[run.pk])
+        url = run_url(run.workspace, run.pk)
         return format_html(
             '<a class="hb-link" href="{}"><span class="hb-text" dir="auto">{}</span></a>',
             url,

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from agents.admin import charts, figures, words
+from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.fleet import Fleet, QueueNow, WorkerNow, read_fleet
 from heartbit_site.base import amounts
@@ -35,7 +36,7 @@ class Row:
 
     Attributes:
         said: All of it in words, for the tracker.
-        live_page: The page of its workspace where it is watched.
+        page: The address of its page.
     """
 
     run: Run
@@ -44,7 +45,7 @@ class Row:
     lasted: str
     accepted: str
     said: str
-    live_page: str
+    page: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ def _row(run: Run) -> Row:
         lasted=lasted,
         accepted=words.clock(run.created_at),
         said=f"{run.agent}: {status.label.lower()}, {lasted}, {words.clock(run.created_at)}",
-        live_page=reverse("web:run", args=[run.workspace.slug, run.pk]),
+        page=run_url(run.workspace, run.pk),
     )
 
 

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
 from agents.admin import words
+from agents.admin.links import run_link
 from agents.choices import Outcome, Verdict
 from agents.models import Decision, ToolCall
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
@@ -55,7 +56,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
         """With the run's agent."""
-        return super().get_queryset(request).select_related("run", "grant")
+        return super().get_queryset(request).select_related("run__workspace", "grant")
 
     @admin.display(description="call")
     def what(self, decision: Decision) -> SafeString:
@@ -89,8 +90,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     @admin.display(description="run")
     def place(self, decision: Decision) -> SafeString:
         """Its run, as a link."""
-        url = reverse("admin:agents_run_change", args=[decision.run_id])
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, decision.run)
+        return run_link(decision.run.workspace, decision.run_id, str(decision.run))
 
     @admin.display(description="call")
     def called(self, decision: Decision) -> str:

@@ -11,9 +11,10 @@ from django.utils.html import format_html, format_html_join
 
 from agents.actions.send_delivery_again import send_delivery_again
 from agents.admin import words
+from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import whom
-from agents.models import Delivery, Run, WebhookDelivery
+from agents.models import Delivery, WebhookDelivery
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, json_block
 from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
@@ -65,10 +66,7 @@ class DeliveryAdmin(ReadOnlyAdmin[Delivery]):
     @admin.display(description="run")
     def run(self, delivery: Delivery) -> SafeString | str:
         """Whose result; a link as long as the run is there."""
-        if not Run.objects.filter(pk=delivery.run_id).exists():
-            return f"{delivery.run_id}, which is gone"
-        url = reverse("admin:agents_run_change", args=[delivery.run_id])
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, delivery.run_id)
+        return kept_run_link(delivery.workspace, delivery.run_id)
 
     @admin.display(description="state")
     def state(self, delivery: Delivery) -> SafeString:

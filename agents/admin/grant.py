@@ -9,11 +9,11 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
 from agents.admin import words
+from agents.admin.links import run_link
 from agents.choices import TERMINAL
 from agents.models import Grant
 from heartbit_site.base import amounts
@@ -82,9 +82,8 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         """One run's tree, or every run of the agent."""
         if grant.root is None:
             return "every run"
-        url = reverse("admin:agents_run_change", args=[grant.root.pk])
-        text = words.short(grant.root.pk)
-        return format_html('run <a class="hb-link" href="{}">…{}</a>', url, text)
+        text = f"…{words.short(grant.root.pk)}"
+        return format_html("run {}", run_link(grant.workspace, grant.root.pk, text))
 
     @admin.display(description="until", ordering="expires_at")
     def until(self, grant: Grant) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
-from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.admin import words
+from agents.admin.links import kept_run_link
 from agents.choices import InboundStatus
-from agents.models import InboundMessage, Run
+from agents.models import InboundMessage
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 
 if TYPE_CHECKING:
@@ -57,9 +57,4 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     @admin.display(description="run")
     def run(self, message: InboundMessage) -> SafeString | str:
         """What answers it; a link as long as the run is there."""
-        if message.run_id is None:
-            return "-"
-        if not Run.objects.filter(pk=message.run_id).exists():
-            return f"{message.run_id}, which is gone"
-        url = reverse("admin:agents_run_change", args=[message.run_id])
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, message.run_id)
+        return kept_run_link(message.channel.workspace, message.run_id)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
-from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.admin import words
-from agents.models import InboxEntry, Message, MessageKind, Run
+from agents.admin.links import kept_run_link
+from agents.models import InboxEntry, Message, MessageKind
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, pill
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
@@ -42,7 +40,7 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[InboxEntry]:
         """With the agents' names."""
-        return super().get_queryset(request).select_related("agent")
+        return super().get_queryset(request).select_related("agent", "message__workspace")
 
     @admin.display(description="read")
     def state(self, entry: InboxEntry) -> str:
@@ -52,7 +50,7 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
     @admin.display(description="by the run")
     def reader(self, entry: InboxEntry) -> SafeString | str:
         """Which run of the agent was given it."""
-        return run_link(entry.run_id)
+        return kept_run_link(entry.message.workspace, entry.run_id)
 
 
 @admin.register(Message)
@@ -108,19 +106,9 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     @admin.display(description="written by the run")
     def writer(self, message: Message) -> SafeString | str:
         """Which run wrote it."""
-        return run_link(message.source_run_id)
+        return kept_run_link(message.workspace, message.source_run_id)
 
     @admin.display(description="started the run")
     def started(self, message: Message) -> SafeString | str:
         """The run whose result is the answer."""
-        return run_link(message.run_id)
-
-
-def run_link(run_id: UUID | None) -> SafeString | str:
-    """A link to a run that is still there; messages outlive runs."""
-    if run_id is None:
-        return "-"
-    if not Run.objects.filter(pk=run_id).exists():
-        return f"{run_id} (not there)"
-    url = reverse("admin:agents_run_change", args=[run_id])
-    return format_html('<a class="hb-link" href="{}">{}</a>', url, run_id)
+        return kept_run_link(message.workspace, message.run_id)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, Subquery, Value
-from django.urls import reverse
 
 from agents.admin import queries
 from agents.admin.approval_card import Card, card, decided
+from agents.admin.links import run_url
 from agents.choices import CallStatus, WaitKind
 from agents.models import Decision, Vote, Wait
 from agents.querysets import approval_of
@@ -32,7 +32,7 @@ class Prompt:
     """A call with what a prompt needs beside its card.
 
     Attributes:
-        page: The web page of the call's run.
+        page: The page of the call's run.
         can_decide: True when approving and denying are possible without writing anything.
     """
 
@@ -117,10 +117,10 @@ def _without_voted(pks: Iterable[int], user: Any) -> list[ToolCall]:
 
 
 def _prompt(call: ToolCall) -> Prompt:
-    shown = card(call, here=call.run_id, refused=None)
+    shown = card(call)
     return Prompt(
         card=shown,
-        page=reverse("web:run", args=[call.run.workspace.slug, call.run_id]),
+        page=run_url(call.run.workspace, call.run_id),
         can_decide=not (shown.in_doubt or shown.is_question),
     )
 

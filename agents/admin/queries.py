@@ -13,12 +13,8 @@ from agents.choices import LIVE, RunStatus, WaitKind
 from agents.doubts import written_arguments
 from agents.models import (
     Agent,
-    BlackboardEntry,
     Conversation,
-    Decision,
-    Delivery,
     Run,
-    RunEvent,
     ToolCall,
     Wait,
     WorkerHeartbeat,
@@ -29,10 +25,6 @@ from heartbit_site.base.models import UsageEntry
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
-    from uuid import UUID
-
-JOURNAL_PAGE = 200
-TREE_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +55,6 @@ def with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:
     )
 
 
-def tree(root_id: UUID) -> list[Run]:
-    """The runs of a tree, oldest first, without their long texts."""
-    runs = Run.objects.filter(root_id=root_id).defer("output", "error")
-    return list(runs.order_by("id")[:TREE_LIMIT])
-
-
-def calls(run_id: UUID) -> list[ToolCall]:
-    """The tool calls of a run, oldest first; as many as a page of the journal can mention."""
-    return list(ToolCall.objects.filter(run_id=run_id).order_by("id")[:JOURNAL_PAGE])
-
-
 def waiting_calls() -> QuerySet[ToolCall]:
     """The tool calls of every workspace that wait for a person, with ``asked_at``, ``edited``.
 
@@ -98,48 +79,15 @@ def calls_of(pks: Iterable[int]) -> QuerySet[ToolCall]:
     return ToolCall.objects.filter(pk__in=list(pks)).select_related("run").order_by("pk")
 
 
-def decisions(run_id: UUID) -> dict[str, list[Decision]]:
-    """What was decided about a run's calls, by call id, the oldest first."""
-    found: dict[str, list[Decision]] = {}
-    for decision in Decision.objects.filter(run_id=run_id).order_by("at", "id"):
-        found.setdefault(decision.call_id, []).append(decision)
-    return found
-
-
-def deliveries(run_id: UUID) -> list[Delivery]:
-    """Whereto a run's result goes, in the order in which it was asked for."""
-    return list(Delivery.objects.filter(run_id=run_id).order_by("position"))
-
-
 def with_messages(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
     """Conversations with ``said``: how many messages each has."""
     return conversations.annotate(said=Count("runs"))
 
 
-def journal(run_id: UUID, *, after: int) -> list[RunEvent]:
-    """A page of a run's journal: the events after sequence number ``after``."""
-    events = RunEvent.objects.filter(run_id=run_id, seq__gt=after)
-    return list(events.order_by("seq")[:JOURNAL_PAGE])
-
-
-def blackboard(root_id: UUID) -> list[BlackboardEntry]:
-    """What a run tree shares."""
-    return list(BlackboardEntry.objects.filter(root_id=root_id).order_by("key")[:JOURNAL_PAGE])
-
-
-def spent_by(run_ids: Iterable[UUID]) -> Spent:
-    """What these runs used."""
-    return _spent(UsageEntry.objects.filter(run_id__in=list(run_ids)))
-
-
 def spent_with(workspace_id: int, provider: str, *, since: datetime) -> Spent:
     """What a workspace used of one provider since then."""
     entries = UsageEntry.objects.filter(workspace=workspace_id, at__gte=since)
-    return _spent(entries.filter(model__startswith=f"{provider}:"))
-
-
-def _spent(entries: QuerySet[UsageEntry]) -> Spent:
-    sums = entries.aggregate(
+    sums = entries.filter(model__startswith=f"{provider}:").aggregate(
         calls=Count("pk"),
         unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
         input_tokens=Sum("input_tokens", default=0),

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import SimpleListFilter
-from django.urls import reverse
-from django.utils.html import format_html
 from unfold.paginator import InfinitePaginator
 
 from agents.admin import words
+from agents.admin.links import run_link
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.models import UsageEntry
@@ -82,5 +81,4 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
     @admin.display(description="run")
     def run(self, entry: UsageEntry) -> SafeString:
         """Whose call it was; the ledger outlives runs."""
-        url = reverse("admin:agents_run_change", args=[entry.run_id])
-        return format_html('<a class="hb-link" href="{}">…{}</a>', url, words.short(entry.run_id))
+        return run_link(entry.workspace, entry.run_id, f"…{words.short(entry.run_id)}")

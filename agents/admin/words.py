@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from agents.choices import CallStatus, DeliveryStatus, RunKind, RunStatus
+from agents.choices import DeliveryStatus, RunStatus
 from heartbit_site.base.admin.themed import Tone, pill
 from heartbit_site.base.amounts import counted, duration, money
 
@@ -28,18 +28,6 @@ RUN_TONES: dict[str, Tone] = {
     RunStatus.CANCELLED: "warning",
     RunStatus.QUARANTINED: "danger",
 }
-CALL_TONES: dict[str, Tone] = {
-    CallStatus.PENDING: "",
-    CallStatus.STARTED: "info",
-    CallStatus.WAITING: "primary",
-    CallStatus.OK: "success",
-    CallStatus.ERROR: "danger",
-    CallStatus.TIMEOUT: "danger",
-    CallStatus.INVALID: "warning",
-    CallStatus.REFUSED: "warning",
-    CallStatus.CANCELLED: "",
-    CallStatus.UNCERTAIN: "warning",
-}
 DELIVERY_TONES: dict[str, Tone] = {
     DeliveryStatus.PENDING: "info",
     DeliveryStatus.DELIVERED: "success",
@@ -53,21 +41,9 @@ AGENT_TONES: dict[str, Tone] = {
 }
 
 
-def model_of(run: Run) -> str:
-    """A run's model."""
-    if run.kind != RunKind.AGENT:
-        return "none"
-    return run.model or "settled at the first start"
-
-
 def run_pill(status: str) -> SafeString:
     """A run's status."""
     return pill(str(RunStatus(status).label), tone=RUN_TONES[status])
-
-
-def call_pill(status: str) -> SafeString:
-    """A tool call's status."""
-    return pill(str(CallStatus(status).label), tone=CALL_TONES[status])
 
 
 def delivery_pill(status: str) -> SafeString:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.events import Recorded, decode
-from agents.live.updates import Happened, RunSeen, Update
+from agents.live.updates import RunSeen, Update, happened
 from agents.querysets import events_after, tree
 
 if TYPE_CHECKING:
@@ -17,8 +16,5 @@ def recorded(root_id: UUID) -> list[Update]:
     updates: list[Update] = []
     for row in tree(root_id):
         updates.append(RunSeen(row))
-        updates += [
-            Happened(row.pk, Recorded(event.seq, event.at, decode(event.type, event.payload)))
-            for event in events_after(row.pk, 0)
-        ]
+        updates += map(happened, events_after(row.pk, 0))
     return updates

@@ -14,7 +14,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from agents import events
+from agents.live.readable import encoded
 from agents.live.updates import Happened, RunSeen, Streamed, Update
 from agents.live.words import say
 from heartbit_site.base.preview import preview
@@ -35,15 +35,15 @@ def line_of(update: Update, run: RunView) -> dict[str, Any]:
                 "task": seen.task,
             }
         case Happened(run_id, recorded):
-            encoded = events.encode(recorded.event)
+            event = encoded(recorded.event)
             said = say(recorded.event, run.name_of)
             return {
                 "type": "event",
                 "run": str(run_id),
                 "seq": recorded.seq,
                 "at": recorded.at.astimezone(UTC).isoformat(),
-                "event": encoded["type"],
-                "payload": encoded["payload"],
+                "event": event["type"],
+                "payload": event["payload"],
                 "title": said.heading,
                 "text": preview(said.text),
                 "tone": said.tone,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.live.lines import line_of
-from heartbit_site.base.markdown import to_html
+from heartbit_site.base.markdown import LONGEST, to_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -70,4 +70,4 @@ def _render(lines: list[Payload]) -> None:
         text_of = _ANSWERS.get(line.get("event", ""))
         text = text_of(line["payload"]) if text_of is not None else ""
         if text:
-            line["html"] = to_html(text)
+            line |= {"html": to_html(text), "unseen": max(0, len(text) - LONGEST)}

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.choices import TERMINAL
-from agents.events import Recorded, decode
-from agents.live.updates import Happened, RunSeen, Update
+from agents.live.updates import RunSeen, Update, happened
 from agents.querysets import events_after, tree
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ class TreeReader:
                 continue
             updates.append(RunSeen(run))
             for row in events_after(run.pk, seen):
-                recorded = Recorded(row.seq, row.at, decode(row.type, row.payload))
-                updates.append(Happened(run.pk, recorded))
+                updates.append(happened(row))
                 self.seqs[run.pk] = row.seq
         self.over = all(run.status in TERMINAL for run in runs)
         return updates

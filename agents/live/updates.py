@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from agents.events import Recorded
+from agents.live.readable import readable
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.events import Recorded
+    from agents.events import Event
     from agents.live.entries import Delta
+    from agents.models import RunEvent
 
 
 class RunNamed(Protocol):
@@ -63,6 +67,12 @@ class Streamed:
 
     run_id: UUID
     delta: Delta
+
+
+def happened(row: RunEvent) -> Happened:
+    """Return a row of a journal as a reader is told of it."""
+    event = cast("Event", readable(row.type, row.payload))
+    return Happened(row.run_id, Recorded(row.seq, row.at, event))
 
 
 Update = RunSeen | Happened | Streamed

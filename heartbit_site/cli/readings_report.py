@@ -8,7 +8,6 @@ from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.output import one_line, write, write_json, write_view
 from heartbit_site.cli.table import print_table
-from heartbit_site.cli.targets import target_text
 from heartbit_site.contract.deliveries import LIST_DELIVERIES
 from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE
 from heartbit_site.contract.usage import SHOW_USAGE
@@ -125,7 +124,7 @@ def _delivery(row: ResultDeliveryOut) -> tuple[str, ...]:
         row.run[:SHORT_ID],
         row.status,
         str(row.attempts),
-        one_line(target_text(row.target), TEXT_WIDTH),
+        one_line(row.recipient, TEXT_WIDTH),
         one_line(row.error, TEXT_WIDTH),
     )
 

@@ -120,6 +120,7 @@ def decoded(update: dict[str, Any]) -> Update:
     updates = importlib.import_module("agents.live.updates")
     entries = importlib.import_module("agents.live.entries")
     events = importlib.import_module("agents.events")
+    readable = importlib.import_module("agents.live.readable")
     run_id = UUID(update["run"])
     match update["type"]:
         case "run":
@@ -127,7 +128,7 @@ def decoded(update: dict[str, Any]) -> Update:
             named = RunNamed(run_id, parent, update["agent"], update["task"])
             return cast("Update", updates.RunSeen(named))
         case "event":
-            event = events.decode(update["event"], update["payload"])
+            event = readable.readable(update["event"], update["payload"])
             at = datetime.fromisoformat(update["at"])
             recorded = events.Recorded(update["seq"], at, event)
             return cast("Update", updates.Happened(run_id, recorded))

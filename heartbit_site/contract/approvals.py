@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasPath, Field, JsonValue, model_validator
+from pydantic import AfterValidator, AliasPath, Field, JsonValue, model_validator
 
 from heartbit_site.base.question_states import QuestionStateName
 from heartbit_site.contract.dry_runs import DryRunOut
@@ -19,6 +20,14 @@ OfRun = Annotated[
 ]
 Digest = Annotated[Word | None, Field(description="Of the call, as GET /approvals showed it.")]
 Question = Annotated[Word | None, Field(description="Of the call, as GET /doubts showed it.")]
+
+
+def _later(moment: datetime) -> datetime:
+    if moment <= datetime.now(UTC):
+        raise ValueError("the end of the permission is over: choose a later time")
+    return moment
+
+
 State = Annotated[
     QuestionStateName,
     Field(
@@ -189,7 +198,7 @@ class AlwaysIn(Body):
     scope: Literal["run", "agent"] = Field(
         description="run: this run and its sub-agents; agent: every run of the agent."
     )
-    until: Moment | None = Field(
+    until: Annotated[Moment, AfterValidator(_later)] | None = Field(
         None, description="When it ends; null: with the run, or when it is revoked."
     )
 

@@ -23,6 +23,11 @@ class CallDecisionOut(View):
     digest: str = Field(description="Of what was shown.")
     runs_digest: str = Field(description="Of what runs; empty: nothing does.")
     at: Time
+    text: str = Field(description="In words, such as `Approved by alice`.")
+    grant: int | None = Field(
+        validation_alias="grant_id",
+        description="The standing permission that decided it (via grant), or was given with it.",
+    )
 
 
 class CallOut(View):

@@ -19,6 +19,7 @@ class ResultDeliveryOut(View):
     run: Id = Field(validation_alias="run_id", description="It may be archived by now.")
     kind: Literal["email", "webhook", "artifact"]
     target: dict[str, JsonValue] = Field(description="As it was ordered.")
+    recipient: str = Field(description="The target in words, such as `ann@example.org`.")
     status: Status
     attempts: int
     addresses: dict[str, str] = Field(

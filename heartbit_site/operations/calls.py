@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from agents.live.words import decision
 from agents.models import Decision, ToolCall
 from agents.querysets import find_run, shown_tool
 from heartbit_site.base.access import Access
@@ -77,7 +78,9 @@ def _decisions(calls: Sequence[ToolCall]) -> Mapping[tuple[UUID, str], list[Call
         run__in={call.run_id for call in calls}, call_id__in={call.call_id for call in calls}
     )
     for row in rows.order_by("at", "id"):
-        found[row.run_id, row.call_id].append(CallDecisionOut.of(row))
+        text = decision({"status": row.verdict, "by": row.decided_by})
+        decided = CallDecisionOut.of(row, text=text[:1].upper() + text[1:])
+        found[row.run_id, row.call_id].append(decided)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from agents.actions.send_delivery_again import send_delivery_again as send_again
+from agents.delivery.targets import whom
 from agents.errors import DeliveryNotFoundError, RunNotFoundError
 from agents.models import Delivery
 from agents.querysets import id_range
@@ -39,9 +40,7 @@ def list_deliveries(
     if status is not None:
         rows = rows.filter(status=status)
     found, following = page(rows, "-pk", cursor, limit)
-    return ResultDeliveriesOut(
-        deliveries=[ResultDeliveryOut.of(row) for row in found], next=following
-    )
+    return ResultDeliveriesOut(deliveries=[_view(row) for row in found], next=following)
 
 
 def send_delivery_again(access: Access, delivery: Word) -> ResultDeliveryOut:
@@ -54,7 +53,11 @@ def send_delivery_again(access: Access, delivery: Word) -> ResultDeliveryOut:
     if row is None:
         raise DeliveryNotFoundError("There is no such delivery here: GET /deliveries lists them.")
     send_again(row, by=actor_of(access))
-    return ResultDeliveryOut.of(row)
+    return _view(row)
+
+
+def _view(row: Delivery) -> ResultDeliveryOut:
+    return ResultDeliveryOut.of(row, recipient=whom(row.target))
 
 
 def _span(run: str) -> tuple[UUID, UUID]:

@@ -75,7 +75,8 @@ def seen(run: Run) -> RunSeenOut:
     result: ResultOut | None = values["result"]
     metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
     forks = [ForkOut(run=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
-    return RunSeenOut.of(row, **values, held=why_held(row), metrics=metrics, forks=forks)
+    version, held = row.version.number, why_held(row)
+    return RunSeenOut.of(row, **values, version=version, held=held, metrics=metrics, forks=forks)
 
 
 def result_of(run: Run) -> ResultOut | None:

@@ -9,7 +9,6 @@ from django.contrib import admin
 from django.db.models import DateTimeField
 from django.urls import reverse
 
-from agents.admin.deciding import DecisionForm
 from heartbit_site.base.models import ApiKey
 
 if TYPE_CHECKING:
@@ -66,11 +65,3 @@ def test_given_a_far_end_of_a_key_then_the_form_says_so(
     response = browser.post(reverse("admin:base_apikey_add"), data)
     assert response.context["adminform"].form.errors.keys() == {"expires_at"}
     assert not ApiKey.objects.filter(workspace=workspace).exists()
-
-
-@pytest.mark.parametrize("until", ["9999-12-31T23:59", "9999-12-31T23:59:59-23:59"])
-def test_given_a_far_end_of_a_permission_then_the_form_says_so(until: str) -> None:
-    sent = {"verdict": "always", "scope": "run", "digest": "0" * 64, "until": until}
-    form = DecisionForm(sent)
-    assert not form.is_valid()
-    assert form.errors.keys() == {"until"}

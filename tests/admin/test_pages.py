@@ -27,8 +27,8 @@ from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.actions.send_webhook_again import ping_webhook
 from agents.admin.decision import TONES
-from agents.admin.words import CALL_TONES, DELIVERY_TONES, RUN_TONES
-from agents.choices import VERDICTS, CallStatus, DeliveryStatus, RunStatus
+from agents.admin.words import DELIVERY_TONES, RUN_TONES
+from agents.choices import VERDICTS, DeliveryStatus, RunStatus
 from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
@@ -169,7 +169,6 @@ def test_style_sheets_are_served_without_collectstatic(browser: Client) -> None:
 
 def test_every_status_has_a_colour() -> None:
     assert set(RUN_TONES) == set(RunStatus)
-    assert set(CALL_TONES) == set(CallStatus)
     assert set(DELIVERY_TONES) == set(DeliveryStatus)
     assert set(TONES) == set(VERDICTS)
 

@@ -1,4 +1,4 @@
-"""Who started a run, in the admin: runs, forks and retries made there; the list and the page."""
+"""Who started a run, in the admin: runs made there, and the list."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ SENT = {"_form_submitted": "True"}
 NAME = "root-of-tests"
 
 
-def starter(run: Run) -> tuple[str, int | None]:
-    return run.started_by, run.started_user_id
-
-
-def test_given_run_now_a_fork_and_a_retry_then_each_is_of_whoever_clicked(
+def test_given_run_now_then_the_run_is_of_whoever_clicked(
     browser: Client, workspace: Workspace
 ) -> None:
     me = (NAME, User.objects.get(username=NAME).pk)
@@ -37,28 +33,18 @@ def test_given_run_now_a_fork_and_a_retry_then_each_is_of_whoever_clicked(
         reverse("admin:agents_agent_start", args=[agent.pk]),
         {"task": "Write.", "model": rows.MODEL, **SENT},
     )
-    assert starter(Run.objects.get(workspace=workspace)) == me
-    root, _ = rows.tree(workspace)
-    assert starter(root) == ("", None)
-    browser.post(reverse("admin:agents_run_fork", args=[root.pk, 1]), {"message": "Be nice."})
-    forked = Run.objects.get(forked_from=root)
-    browser.post(reverse("admin:agents_run_retry", args=[root.pk]), SENT)
-    retried = Run.objects.exclude(pk=forked.pk).get(forked_from=root)
-    assert (starter(forked), starter(retried)) == (me, me)
+    started = Run.objects.get(workspace=workspace)
+    assert (started.started_by, started.started_user_id) == me
 
 
-def test_given_a_name_then_the_list_and_the_page_show_it_and_the_search_finds_it(
+def test_given_a_name_then_the_list_shows_it_and_the_search_finds_it(
     browser: Client, workspace: Workspace
 ) -> None:
     by = Actor("<b>mara</b> at a terminal", "terminal")
     run = start_run(workspace, "Write.", agent="writer", by=by)
-    other = start_run(workspace, "Write.", agent="writer")
+    start_run(workspace, "Write.", agent="writer")
     page = reverse("admin:agents_run_changelist")
     shown = "&lt;b&gt;mara&lt;/b&gt; at a terminal"
     found = browser.get(page, {"q": "mara"})
     assert {row.pk for row in found.context["cl"].result_list} == {run}
     assert shown in found.content.decode()
-    facts = browser.get(reverse("admin:agents_run_change", args=[run])).content.decode()
-    assert f"<dt>Started by</dt><dd>{shown}</dd>" in facts
-    nobody = browser.get(reverse("admin:agents_run_change", args=[other])).content.decode()
-    assert "<dt>Started by</dt>" not in nobody

@@ -142,6 +142,11 @@ def test_always_covers_the_next_call_too(caller: Caller, call: dict[str, Any]) -
             {"verdict": "approve", "always": {"scope": "run", "until": "2099-01-01T00:00:00"}},
             "The field always.until is not right",
         ),
+        (
+            {"verdict": "approve", "always": {"scope": "run", "until": "2001-01-01T10:00:00Z"}},
+            "choose a later time",
+        ),
+        ({"verdict": "approve", "always": {}}, "always.scope"),
     ],
 )
 def test_a_decision_that_makes_no_sense_is_refused(

@@ -247,8 +247,6 @@ RIGHTS = {
     ("agents.agentversion", "rollback"): {Role.EDITOR, Role.ADMIN},
     ("agents.budget", "change"): {Role.EDITOR, Role.ADMIN},
     ("agents.run", "view"): set(Role),
-    ("agents.run", "cancel"): {Role.OPERATOR, Role.EDITOR, Role.ADMIN},
-    ("agents.run", "decide"): {Role.OPERATOR, Role.EDITOR, Role.ADMIN},
     ("agents.grant", "revoke"): {Role.OPERATOR, Role.EDITOR, Role.ADMIN},
     ("base.membership", "view"): set(Role),
     ("base.membership", "change"): {Role.ADMIN},
@@ -321,9 +319,6 @@ def test_given_two_roles_then_a_dialog_of_the_other_workspace_is_refused(
     sent = {"_form_submitted": "True", "task": "x"}
     for what in ("stop_agent", "start"):
         assert client.post(url_of("agents.agent", what, agent.pk), sent).status_code == 403
-    run = Run.objects.filter(workspace=theirs).first()
-    assert run is not None
-    assert client.post(url_of("agents.run", "cancel", run.pk), sent).status_code == 403
     agent.refresh_from_db()
     assert agent.enabled
 
@@ -348,13 +343,14 @@ def test_given_a_member_then_forms_offer_their_workspaces_and_agents_alone(
     assert not Budget.objects.filter(workspace=theirs, period="month").exists()
 
 
-def test_given_a_member_then_a_turn_and_a_fork_of_others_do_not_exist(
+def test_given_a_member_then_the_page_of_a_run_of_others_does_not_exist(
     ours: Workspace, theirs: Workspace
 ) -> None:
     client = browser_of(staff(ours, Role.ADMIN))
     run = Run.objects.filter(workspace=theirs, parent__isnull=True).earliest("id")
-    for page in ("turn", "fork"):
-        assert client.get(url_of("agents.run", page, run.pk, 1)).status_code == 404
+    for slug in (ours.slug, theirs.slug):
+        assert client.get(reverse("web:run", args=[slug, run.pk])).status_code == 404
+    assert client.get(url_of("agents.run", "change", run.pk)).status_code == 302  # to the index
 
 
 def test_given_a_member_then_the_dashboard_counts_their_workspaces_alone(

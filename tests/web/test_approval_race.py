@@ -8,11 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.contrib.messages import SUCCESS, get_messages
 from django.db import connections
 from django.test import Client
-from django.urls import reverse
 
 from agents.actions.decide_call import Decider, approve_call, deny_call
 from agents.errors import NoLongerOpenError
@@ -32,11 +29,11 @@ RACES = sized(20, full=500)
 DECIDERS = 10
 #: Where the ten are, by turns, race after race. Without a request before it the code itself is
 #: always the quickest, so that others can win in the races without it alone.
-PLACES = (("http", "admin", "here"), ("http", "admin"), ("admin",), ("http",))
+PLACES = (("key", "page", "here"), ("key", "page"), ("page",), ("key",))
 
 
 class Deciders:
-    """Ten people who decide with a program, in the admin, or here (as a terminal does)."""
+    """Ten people who decide with a program, on a page, or here (as a terminal does)."""
 
     def __init__(self, workspace: Workspace, site: WebServer) -> None:
         self.programs = Caller(site, key_for(workspace))
@@ -50,35 +47,37 @@ class Deciders:
         """
         verdict = "deny" if number % 2 else "approve"
         match place:
-            case "http":
-                self._over_http(call, verdict)
-            case "admin":
-                self._in_the_admin(call, verdict, self._browsers[number])
+            case "key":
+                self._with_a_key(call, verdict)
+            case "page":
+                self._on_a_page(call, verdict, self._browsers[number])
             case _:
-                _here(call, verdict, Decider(f"p{number}", "web"))
+                _here(call, verdict, Decider(f"p{number}", "terminal"))
 
-    def _over_http(self, call: ToolCall, verdict: str) -> None:
+    def _with_a_key(self, call: ToolCall, verdict: str) -> None:
         body: dict[str, Any] = {"digest": call.digest, "verdict": verdict}
         answer = self.programs.post(f"/runs/{call.run_id}/calls/{call.call_id}/decision", body)
         if answer.status_code == 409:
             raise NoLongerOpenError(answer.json()["detail"])
         assert answer.status_code == 200, answer.text
 
-    def _in_the_admin(self, call: ToolCall, verdict: str, browser: Client) -> None:
-        body = {"digest": call.digest, "verdict": verdict, "reason": "no"}
-        answer = browser.post(reverse("admin:agents_run_decide", args=[call.run_id, call.pk]), body)
-        assert answer.status_code == 302, answer.content
-        told = [*get_messages(answer.wsgi_request)][-1]
-        browser.cookies.pop("messages", None)  # which the next page would have shown
-        if told.level != SUCCESS:
-            raise NoLongerOpenError(told.message)
+    def _on_a_page(self, call: ToolCall, verdict: str, browser: Client) -> None:
+        """Decide as the prompt of a page, or a card, does."""
+        answer = browser.post(
+            f"/api/v1/runs/{call.run_id}/calls/{call.call_id}/decision",
+            {"digest": call.digest, "verdict": verdict},
+            content_type="application/json",
+            headers={"Heartbit-Workspace": call.run.workspace.slug},
+        )
+        if answer.status_code == 409:
+            raise NoLongerOpenError(answer.json()["detail"])
+        assert answer.status_code == 200, answer.content
 
 
 def _logged_in(workspace: Workspace) -> Client:
-    """The browser of a member with an account in the admin."""
-    user = member(workspace, "operator")
-    User.objects.filter(pk=user.pk).update(is_staff=True)
+    """The browser of a member."""
     browser = Client(headers={"host": "127.0.0.1"})
+    user = member(workspace, "operator")
     browser.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     return browser
 
@@ -114,7 +113,7 @@ def test_given_ten_deciders_on_a_barrier_when_they_decide_then_one_wins_and_all_
     workspace: Workspace, deciders: Deciders, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("cases", RACES)
-    won = {"api": 0, "admin": 0, "web": 0}
+    won = {"api": 0, "web": 0, "terminal": 0}
     with ThreadPoolExecutor(DECIDERS) as pool:
         for race in range(RACES):
             call = unserved(workspace)

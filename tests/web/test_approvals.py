@@ -500,7 +500,7 @@ def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_sch
     [row] = caller.get("/approvals").json()["calls"]
     assert list(row["arguments"]) == order
     assert [one["name"][0]["text"] for one in row["view"]["arguments"]] == order
-    admins = card(call, here="", refused=None)
+    admins = card(call)
     assert ["".join(part.text for part in one.name) for one in admins.arguments] == order
     mine = approval_call(ApprovalOut.model_validate(row))
     assert list(mine.arguments) == order

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import transaction
 from django.test import Client
-from django.urls import reverse
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.fork_run import Edits, fork_run
@@ -24,8 +23,6 @@ from tests.api.server import Caller, key_for
 from tests.web.people import member
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
 
@@ -116,27 +113,18 @@ def test_given_a_key_then_the_entry_names_it(
     assert {(entry["actor"], entry["via"]) for entry in entries} == {("API key test", "api")}
 
 
-@pytest.fixture
-def boss(workspace: Workspace) -> User:
-    """An admin of the workspace who may enter the admin."""
-    user = member(workspace, Role.ADMIN)
-    user.is_staff = True
-    user.save()
-    return user
-
-
-def test_given_the_admin_then_there_is_one_entry_of_each(
-    workspace: Workspace, run: Run, boss: User
+def test_given_a_page_then_there_is_one_entry_of_each_and_it_names_the_person(
+    workspace: Workspace, run: Run
 ) -> None:
-    client = Client(headers={"host": "localhost"})
+    boss = member(workspace, Role.ADMIN)
+    client = Client(headers={"host": "localhost", "Heartbit-Workspace": workspace.slug})
     client.force_login(boss, backend="django.contrib.auth.backends.ModelBackend")
-    sent = {"_form_submitted": "True"}
-    forked = client.post(reverse("admin:agents_run_fork", args=[run.pk, 0]), {"message": "Go on."})
-    assert forked.status_code == 302, forked.content[-2000:]
-    for action in ("cancel", "retry"):
-        answer = client.post(reverse(f"admin:agents_run_{action}", args=[run.pk]), sent)
-        assert "HX-Redirect" in answer.headers
+    path = f"/api/v1/runs/{run.pk}"
+    forked = client.post(f"{path}/fork", {"turn": 0, "message": "Go on."}, "application/json")
+    assert forked.status_code == 201, forked.content[-2000:]
+    for action, status in (("cancel", 200), ("retry", 201)):
+        assert client.post(f"{path}/{action}").status_code == status
     rows = AuditEntry.objects.filter(chain=workspace.pk).order_by("number")
     assert [(row.action, row.via, row.user_id) for row in rows] == [
-        (action, "admin", boss.pk) for action in ("run.fork", "run.cancel", "run.retry")
+        (action, "web", boss.pk) for action in ("run.fork", "run.cancel", "run.retry")
     ]

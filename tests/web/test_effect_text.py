@@ -32,4 +32,4 @@ def test_given_tools_that_reach_other_hosts_then_no_card_says_that_they_reach_no
         call.effect = spec.effect
         said = describe_effect(spec.effect)
         assert asked_view(call, {}, "").effect == said
-        assert card(call, here="/", refused=None).effect == said
+        assert card(call).effect == said

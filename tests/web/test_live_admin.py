@@ -66,8 +66,8 @@ def prompts(visitor: Visitor) -> Locator:
 
 def row(visitor: Visitor, run: UUID) -> Locator:
     """The row of a run in a list of the admin."""
-    link = reverse("admin:agents_run_change", args=[run])
-    return visitor.page.locator("tbody", has=visitor.page.locator(f"a[href^='{link}']"))
+    link = reverse("web:run", args=[visitor.slug, run])
+    return visitor.page.locator("tbody", has=visitor.page.locator(f"a[href='{link}']"))
 
 
 def test_given_a_page_when_a_run_begins_to_wait_then_a_prompt_decides_it_and_its_row_follows(
@@ -244,7 +244,7 @@ class TestRows:
         expect(rows).to_have_count(1)
         expect(rows).to_contain_text("calculate")
         page = reverse("web:run", args=[workspace.slug, run])
-        expect(rows.locator(f"a[href='{page}']")).to_have_text("Open")
+        expect(rows.locator(f"a[href='{page}']")).to_contain_text("calculate")
         cancel_run(workspace, run, reason="not needed")
         expect(rows).to_have_count(0)
 

@@ -92,10 +92,7 @@ def rows(world: World) -> dict[str, str]:
 
 def address(path: str, rows: dict[str, str]) -> str:
     kind = next((kind for start, kind in ROWS.items() if path.startswith(start)), "")
-    path = re.sub(
-        r"<(?:uuid|path|int):(?:run_pk|object_id|version_pk)>|<id>", rows.get(kind, "1"), path
-    )
-    path = path.replace("<int:call_pk>", rows["call"]).replace("<int:number>", "1")
+    path = re.sub(r"<(?:uuid|path|int):(?:object_id|version_pk)>|<id>", rows.get(kind, "1"), path)
     assert "<" not in path, "a new kind of place: say what it is"
     return f"/admin/{path}"
 

@@ -112,7 +112,7 @@ def new_run(page: Page) -> None:
 
 
 def fork(page: Page) -> None:
-    page.get_by_role("button", name="Fork").click()
+    page.get_by_role("button", name="Fork", exact=True).click()
     expect(page.get_by_role("dialog", name="Fork this run").get_by_label("Task")).to_be_visible()
 
 
@@ -134,6 +134,28 @@ def unfold(page: Page) -> None:
     expect(page.get_by_label("Entry agent:writer")).to_be_visible()
 
 
+def look_back(page: Page) -> None:
+    turn = page.get_by_label("Turn 1", exact=True)
+    turn.get_by_role("button", name="What it was sent").click()
+    expect(turn).to_contain_text("Longest answer")
+    turn.get_by_text("delegate_task", exact=True).last.click()
+    page.locator(".call summary").first.click()
+
+
+def replace(page: Page) -> None:
+    turn = page.get_by_label("Turn 1", exact=True)
+    turn.get_by_role("button", name="Fork from here").click()
+    dialog = page.get_by_role("dialog", name="Fork this run")
+    dialog.get_by_label("Replace something of a call").select_option(index=1)
+    expect(dialog.get_by_label("What it gets instead")).to_be_visible()
+
+
+def journal(page: Page) -> None:
+    page.get_by_role("tab", name="Journal").click()
+    page.locator(".event").first.click()
+    expect(page.locator(".event-detail pre")).to_be_visible()
+
+
 #: What somebody opens on a page: the page, and how.
 OPENED: dict[str, tuple[str, Callable[[Page], None]]] = {
     "new run": ("runs", new_run),
@@ -141,6 +163,9 @@ OPENED: dict[str, tuple[str, Callable[[Page], None]]] = {
     "edit": ("approvals", edit),
     "review": ("approvals", review),
     "blackboard": ("run", unfold),
+    "turn": ("run", look_back),
+    "replacement": ("run", replace),
+    "journal": ("run", journal),
 }
 
 

@@ -136,6 +136,7 @@ def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page
     call.locator("summary").click()
     ran = ['{\n  "expression": "6*7"\n}', '{\n  "expression": "6*8"\n}', "48"]
     expect(call.locator("pre")).to_have_text(ran)
+    expect(call).to_contain_text("(web) at")
     assert sockets.opened >= 3
 
     before = shown(page)
@@ -144,6 +145,7 @@ def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page
     expect(page.get_by_text("every tool call waits for a person")).to_be_visible()
     call.locator("summary").click()
     expect(call.locator("pre")).to_have_text(ran)
+    expect(call).to_contain_text("(web) at")
     assert shown(page) == before
 
 

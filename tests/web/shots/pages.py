@@ -51,9 +51,18 @@ def ask_for_a_run(page: Page) -> None:
     dialog.get_by_text("Answers customers.").wait_for()
 
 
+def look_back(page: Page) -> None:
+    """What the model was sent at a turn."""
+    turn = page.get_by_label("Turn 1", exact=True)
+    turn.get_by_role("button", name="What it was sent").click()
+    turn.get_by_text("Longest answer").wait_for()
+    turn.scroll_into_view_if_needed()
+    turn.evaluate("turn => turn.scrollIntoView()")
+
+
 def ask_for_a_fork(page: Page) -> None:
     """The dialog *Fork*, with the agent's versions."""
-    page.get_by_role("button", name="Fork").click()
+    page.get_by_role("button", name="Fork", exact=True).click()
     dialog = page.get_by_role("dialog", name="Fork this run")
     dialog.get_by_label("Version of support").select_option("version 2, the current one")
     dialog.get_by_label("Tell it something").fill("Offer her a bike to ride meanwhile.")
@@ -94,6 +103,7 @@ PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
     "web-run": Shot(lambda demo: f"runs/{demo.run}/", "her choice"),
+    "web-turn": Shot(lambda demo: f"runs/{demo.run}/", "her choice", look_back),
     "web-fork": Shot(lambda demo: f"runs/{demo.run}/", "her choice", ask_for_a_fork),
     "web-approvals": Shot(lambda _: "approvals/", "refund_order"),
     "web-dry-run": Shot(lambda _: "approvals/", "refund_order", try_it),
@@ -111,7 +121,6 @@ PAGES = {
         lambda demo: f"/admin/agents/agentversion/{demo.version}/compare/", OFFER
     ),
     "admin-runs": Shot(lambda _: "/admin/agents/run/", "support"),
-    "admin-run": Shot(lambda demo: f"/admin/agents/run/{demo.run}/change/", "her choice"),
     "admin-waiting": Shot(lambda _: "/admin/agents/toolcall/", "refund_order"),
     "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
     "admin-audit": Shot(lambda _: "/admin/base/auditentry/", "api_key.create"),

@@ -57,14 +57,15 @@ export async function api(path, { method = "GET", body, query } = {}) {
  * All rows of a list that comes in pages.
  * @param {string} path Below /api/v1, e.g. "/agents".
  * @param {string} name What the answer calls its rows, e.g. "agents".
+ * @param {object} [query] Of the address, as of `api`.
  * @returns {Promise<object[]>}
  * @throws {Refusal} As of `api`.
  */
-export async function all(path, name) {
+export async function all(path, name, query = {}) {
   const rows = [];
   let cursor = null;
   do {
-    const page = await api(path, { query: { limit: MOST, cursor } });
+    const page = await api(path, { query: { ...query, limit: MOST, cursor } });
     rows.push(...page[name]);
     cursor = page.next;
   } while (cursor);

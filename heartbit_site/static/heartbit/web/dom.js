@@ -42,7 +42,7 @@ export function icon(name) {
 const TONES = {
   running: "info", waiting: "primary", succeeded: "success", failed: "danger",
   cancelled: "warning", quarantined: "danger", ok: "success", error: "danger",
-  timeout: "danger", invalid: "warning", refused: "warning", uncertain: "warning",
+  timeout: "danger", delivered: "success", invalid: "warning", refused: "warning", uncertain: "warning",
 };
 
 /** A small coloured label of a status. */

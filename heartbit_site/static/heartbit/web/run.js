@@ -8,8 +8,10 @@ import { Answer } from "./run/answer.js";
 import { Artifacts } from "./run/artifacts.js";
 import { Blackboard } from "./run/blackboard.js";
 import { Commands } from "./run/commands.js";
+import { Deliveries } from "./run/deliveries.js";
 import { Facts } from "./run/facts.js";
 import { Journal } from "./run/journal.js";
+import { code } from "./run/json.js";
 import { Store } from "./run/store.js";
 import { Tree } from "./run/tree.js";
 import { Turns } from "./run/turns.js";
@@ -26,7 +28,7 @@ const { run: START, root: ROOT } = box.dataset;
 const store = new Store();
 const rows = new Map(); // what the API says of runs
 const address = (id) => `#${id}${tab === "turns" ? "" : `/${tab}`}`;
-let [chosen, tab] = chosenNow();
+let [chosen, tab, wanted] = chosenNow();
 let frame = 0;
 let isOver = false;
 let asked = "";
@@ -36,18 +38,20 @@ const state = el("span.live", { role: "status" });
 const name = el("h1");
 const status = el("span");
 const task = el("p.text.task");
+const payload = el("details.payload", { hidden: true });
 const parent = el("p.quiet", { hidden: true });
 const hint = el("p.hint", { hidden: true });
 const actions = new Actions({ again: follow });
 const answer = new Answer();
 const artifacts = new Artifacts(address);
+const deliveries = new Deliveries();
 const blackboard = new Blackboard(ROOT);
 const tree = new Tree({ address, turn: showTurn });
 const turns = new Turns((id) => ({ address: address(id), agent: store.runs.get(id)?.agent ?? "" }));
 const journal = new Journal();
 const facts = new Facts();
 const commands = new Commands();
-const waiting = new Waiting();
+const waiting = new Waiting(address);
 const tabs = Object.fromEntries(Object.entries(TABS).map(([key, title]) => [key, el("button", {
   type: "button", role: "tab", id: `tab-${key}`, "aria-controls": "tab-panel", onClick: () => go(key), onKeydown: besides,
 }, title)]));
@@ -57,13 +61,13 @@ fill(box,
   el("header.head", {}, el("div.row", {}, name, status, state), actions.element),
   el("div.columns", {},
     el("div.stack", {},
-      el("section.card", { "aria-label": "Task" }, el("div.inside.stack.tight", {}, parent, task, el("button.plain.more", { type: "button", hidden: true, onClick: unfold }, "Show all"))),
-      hint, waiting.element, answer.element, artifacts.element, tree.element, blackboard.element,
+      el("section.card", { "aria-label": "Task" }, el("div.inside.stack.tight", {}, parent, task, el("button.plain.more", { type: "button", hidden: true, onClick: unfold }, "Show all"), payload)),
+      hint, waiting.element, answer.element, artifacts.element, deliveries.element, tree.element, blackboard.element,
       el("section.card", { "aria-label": "Steps" }, el("div.tabs", { role: "tablist", "aria-label": "Steps" }, Object.values(tabs)), panel)),
     el("div.stack", {}, facts.element, commands.element)));
 
 addEventListener("hashchange", () => {
-  [chosen, tab] = chosenNow();
+  [chosen, tab, wanted] = chosenNow();
   soon();
 });
 setInterval(() => isOver || soon(), TICK_MS);
@@ -129,6 +133,7 @@ function draw() {
   waiting.draw(store, ROOT);
   answer.draw(run);
   artifacts.draw(store, run);
+  deliveries.draw(run);
   tree.draw(store, ROOT, run.id, now);
   blackboard.draw(store, ROOT);
   facts.draw(run, rows.get(run.id) ?? null, store.total(run.id), now);
@@ -148,9 +153,18 @@ function describe(run) {
     const above = store.run(run.parent);
     fill(parent, "A sub-agent of ", el("a", { href: address(above.id) }, above.agent || above.id));
   }
+  showPayload(run.id, rows.get(run.id)?.payload ?? null);
   const why = run.status === "queued" ? whyQueued(rows.get(run.id)) : "";
   hint.hidden = !why;
   if (hint.textContent !== why) hint.textContent = why;
+}
+
+/** The task in its long form, if it was given so. */
+function showPayload(id, sent) {
+  payload.hidden = sent === null;
+  if (sent === null || payload.dataset.of === id) return;
+  payload.dataset.of = id;
+  fill(payload, el("summary", {}, "As it was sent"), code(JSON.stringify(sent, null, 2), "The task as it was sent"));
 }
 
 /** What is in the way of a queued run; empty: nothing that is known. */
@@ -168,6 +182,10 @@ function drawTab(run) {
   const part = tab === "journal" ? journal : turns;
   if (panel.firstChild !== part.element) fill(panel, part.element);
   part.draw(run);
+  if (part === turns && run.turns.has(wanted)) {
+    turns.reveal(wanted);
+    wanted = 0;
+  }
 }
 
 /** Ask the API for what the journal does not say: when the status is another, and now and then while nobody takes it. */
@@ -186,8 +204,8 @@ async function learn(run) {
 }
 
 function chosenNow() {
-  const [id, part] = location.hash.slice(1).split("/");
-  return [id || START, part in TABS ? part : "turns"];
+  const [id, part, turn] = location.hash.slice(1).split("/");
+  return [id || START, part in TABS ? part : "turns", Number(turn) || 0];
 }
 
 function go(key) {

@@ -40,18 +40,18 @@ export function isBeingEdited(element) {
  * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
  * answer, deny; retried, done, skipped).
  * @param {object} asked One of `calls` of GET /approvals, or of GET /doubts.
- * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void}} [how]
+ * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void, link?: HTMLElement|null}} [how]
  *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the
- *   run has ended. `onAway` is told that a closed card was put away.
+ *   run has ended. `onAway` is told that a closed card was put away. `link` leads to the run; by default to its page.
  */
-export function card(asked, { onDecided = () => {}, onAway = () => {} } = {}) {
+export function card(asked, { onDecided = () => {}, onAway = () => {}, link = runLink(asked) } = {}) {
   const panel = el("div");
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
   const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
     : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.group ? whoMay(asked) : whoCan("approvals:decide")}.`));
   const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run, call: asked.call } },
-    head(asked), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
+    head(asked, link), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
   if (end) count(end);
   let sending = null;
@@ -221,7 +221,11 @@ function saidOf({ verdict, outcome, missing }, asked) {
   return SAID[verdict ?? outcome] ?? "Noted";
 }
 
-function head(asked) {
+function runLink({ root }) {
+  return el("a", { href: `/w/${WORKSPACE}/runs/${root}/` }, "Open the run");
+}
+
+function head(asked, link) {
   const doubt = isInDoubt(asked);
   const question = isQuestion(asked);
   return el("header", {}, icon(doubt ? "help" : question ? "contact_support" : "back_hand"),
@@ -230,7 +234,7 @@ function head(asked) {
     asked.needed > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.needed} approvals`) : null,
     asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everybody"} ${ago(asked.escalated.since)}`) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,
-    el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${asked.root}/` }, "Open the run")));
+    link ? el("span.actions.quiet", {}, link) : null);
 }
 
 function body(asked) {

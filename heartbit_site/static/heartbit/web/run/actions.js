@@ -1,8 +1,10 @@
 // What somebody may do with a run, as its status and their role allow.
 
-import { Refusal, all, api, may } from "../api.js";
+import { api, may } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { ask } from "./ask.js";
+import { fork } from "./fork.js";
+import { visit } from "./visit.js";
 
 const LIVE = new Set(["queued", "running", "waiting"]);
 
@@ -82,46 +84,4 @@ function discard(run) {
     body: el("p", {}, "It counts as cancelled. Its journal stays."),
     send: () => api(`/runs/${run.id}/discard`, { method: "POST" }),
   });
-}
-
-async function fork(run) {
-  const turns = [...run.turns.values()].filter((turn) => turn.answered && turn.number).map((turn) => turn.number).reverse();
-  const select = el("select", { name: "turn" }, turns.map((turn) => el("option", { value: turn }, `after turn ${turn}`)),
-    el("option", { value: 0 }, "from the beginning"));
-  const version = el("select", { name: "version" }, el("option", { value: "" }, "as it was"));
-  const task = el("textarea", { name: "task", required: true, maxlength: 400000, value: run.task });
-  const before = task.value;
-  ask({
-    title: "Fork this run", label: "Fork",
-    body: [
-      el("p", {}, "A new run that begins with this one's journal. Nothing that is kept is done again."),
-      el("label", {}, "Where it begins", select),
-      el("label", {}, el("span", {}, `Version of ${run.agent}`, el("span.quiet", {}, ": its prompt, model, tools and limits")), version),
-      run.kind === "agent" ? el("label", {}, "Task", task) : null,
-      run.kind === "agent" ? el("label", {}, el("span", {}, "Tell it something before it goes on", el("span.quiet", {}, " optional")), el("textarea", { name: "message", maxlength: 20000 })) : null,
-    ],
-    send: async (data) => {
-      const body = { turn: Number(data.get("turn")) };
-      if (data.get("message")?.trim()) body.message = data.get("message");
-      if (data.get("version")) body.version = Number(data.get("version"));
-      if (task.value !== before) body.task = task.value;
-      visit(await api(`/runs/${run.id}/fork`, { method: "POST", body }));
-    },
-  });
-  version.append(...await versionsOf(run.agent));
-}
-
-/** Those of an agent that people edit, to choose from; none of one that came with a program. */
-async function versionsOf(agent) {
-  try {
-    const versions = await all(`/agents/${encodeURIComponent(agent)}/versions`, "versions");
-    return versions.map(({ number, current }) => el("option", { value: number }, `version ${number}${current ? ", the current one" : ""}`));
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return [];
-  }
-}
-
-function visit({ run }) {
-  location.assign(`../${run}/`);
 }

@@ -1,5 +1,7 @@
 // One tool call: in a line what it is, and unfolded what went in and came out.
 
+import { api, Refusal } from "../api.js";
+import { seen } from "../approvals/pieces.js";
 import { el, fill, icon, pill } from "../dom.js";
 import { duration, moment } from "../words.js";
 import { code, pretty } from "./json.js";
@@ -13,6 +15,8 @@ export class CallView {
     this.inside = el("div.call-inside");
     this.element = el("details.call", { onToggle: () => this.unfold() }, this.line, this.inside);
     this.shown = "";
+    this.decisions = []; // as the API has them: all, where they were taken, and by which right
+    this.known = null;
   }
 
   /** Show the call. */
@@ -21,15 +25,17 @@ export class CallView {
     if (now === this.shown) return;
     this.shown = now;
     this.call = call;
-    fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, call.tool || call.id),
+    this.run = run;
+    fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, seen(call.tool || call.id)),
       el("span.clip.quiet.code-line", {}, short(call.arguments)), status(call),
       call.duration_ms ? el("span.number.quiet", {}, duration(call.duration_ms)) : null);
-    if (this.element.open) this.unfold();
+    this.unfold();
   }
 
   unfold() {
     const { call } = this;
     if (!this.element.open) return;
+    this.learn();
     fill(this.inside,
       el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.tool}`),
       call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
@@ -49,12 +55,32 @@ export class CallView {
     return asked ? el("p.hint", {}, `Waits for a person. ${reason}`) : null;
   }
 
+  /** Ask for what the journal does not say of decisions, once for each. */
+  async learn() {
+    const { decision, id } = this.call;
+    if (!decision || this.known === decision.at) return;
+    this.known = decision.at;
+    try {
+      this.decisions = (await api(`/runs/${this.run.id}/calls/${id}`)).decisions;
+      this.unfold();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error; // what the journal says is shown
+    }
+  }
+
   decided() {
     const { decision, decided } = this.call;
     if (!decision) return null;
-    return [el("p", {}, `${decided} at ${moment(decision.at)}.`, decision.reason ? ` Reason: ${decision.reason}` : ""),
-      decision.arguments ? [el("h3", {}, decision.status === "edited" ? "What ran instead" : "What ran"), code(pretty(decision.arguments), "What a person wrote")] : null];
+    const told = { ...decision, text: decided, verdict: decision.status };
+    return (this.decisions.length ? this.decisions : [told]).map((one) => [
+      el("p", {}, one.text, one.via && one.via !== "grant" ? ` (${one.via})` : "", ` at ${moment(one.at)}.`, rightOf(one), one.reason ? [" Reason: ", seen(one.reason)] : ""),
+      one.arguments ? [el("h3", {}, one.verdict === "edited" ? "What ran instead" : "What ran"), code(pretty(one.arguments), "What a person wrote")] : null]);
   }
+}
+
+function rightOf({ grant, via }) {
+  if (!grant) return "";
+  return via === "grant" ? ` Standing permission ${grant} allows it.` : ` Standing permission ${grant} was given with it.`;
 }
 
 function status(call) {
@@ -63,5 +89,5 @@ function status(call) {
 }
 
 function short(text) {
-  return pretty(text).replace(/\s+/g, " ").slice(0, 300);
+  return seen(pretty(text).replace(/\s+/g, " ").slice(0, 300));
 }

@@ -1,5 +1,6 @@
 // The figures of a run, and of all below it.
 
+import { WORKSPACE } from "../api.js";
 import { el, fill } from "../dom.js";
 import { ago, cost, duration, moment, person, tokens } from "../words.js";
 
@@ -20,21 +21,26 @@ export class Facts {
   draw(run, row, total, now) {
     const lasted = run.began === null ? "" : duration((run.ended ?? now) - run.began);
     const facts = [
-      ["Agent", run.agent],
+      ["Agent", row ? `${run.agent}, version ${row.version}` : run.agent],
       ["Model", run.kind !== "agent" ? "none" : run.model || row?.model || "settled at the first start"],
       ["Duration", lasted],
       ["Tokens", tokens(run.input, run.output)],
       run.cached ? ["Of them cached", run.cached.toLocaleString("en")] : null,
-      ["Cost", cost(run.priced ? run.cost : null)],
+      ["Cost", run.priced || !Number(run.cost) ? cost(run.priced ? run.cost : null) : `${cost(run.cost)} and calls without a price`],
       total.runs > 1 ? ["Tokens with sub-agents", tokens(total.input, total.output)] : null,
       total.runs > 1 ? ["Cost with sub-agents", cost(total.cost)] : null,
       ["Turns", String([...run.turns.values()].filter((turn) => turn.answered && turn.number).length)],
       ["Tool calls", String(run.calls.size)],
       ["Accepted", run.began === null ? "" : el("time", { datetime: new Date(run.began).toISOString(), title: ago(run.began) }, moment(run.began))],
+      row?.started_at ? ["Started", later(row.started_at, row)] : null,
+      row?.finished_at ? ["Finished", later(row.finished_at, row)] : null,
       row?.started_by ? ["Started by", person(row.started_by)] : null,
+      row ? ["Executed by", row.home] : null,
       run.worker ? ["Worker", run.worker] : null,
+      row?.attempts ? ["Workers that died", String(row.attempts)] : null,
       row ? ["Queue", `${row.queue}${row.priority ? `, priority ${row.priority}` : ""}`] : null,
       row?.approve ? ["Approval", "every tool call waits for a person"] : null,
+      row?.conversation ? ["Conversation", el("a", { href: `/w/${WORKSPACE}/chat/${encodeURIComponent(row.agent)}/${row.conversation}/` }, row.conversation.slice(0, 13))] : null,
       row?.forked_from ? ["Begun with", runLink(row.forked_from)] : null,
       row?.forks.length ? ["Forks", el("span", {}, row.forks.map((one, index) => [index ? ", " : "", runLink(one.run), one.turn ? ` after turn ${one.turn}` : " from the beginning"]))] : null,
       ["Run", el("code", {}, run.id)],
@@ -44,6 +50,10 @@ export class Facts {
     this.shown = shown;
     fill(this.list, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
   }
+}
+
+function later(moment, { created_at: began }) {
+  return `${duration(new Date(moment) - new Date(began))} later`;
 }
 
 function runLink(id) {

@@ -1,5 +1,6 @@
-// The raw journal of a run: every event, the chosen one with all that it holds.
+// The journal of a run: every event in words, the chosen one with all that it holds.
 
+import { seen } from "../approvals/pieces.js";
 import { el, fill, icon } from "../dom.js";
 import { duration, moment } from "../words.js";
 import { code } from "./json.js";
@@ -35,7 +36,7 @@ export class Journal {
   filter() {
     const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const events = words.length ? this.run.events.filter((line) => {
-      line.words ??= `${line.event} ${JSON.stringify(line.payload)}`.toLowerCase();
+      line.words ??= `${line.event} ${line.title} ${JSON.stringify(line.payload)}`.toLowerCase();
       return words.every((word) => line.words.includes(word));
     }) : this.run.events;
     this.count.textContent = words.length ? `${events.length} of ${this.run.events.length}` : `${events.length} events`;
@@ -46,7 +47,8 @@ export class Journal {
     const { line } = item;
     const row = el("button.event", { type: "button", title: moment(line.at), onClick: () => this.choose(line) },
       el("span.number.quiet", {}, line.seq), el("span.number.quiet", {}, `+${duration(new Date(line.at).getTime() - this.run.began) || "0 ms"}`),
-      el("span.strong.kind", {}, line.event), el("span.clip.quiet.code-line", {}, JSON.stringify(line.payload).slice(0, 240)));
+      el("span.clip.says", {}, el(`b.is-${line.tone || "plain"}`, {}, seen(line.title)), line.text ? [" ", el("span.quiet", {}, seen(line.text.slice(0, 240)))] : null),
+      el("code.clip.quiet.kind", {}, line.event));
     const update = ({ current }) => row.setAttribute("aria-pressed", String(current));
     update(item);
     return { element: row, update };
@@ -56,8 +58,8 @@ export class Journal {
     this.chosen = line;
     this.filter();
     const text = JSON.stringify(line.payload, null, 2);
-    fill(this.detail, el("div.row.inside", {}, el("h3", {}, `${line.seq} · ${line.event}`), el("span.quiet", {}, moment(line.at)),
+    fill(this.detail, el("div.row.inside", {}, el("h3", {}, `${line.seq} · `, seen(line.title)), el("code.quiet", {}, line.event), el("span.quiet", {}, moment(line.at)),
       el("button.iconic", { type: "button", "aria-label": "Copy the event", onClick: () => navigator.clipboard.writeText(text) }, icon("content_copy"))),
-    code(text, `Event ${line.seq}`));
+    line.text ? el("p.text.inside", {}, seen(line.text)) : null, code(text, `Event ${line.seq}`));
   }
 }

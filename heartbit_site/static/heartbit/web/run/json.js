@@ -1,5 +1,6 @@
 // Values and texts as a person reads them.
 
+import { seen } from "../approvals/pieces.js";
 import { el } from "../dom.js";
 
 const LONGEST = 100000;
@@ -14,8 +15,8 @@ export function pretty(text) {
   }
 }
 
-/** A block of code; of a very long text the beginning, and what it is cut by. */
+/** A block of code with hidden characters marked; of a very long text the beginning, and what it is cut by. */
 export function code(text, label) {
   const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n… ${(text.length - LONGEST).toLocaleString("en")} characters more` : text;
-  return el("pre.code", { tabindex: "0", "aria-label": label }, shown);
+  return el("pre.code", { tabindex: "0", "aria-label": label }, seen(shown));
 }

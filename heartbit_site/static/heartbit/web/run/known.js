@@ -10,9 +10,9 @@ export function unknown(id) {
 }
 
 const PARTS = {
-  run: (run, part, { html }) => {
+  run: (run, part, { html, unseen }) => {
     if (part.ending || run.ending) for (const number of run.turns.keys()) run.changed.add(`turn ${number}`);
-    Object.assign(run, part, { ending: part.ending && { ...part.ending, html: html ?? run.ending?.html ?? null } });
+    Object.assign(run, part, { ending: part.ending && { ...part.ending, html: html ?? run.ending?.html ?? null, unseen: unseen ?? run.ending?.unseen ?? 0 } });
   },
   turn: (run, part, { html }) => {
     const turn = turnOf(run, part.number);

@@ -1,9 +1,12 @@
 // What a run did, turn by turn, with what happened to it in between.
 
+import { may } from "../api.js";
 import { el, fill, icon, pill } from "../dom.js";
 import { cost, duration, moment, tokens } from "../words.js";
 import { CallView } from "./calls.js";
+import { fork } from "./fork.js";
 import { grow } from "./growing.js";
+import { Sent } from "./sent.js";
 
 const MOST = 50; // entries that are drawn at once; so many more each time somebody asks
 
@@ -100,14 +103,16 @@ class TurnView {
     this.rich = el("div.markdown", { hidden: true });
     this.above = el("p.quiet", { hidden: true }, "Its text is the answer, above.");
     this.list = el("div.calls");
-    this.element = el("article.turn", { tabindex: "-1" }, this.head, this.thoughts, this.plain, this.rich, this.above, this.list);
+    this.past = el("div.stack.past", { hidden: true });
+    this.element = el("article.turn", { tabindex: "-1" }, this.head, this.thoughts, this.plain, this.rich, this.above, this.list, this.past);
   }
 
   update(turn, run) {
     const isLast = [...run.turns.keys()].at(-1) === turn.number;
     const isAnswer = isLast && Boolean(turn.text) && (turn.answered ? run.ending?.status === "succeeded" && !turn.calls.length : !run.ending);
     const name = turn.number ? `Turn ${turn.number}` : "The tool call";
-    fill(this.head, el("h3", {}, name), ...this.figures(turn, run));
+    fill(this.head, el("h3", {}, turn.number ? el("a", { href: `#${run.id}/turns/${turn.number}` }, name) : name), ...this.figures(turn, run));
+    if (turn.answered && turn.number && this.past.hidden) this.lookBack(turn, run);
     this.element.setAttribute("aria-label", name);
     this.thoughts.hidden = !turn.thinking;
     this.unkept.hidden = turn.kept;
@@ -129,6 +134,14 @@ class TurnView {
       }
       this.calls.get(call.id).update(call, run);
     }
+  }
+
+  /** Offer what can be done with an answered turn. */
+  lookBack({ number }, run) {
+    const sent = new Sent(run, number);
+    fill(this.past, el("div.actions", {}, sent.button,
+      may("runs:write") ? el("button.button.small", { type: "button", onClick: () => fork(run, number) }, icon("fork_right"), "Fork from here") : null), sent.box);
+    this.past.hidden = false;
   }
 
   figures(turn, run) {

@@ -6,7 +6,9 @@ import { el } from "../dom.js";
 
 /** The section of waiting calls. */
 export class Waiting {
-  constructor() {
+  /** @param {(id: string) => string} address Where a run of the tree is shown. */
+  constructor(address) {
+    this.address = address;
     this.element = el("section.stack", { "aria-label": "Waits for a person", hidden: true });
     this.cards = new Map();
     this.known = "";
@@ -33,7 +35,7 @@ export class Waiting {
     if (mine !== this.looks) return; // a later look knows more
     for (const [key, one] of here) {
       if (this.cards.has(key)) continue;
-      const made = card(one, { onDecided: () => this.look(root, true), onAway: () => this.leave(key) });
+      const made = card(one, { onDecided: () => this.look(root, true), onAway: () => this.leave(key), link: this.link(one) });
       this.cards.set(key, made);
       this.element.append(made);
     }
@@ -54,6 +56,11 @@ export class Waiting {
     if (await conclude(shown)) return;
     shown.remove();
     this.leave(key);
+  }
+
+  /** Where a sub-agent's run is shown; this page is that of the run at the top. */
+  link({ run, root }) {
+    return run === root ? null : el("a", { href: this.address(run) }, "Open the sub-agent");
   }
 
   leave(key) {

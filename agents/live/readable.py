@@ -1,0 +1,36 @@
+"""Events as people read them; one of another version of Heartbit is shown as it is. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from agents import events
+
+if TYPE_CHECKING:
+    from agents.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An event of an unknown type or form. It changes nothing of what is seen of its run."""
+
+    type: str
+    payload: dict[str, Any]
+
+
+def readable(kind: str, payload: dict[str, Any]) -> Event | Unreadable:
+    """Return the event of a stored row, or an ``Unreadable`` in its place."""
+    try:
+        return events.decode(kind, payload)
+    except (KeyError, ValidationError):
+        return Unreadable(kind, payload)
+
+
+def encoded(event: Event | Unreadable) -> dict[str, Any]:
+    """Return the type and the payload of an event that ``readable`` returned."""
+    if isinstance(event, Unreadable):
+        return {"type": event.type, "payload": event.payload}
+    return events.encode(event)
