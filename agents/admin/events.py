@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from agents import events
 from agents.admin.words import beginning
-from agents.live.words import Said, say
+from agents.live.said import Said
+from agents.live.words import say
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json
 

@@ -12,16 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.events import (
-    ModelAnswered,
-    Recorded,
-    RunCancelled,
-    RunDiscarded,
-    RunFailed,
-    RunQuarantined,
-    RunSucceeded,
-    ToolFinished,
-)
+from agents.events import Closing, ModelAnswered, Recorded, RunSucceeded, ToolFinished
 from agents.loop.state import RunState
 from heartbit_site.base.errors import ConflictError, NotFoundError
 
@@ -29,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.llm.messages import Message
-
-_ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined, RunDiscarded)
 
 
 class TurnNotFoundError(NotFoundError):
@@ -136,7 +125,7 @@ def boundary(journal: Sequence[Recorded], number: int) -> int:
     if following:
         return max(closed, following[0].asked_seq)
     last = len(journal)
-    while last > closed and isinstance(journal[last - 1].event, _ENDINGS):
+    while last > closed and isinstance(journal[last - 1].event, Closing):
         last -= 1
     return last
 

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "1819ff8a8ce6eeb564cddd3f7ab470117e7e3b090955e56b361e587e6e575236"
+FINGERPRINT = "05e1814b4f48d23895bd76cbf5347914ebf90a8ba93cf0bd253a7b60b7275ec3"
 
 
 def statements() -> str:

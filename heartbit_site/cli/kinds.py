@@ -13,7 +13,7 @@ class Kind:
     Attributes:
         command: The command that answers it.
         options: What answers it where there is no terminal.
-        prefix: How the keys of its waits begin.
+        verdicts: What decisions about it may say.
         nothing: What is said when no call waits.
         subject: What a call waits for.
         about: What its agent waits for; the tool's name follows.
@@ -23,7 +23,7 @@ class Kind:
 
     command: str
     options: str
-    prefix: str
+    verdicts: frozenset[str]
     nothing: str
     subject: str
     about: str
@@ -34,7 +34,7 @@ class Kind:
 APPROVAL: Final = Kind(
     command="approve",
     options="--yes, --edit JSON or --deny REASON",
-    prefix="approval:",
+    verdicts=frozenset({"approved", "edited", "answered", "denied"}),
     nothing="Nothing waits for a decision.",
     subject="a decision",
     about="a decision about",
@@ -44,7 +44,7 @@ APPROVAL: Final = Kind(
 QUESTION: Final = Kind(
     command="approve",
     options="--answer TEXT or --deny REASON",
-    prefix="approval:",
+    verdicts=frozenset({"approved", "edited", "answered", "denied"}),
     nothing="Nothing waits for a decision.",
     subject="a decision",
     about="an answer to",
@@ -54,7 +54,7 @@ QUESTION: Final = Kind(
 OUTCOME: Final = Kind(
     command="settle",
     options="--retry, --done or --skip",
-    prefix="outcome:",
+    verdicts=frozenset({"retried", "done", "skipped"}),
     nothing="No call is in doubt.",
     subject="a word on its outcome",
     about="a word on",

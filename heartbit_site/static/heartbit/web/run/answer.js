@@ -56,7 +56,8 @@ function doing(run) {
   if (run.status !== "waiting") return DOING[run.status]?.[1] ?? "";
   if (waits.some(({ kind }) => kind === "person")) return "Waits for a person.";
   const agents = waits.filter(({ kind }) => kind === "agents").length;
-  return agents ? `Waits for ${agents} sub-agent${agents > 1 ? "s" : ""}.` : "Waits for the model's provider.";
+  if (agents) return `Waits for ${agents} sub-agent${agents > 1 ? "s" : ""}.`;
+  return waits.length ? `Waits for ${waits[0].for}.` : "Waits.";
 }
 
 function ended({ ending }) {
