@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Lane = Literal["person", "agents", "pause"]
 #: The operation that takes an answer to any kind whose declaration says what one looks like.
 ANSWER: Final = "waits.answer_wait"
+#: The event of a tool that waits (``agents.events.CallWaiting``).
+BY_TOOL: Final = "call.waiting"
 MOST_CHARACTERS: Final = 16  # of a name, as its column has it
 _DECISIONS: Final = {
     "edited": "approved with other arguments",
@@ -80,6 +82,7 @@ class WaitKind:
         answer: JSON Schema of the answer, if the operation is ``ANSWER``.
         describe: Returns the end of the wait in words, from its value and the name of its call.
         lane: Row of the run's timeline, if no person answers.
+        opened_by: Type of the event that opens the wait.
     """
 
     name: str
@@ -90,6 +93,7 @@ class WaitKind:
     answer: Mapping[str, Any] | None = None
     describe: Callable[[Value, str], Said] = _decided
     lane: Lane = "person"
+    opened_by: str = BY_TOOL
 
     @property
     def asks_person(self) -> bool:
@@ -156,9 +160,9 @@ def answered_by(operation: str) -> list[str]:
     return [kind.name for kind in _kinds.values() if kind.answered_by == operation]
 
 
-def is_known(name: str) -> bool:
-    """Return True if a kind of this name is declared."""
-    return name in _kinds
+def is_for_tools(name: str) -> bool:
+    """Return True if a tool may wait for this kind: no event but its own has to open it."""
+    return name in _kinds and _kinds[name].opened_by == BY_TOOL
 
 
 def kind_of(name: str) -> WaitKind:
@@ -170,11 +174,22 @@ CHILD: Final = register(
     WaitKind("child", "Sub-agent", "a sub-agent", describe=_joined, lane="agents")
 )
 TIMER: Final = register(
-    WaitKind("timer", "Pause", "the model's provider", describe=_rang, lane="pause")
+    WaitKind(
+        *("timer", "Pause", "the model's provider"),
+        describe=_rang,
+        lane="pause",
+        opened_by="model.delayed",
+    )
 )
 APPROVAL: Final = register(
-    WaitKind("approval", "Approval", "a decision", "approvals.decide", "approve")
+    WaitKind(
+        *("approval", "Approval", "a decision", "approvals.decide", "approve"),
+        opened_by="approval.requested",
+    )
 )
 OUTCOME: Final = register(
-    WaitKind("outcome", "Unknown outcome", "a word on its outcome", "approvals.settle", "settle")
+    WaitKind(
+        *("outcome", "Unknown outcome", "a word on its outcome", "approvals.settle", "settle"),
+        opened_by="outcome.asked",
+    )
 )

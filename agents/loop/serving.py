@@ -10,7 +10,7 @@ from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
 from agents.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
 from agents.loop import answering
 from agents.loop.ports import Approved, PendingSuspension, Ready
-from agents.waits import is_known
+from agents.waits import is_for_tools
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import Waiting
@@ -218,9 +218,9 @@ class Serving:
             return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, effect)
         if isinstance(done, Waiting):
             kind = done.suspension.kind
-            if is_known(kind):
+            if is_for_tools(kind):
                 return PendingSuspension(call.call_id, done.suspension)
-            done = Done(f"The tool waits for something of the unknown kind {kind!r}.", "error")
+            done = Done(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
         took = round((time.monotonic() - began) * 1000)
         event = ToolFinished(call.call_id, done.status, done.content, effect, took, ready.grant)
         if effect == Effect.PURE:

@@ -147,7 +147,8 @@ class Attendant:
         for wait in waits:
             name = await self._backend.in_thread(partial(self._name, UUID(wait.root)))
             with self._display.paused() if self._asking else contextlib.nullcontext():
-                note(f"{visible(wait.agent)} waits for {wait.waits_for}: heartbit answer {name}")
+                command = f"heartbit {wait.command} {name}"
+                note(f"{visible(wait.agent)} waits for {wait.waits_for}: {command}")
             self._known.add(_named(wait))
 
 

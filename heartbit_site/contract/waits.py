@@ -18,6 +18,7 @@ class WaitOut(View):
     kind: str = Field(description="The kind of wait.")
     label: str = Field(description="A noun phrase for the kind.")
     waits_for: str = Field(description="Continues: the run waits for.")
+    command: str = Field(description="What answers it at a terminal: heartbit and this.")
     call: str = Field(validation_alias="call_id", description="The tool call; empty: none waits.")
     tool: str = Field(description="The tool of that call; empty: none waits.")
     arguments: str = Field(description="The call's arguments as JSON; the beginning of long ones.")

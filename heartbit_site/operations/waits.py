@@ -61,6 +61,7 @@ def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall]) -> WaitOut:
         wait,
         label=kind.label,
         waits_for=kind.waits_for,
+        command=kind.command,
         tool=call.tool if call is not None else "",
         arguments=preview(call.arguments) if call is not None else "",
         task=preview(wait.run.task),

@@ -60,10 +60,12 @@ def signalman(workspace: Workspace, worker: Worker) -> Iterator[None]:
     row = Agent.objects.create(
         workspace=workspace, name="signalman", system_prompt="Wait.", queue="signals"
     )
-    ToolBinding.objects.create(agent=row, tool="await_signal")
+    tools = ("await_signal", "misuse")
+    ToolBinding.objects.bulk_create(ToolBinding(agent=row, tool=name) for name in tools)
     publish_agent(row)
     yield
-    del registry._specs["await_signal"]
+    for name in tools:
+        del registry._specs[name]
 
 
 def waiting(caller: Caller, more: str = "") -> dict[str, Any]:
@@ -136,12 +138,31 @@ def test_a_command_lists_and_answers_it(
     assert late.status_code == 409
 
 
+def test_a_run_at_a_terminal_says_how_it_is_answered(
+    heartbit: Command, workspace: Workspace
+) -> None:
+    env = {**APP, "HEARTBIT_WORKSPACE": workspace.slug}
+    process = heartbit.start("run", WAITS % "", "--agent", "signalman", env=env)
+    assert process.stderr is not None
+    line = next(line for line in process.stderr if "heartbit answer" in line)
+    assert line.startswith("signalman waits for a signal: ")
+    command = line.rpartition("heartbit ")[2].split()
+    assert heartbit(*command, '"green"', env=env).code == 0
+    assert heartbit.end(process).out == "Off we go.\n"
+
+
 def test_it_expires(caller: Caller) -> None:
     wait = waiting(caller, ', "seconds": 0.5')
     caller.ended(wait["run"])
     assert result_of(wait["run"]) == "None came."
     resolved = RunEvent.objects.get(run=wait["run"], type="wait.resolved")
     assert (resolved.payload["kind"], resolved.payload["call_id"]) == ("signal", "1.0")
+
+
+def test_a_tool_waits_for_no_kind_that_something_else_opens(caller: Caller) -> None:
+    run = caller.submit("[[calls: misuse {}]] [[text: Well.]]", agent="signalman")["run"]
+    assert caller.ended(run)["result"]["text"] == "Well."
+    assert result_of(run) == "There is no kind of wait 'approval' for tools: declare it."
 
 
 def test_people_are_written_to(caller: Caller, workspace: Workspace, settings: Settings) -> None:

@@ -19,3 +19,9 @@ def received(outcomes: tuple[WaitOutcome, ...]) -> str:
 async def await_signal(track: int, seconds: float = 3600) -> Suspension:
     """Wait for the signal of a track."""
     return Suspension((), seconds, kind=SIGNAL.name)
+
+
+@tool(effect=Effect.PURE, resume=received)
+async def misuse() -> Suspension:
+    """Wait for a decision that nobody is asked for."""
+    return Suspension((), 60, kind="approval")
