@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "05e1814b4f48d23895bd76cbf5347914ebf90a8ba93cf0bd253a7b60b7275ec3"
+FINGERPRINT = "3772ab23dc2189ac4f938be57ed2297e9287e87bfd1e1e44b76f08ee57ebe3d4"
 
 
 def statements() -> str:

@@ -112,7 +112,7 @@ BEGIN
              ORDER BY t.asks_person, t.run_id, t.id LIMIT p_limit LOOP
         IF w.asks_person THEN
             SELECT x.done, x.ring INTO v_done, v_ring FROM heartbit_expire_asked(w.run_id, w.key) x;
-            IF v_done AND w.kind = 'approval' THEN v_expired := v_expired || w.id; END IF;
+            IF v_done THEN v_expired := v_expired || w.id; END IF;
             IF v_ring IS NOT NULL THEN ring := v_ring; RETURN NEXT; END IF;
             CONTINUE;
         END IF;
@@ -129,6 +129,7 @@ BEGIN
            jsonb_build_object('call', c.call_id, 'verdict', 'denied', 'digest', c.digest)
     FROM agents_wait t JOIN agents_run r ON r.id = t.run_id
          JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
+         JOIN agents_decision d ON d.run_id = t.run_id AND d.wait_key = t.key
     WHERE t.id = ANY (v_expired)
     ORDER BY r.workspace_id, t.id;
 END $$;

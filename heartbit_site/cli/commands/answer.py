@@ -19,9 +19,10 @@ def answer(
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """Answer what runs wait for, beside tool calls to approve or settle.
+    """Answer what else runs wait for.
 
-    Without an answer it lists them.
+    That is what waits for a person and is no tool call to approve or settle. Without an answer it
+    is listed.
     """
     from heartbit_site.cli import waits_report as report
 
