@@ -52,15 +52,6 @@ class CallStatus(models.TextChoices):
     UNCERTAIN = "uncertain", "Uncertain"  # its worker died between intent and result
 
 
-class WaitKind(models.TextChoices):
-    """What a suspended run waits for."""
-
-    CHILD = "child", "Sub-agent"
-    APPROVAL = "approval", "A person's decision"
-    OUTCOME = "outcome", "A person's word on what became of a call"
-    TIMER = "timer", "A point in time"
-
-
 class AgentApproval(models.TextChoices):
     """Which tool calls of an agent wait for a person."""
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Q, Subquery
 
-from agents.choices import ALLOWING, CallStatus, Home, RunStatus, UncertainCalls, WaitKind
+from agents.choices import ALLOWING, CallStatus, Home, RunStatus, UncertainCalls
 from agents.models import Decision, ToolCall, Wait
 from agents.querysets import calls_in_doubt
 from agents.runtime.executor import executor_of
+from agents.waits import OUTCOME
 from heartbit_site.base.toolspec import Effect
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def asked_about(workspace: Workspace) -> QuerySet[Any]:
     asked = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
-        kind=WaitKind.OUTCOME,
+        kind=OUTCOME.name,
         resolved_at__isnull=True,
     )
     return calls_in_doubt(workspace).annotate(

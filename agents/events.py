@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import TypeAdapter
 
+from agents import waits
 from agents.llm.messages import (  # noqa: TC001  pydantic evaluates them
     AssistantMessage,
     ToolCall,
@@ -136,6 +137,11 @@ class ModelDelayed:
     delay_seconds: float
     attempts: int = 1
 
+    @property
+    def wait(self) -> dict[str, Any]:
+        """The wait that it opens."""
+        return waits.TIMER.row(self.key, timeout_seconds=self.delay_seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class ContextSummarized:
@@ -185,6 +191,16 @@ class ApprovalRequested:
     def key(self) -> str:
         """The wait that the decision resolves."""
         return approval_key(self.call_id, self.question)
+
+    @property
+    def wait(self) -> dict[str, Any]:
+        """The wait that it opens."""
+        return waits.APPROVAL.row(
+            self.key,
+            self.call_id,
+            timeout_seconds=self.timeout_seconds,
+            escalate_seconds=self.escalate_seconds,
+        )
 
 
 def approval_key(call_id: str, question: int) -> str:
@@ -236,6 +252,11 @@ class OutcomeAsked:
         """The wait that their word resolves."""
         return f"outcome:{self.call_id}:{self.question}"
 
+    @property
+    def wait(self) -> dict[str, Any]:
+        """The wait that it opens."""
+        return waits.OUTCOME.row(self.key, self.call_id)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
@@ -264,20 +285,35 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class CallWaiting:
-    """A tool call cannot answer yet: it waits for these keys, and the run gives its worker back."""
+    """A tool call cannot answer yet: it waits for these keys, and the run gives its worker back.
+
+    Attributes:
+        kind: The kind of the waits (``agents.waits``).
+        runs: Ids of the sub-agents' runs that are waited for.
+    """
 
     type: ClassVar[str] = "call.waiting"
     call_id: str
     keys: tuple[str, ...]
+    kind: str = "child"
+    runs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WaitResolved:
-    """A wait ended; ``value`` holds at least ``subject`` and ``status``. Written by the join."""
+    """A wait ended. Written by the join.
+
+    Attributes:
+        value: Holds at least ``subject`` and ``status``.
+        kind: The kind of the wait (``agents.waits``).
+        call_id: The tool call that waited; empty: none did.
+    """
 
     type: ClassVar[str] = "wait.resolved"
     key: str
     value: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +433,12 @@ Event = (
     | RunRevived
     | RunDiscarded
 )
+#: What the loop ends a run with.
 Ending = RunSucceeded | RunFailed | RunCancelled
+#: With each a run is over.
+Closing = Ending | RunQuarantined | RunDiscarded
+#: Each says what it waits for.
+Opening = ApprovalRequested | OutcomeAsked | ModelDelayed
 
 _ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kind in Event.__args__}
 

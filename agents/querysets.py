@@ -9,10 +9,11 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from agents.choices import CallStatus, RunStatus, WaitKind
+from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
 from agents.events import approval_key
 from agents.models import BlackboardEntry, Run, RunEvent, ToolCall, Wait
+from agents.waits import ANSWER, APPROVAL, OUTCOME, answered_by
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -93,7 +94,7 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
                 Wait.objects.filter(
                     run=OuterRef("run"),
                     call_id=OuterRef("call_id"),
-                    kind=WaitKind.APPROVAL,
+                    kind=APPROVAL.name,
                     resolved_at__isnull=True,
                 )
             )
@@ -113,7 +114,7 @@ def calls_in_doubt(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
     asked = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
-        kind=WaitKind.OUTCOME,
+        kind=OUTCOME.name,
         resolved_at__isnull=True,
     )
     return (
@@ -123,6 +124,24 @@ def calls_in_doubt(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
         .select_related("run", "run__version__agent")
         .order_by("id")
     )
+
+
+def waits_for_people(workspace: Workspace | None = None) -> QuerySet[Wait]:
+    """Return the open waits that a person ends, of whatever kind, the oldest first.
+
+    Args:
+        workspace: Of this one alone; None, for the admin's superusers: of all.
+    """
+    scope = {} if workspace is None else {"run__workspace": workspace}
+    found = Wait.objects.filter(
+        **scope, asks_person=True, resolved_at__isnull=True, run__finished_at__isnull=True
+    )
+    return found.select_related("run__workspace").order_by("id")
+
+
+def waits_for_answers(workspace: Workspace | None = None) -> QuerySet[Wait]:
+    """Return those of ``waits_for_people`` that ``agents.waits.ANSWER`` ends."""
+    return waits_for_people(workspace).filter(kind__in=answered_by(ANSWER))
 
 
 def shown_tool(call: ToolCall) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 from django.utils import timezone
 
-from agents.choices import CallStatus, RunStatus, WaitKind
+from agents.choices import CallStatus, RunStatus
 from agents.models import Decision, Wait
+from agents.waits import APPROVAL, OUTCOME
 from heartbit_site.base.models import AuditEntry
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ def load_question_state(call: ToolCall, *, digest: str = "", question: str = "")
         question: Key of the wait of a call in doubt; empty: the question was one for approval.
     """
     run = call.run
-    kind = WaitKind.OUTCOME if question else WaitKind.APPROVAL
-    waits = Wait.objects.filter(run=run, call_id=call.call_id, kind=kind, resolved_at__isnull=True)
+    kind = OUTCOME if question else APPROVAL
+    waits = Wait.objects.filter(
+        run=run, call_id=call.call_id, kind=kind.name, resolved_at__isnull=True
+    )
     waiting = waits.filter(key=question).first() if question else waits.first()
     is_shown = bool(question) or call.digest == digest
     if waiting is not None and run.finished_at is None and is_shown:

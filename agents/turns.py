@@ -160,7 +160,7 @@ def _message(message: Message) -> dict[str, Any]:
 def _calls(turn: Turn, past: Past, offer: Offer) -> list[dict[str, Any]]:
     after = [recorded.event for recorded in past.journal[turn.seq :]]
     asked = {e.call_id: e for e in after if isinstance(e, ApprovalRequested)}
-    waited = {e.call_id: e.keys for e in after if isinstance(e, CallWaiting)}
+    waited = {e.call_id: e.runs for e in after if isinstance(e, CallWaiting)}
     ended = {e.key: e.value for e in after if isinstance(e, WaitResolved)}
     found = []
     for call_id, call in zip(turn.call_ids, turn.answer.message.tool_calls, strict=True):
@@ -175,7 +175,7 @@ def _calls(turn: Turn, past: Past, offer: Offer) -> list[dict[str, Any]]:
             "duration_ms": None,
             "finished_at": None,
             "decision": None,
-            "runs": [key.partition(":")[2] for key in waited.get(call_id, ())],
+            "runs": list(waited.get(call_id, ())),
         }
         question = asked.get(call_id)
         if question is not None:

@@ -45,11 +45,10 @@ def in_doubt(
     )
     if asked:
         question = OutcomeAsked("1.0", TOOL, 1)
-        wait = {"kind": "outcome", "key": question.key, "call_id": "1.0"}
         seq = Run.objects.get(pk=run_id).last_seq
         _sql(
             "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
-            *(run_id, token, seq, _json(question), json.dumps([wait])),
+            *(run_id, token, seq, _json(question), json.dumps([question.wait])),
         )
     WorkerHeartbeat.objects.filter(name=_worker(run_id)).update(gone_at=Now())
     return ToolCall.objects.select_related("run").get(run=run_id)

@@ -12,8 +12,9 @@ from django.core.mail import EmailMessage, get_connection
 
 from agents.approval_links import token_of
 from agents.models import Run, Wait
-from agents.querysets import calls_waiting, shown_tool
+from agents.querysets import calls_waiting, shown_tool, waits_for_answers
 from agents.questions import asked_form
+from agents.waits import kind_of
 from heartbit_site.base.access import members_with
 from heartbit_site.base.visible_text import visible
 
@@ -42,6 +43,10 @@ Read it, and answer or decline:
 
 The link is yours alone and serves for one answer. All that waits: {inbox}
 """
+_WAIT = """{agent} waits for {what}.
+
+Look at it and answer: {inbox}
+"""
 _ESCALATED = " Nobody has decided in time, so that you may as well."
 
 
@@ -57,13 +62,13 @@ def announce_calls(run_id: UUID) -> int:
     if run is None:
         return 0
     calls = calls_waiting(run.workspace).filter(run=run)
-    return _send(
-        [
-            _mail(call, person)
-            for call in calls
-            for person in _deciders(call, (call.shown or {}).get("group", ""))
-        ]
-    )
+    mails = [
+        _mail(call, person)
+        for call in calls
+        for person in _deciders(run, (call.shown or {}).get("group", ""))
+    ]
+    waits = waits_for_answers(run.workspace).filter(run=run)
+    return _send(mails + [_wait_mail(wait, one) for wait in waits for one in _deciders(run, "")])
 
 
 def announce_escalation(wait_id: int) -> int:
@@ -80,7 +85,7 @@ def announce_escalation(wait_id: int) -> int:
         [
             _mail(call, person, more=_ESCALATED)
             for call in calls
-            for person in _deciders(call, (call.shown or {}).get("escalated_to", ""))
+            for person in _deciders(call.run, (call.shown or {}).get("escalated_to", ""))
         ]
     )
 
@@ -95,9 +100,9 @@ def _send(mails: list[EmailMessage]) -> int:
         return 0
 
 
-def _deciders(call: ToolCall, group: str) -> list[User]:
+def _deciders(run: Run, group: str) -> list[User]:
     people = get_user_model().objects.exclude(email="").order_by("pk")
-    found = people.filter(pk__in=members_with(call.run.workspace, "approvals:decide"))
+    found = people.filter(pk__in=members_with(run.workspace, "approvals:decide"))
     return list(found.filter(groups__name=group) if group else found)
 
 
@@ -111,10 +116,20 @@ def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
         more=more,
         reason=visible(str((call.shown or {}).get("reason", ""))),
         link=f"{root}/approve/{token_of(call, person.pk)}/",
-        inbox=f"{root}/w/{call.run.workspace.slug}/approvals/",
+        inbox=_inbox(call.run),
     )
     subject = f"{agent} asks you a question" if is_question else f"{agent} waits for you: {tool}"
     return EmailMessage(subject, text, to=[person.email])
+
+
+def _wait_mail(wait: Wait, person: User) -> EmailMessage:
+    agent, what = wait.run.agent, kind_of(wait.kind).waits_for
+    text = _WAIT.format(agent=agent, what=what, inbox=_inbox(wait.run))
+    return EmailMessage(f"{agent} waits for you: {what}", text, to=[person.email])
+
+
+def _inbox(run: Run) -> str:
+    return f"{settings.HEARTBIT_PUBLIC_URL}/w/{run.workspace.slug}/approvals/"
 
 
 def _line(text: str) -> str:

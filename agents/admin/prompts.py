@@ -10,7 +10,7 @@ from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, Subquery, 
 from agents.admin import queries
 from agents.admin.approval_card import Card, card, decided
 from agents.admin.links import run_url
-from agents.choices import CallStatus, WaitKind
+from agents.choices import CallStatus
 from agents.models import Decision, Vote, Wait
 from agents.querysets import approval_of
 from heartbit_site.base.admin.reach import reach_of
@@ -92,7 +92,7 @@ def _waits(request: HttpRequest) -> QuerySet[Any]:
     waits = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
-        kind__in=[WaitKind.APPROVAL, WaitKind.OUTCOME],
+        asks_person=True,
         resolved_at__isnull=True,
     )
     reached = reach_of(request).rows(queries.waiting_calls(), "run__workspace", "approvals:decide")

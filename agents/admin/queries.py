@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
-from agents.choices import LIVE, RunStatus, WaitKind
+from agents.choices import LIVE, RunStatus
 from agents.doubts import written_arguments
 from agents.models import (
     Agent,
@@ -63,7 +63,7 @@ def waiting_calls() -> QuerySet[ToolCall]:
     asked = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
-        kind__in=[WaitKind.APPROVAL, WaitKind.OUTCOME],
+        asks_person=True,
         resolved_at__isnull=True,
     )
     # A union, not an "or": each half finds its few rows among all calls by an index.

@@ -63,11 +63,10 @@ def _waiting_for(run: RunView, time: Callable[[datetime], str] | None) -> str:
     if run.pause is not None:
         reason, until = run.pause
         return f"is paused until {time(until)}: {reason}" if time else f"is paused: {reason}"
-    runs = {
-        key.removeprefix("child:") for key, wait in run.waits.items() if wait["kind"] == "agents"
-    }
+    runs = {wait["run"] for wait in run.waits.values() if "run" in wait}
     if not runs:
-        return "waits"
+        reasons = [wait["for"] for wait in run.waits.values()]
+        return f"waits for {reasons[0]}" if reasons else "waits"
     names = [
         name
         for call in run.calls.values()

@@ -9,7 +9,7 @@ from django.db.models import Count, Q
 
 from agents.choices import LIVE
 from agents.models import Run
-from agents.querysets import calls_in_doubt, calls_waiting
+from agents.querysets import waits_for_people
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Pulse:
     """The numbers of one workspace, or of all.
 
     Attributes:
-        waiting: Calls that wait for a person.
+        waiting: Waits for a person.
         newest_waiting: The id of the newest of them; 0: there is none.
         live: Runs that have not ended, without sub-agents.
         newest_run: The id of the newest run; None: there is none.
@@ -38,11 +38,7 @@ class Pulse:
 
 def read_pulse(workspace: Workspace | None) -> Pulse:
     """Read the numbers; None: of every workspace."""
-    found = [
-        calls.order_by().values_list("pk", flat=True)
-        for calls in (calls_waiting(workspace), calls_in_doubt(workspace))
-    ]
-    waiting = list(found[0].union(found[1]))
+    waiting = list(waits_for_people(workspace).order_by().values_list("pk", flat=True))
     runs = Run.objects.all() if workspace is None else Run.objects.filter(workspace=workspace)
     live = runs.filter(status__in=LIVE).order_by().values("status")
     counted = live.annotate(

@@ -31,6 +31,7 @@ from agents.live.call_view import OPEN, CallView
 from agents.live.timeline import Parts, Timeline, to_ms
 from agents.live.words import say
 from agents.live.writing import Writing
+from agents.waits import APPROVAL, OUTCOME, TIMER, WaitKind, kind_of
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -103,6 +104,7 @@ class RunView:
     _last_at: datetime | None = None
     _kept: dict[str, Parts] = field(default_factory=dict)
     _times: Timeline = field(default_factory=Timeline)
+    _asked: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -268,7 +270,7 @@ class RunView:
     @_fold.register
     def _(self, event: events.ModelDelayed, at: datetime) -> None:
         self.pause = event.reason, at + timedelta(seconds=event.delay_seconds)
-        self._wait(event.key, "pause", at, reason=event.reason)
+        self._wait(event.key, TIMER, at, reason=event.reason)
 
     @_fold.register
     def _(self, event: events.ModelCut, at: datetime) -> None:
@@ -285,7 +287,7 @@ class RunView:
         call = self._call(event.call_id)
         call.status, call.asked, call.decision = "waiting", True, None
         call.effect, call.reason = event.effect, event.reason
-        self._wait(event.key, "person", at, call=event.call_id)
+        self._wait(event.key, APPROVAL, at, call=event.call_id)
 
     @_fold.register
     def _(self, event: events.ApprovalEscalated, at: datetime) -> None:
@@ -301,7 +303,7 @@ class RunView:
     def _(self, event: events.OutcomeAsked, at: datetime) -> None:
         call = self._call(event.call_id)
         call.status, call.doubt = "uncertain", True
-        self._wait(event.key, "person", at, call=event.call_id)
+        self._wait(event.key, OUTCOME, at, call=event.call_id)
 
     @_fold.register
     def _(self, event: events.ToolStarted, at: datetime) -> None:
@@ -321,11 +323,14 @@ class RunView:
     @_fold.register
     def _(self, event: events.CallWaiting, at: datetime) -> None:
         call = self._call(event.call_id)
-        call.status = "waiting"
-        call.children = [key[6:] for key in event.keys if key.startswith("child:")]
+        kind = kind_of(event.kind)
+        call.status, call.asked, call.children = "waiting", kind.asks_person, list(event.runs)
+        if kind.asks_person:
+            call.decision = None
+        runs = dict(zip(event.keys, event.runs, strict=False))
         for key in event.keys:
-            kind = "agents" if key.startswith("child:") else "pause"
-            self._wait(key, kind, at, call=event.call_id)
+            child = {"run": runs[key]} if key in runs else {}
+            self._wait(key, kind, at, call=event.call_id, **child)
 
     @_fold.register
     def _(self, event: events.WaitResolved, at: datetime) -> None:
@@ -374,9 +379,8 @@ class RunView:
         self._end("cancelled", at, say(event, str).title)
 
     def asked_by(self, key: str) -> CallView | None:
-        """The call whose approval, or outcome, a wait's key stands for."""
-        kind, call_id, *_ = (*key.split(":"), "")
-        return self.calls.get(call_id) if kind in ("approval", "outcome") else None
+        """The call about which a wait, open or resolved, asks a person."""
+        return self.calls.get(self._asked.get(key, ""))
 
     def _call(self, call_id: str) -> CallView:
         """Return a call that changes."""
@@ -391,10 +395,12 @@ class RunView:
         self._set("queued")
         self._times.open("queue", "queue", at)
 
-    def _wait(self, key: str, kind: str, at: datetime, **more: Any) -> None:
+    def _wait(self, key: str, kind: WaitKind, at: datetime, **more: Any) -> None:
         self._set("waiting")
-        self.waits[key] = {"kind": kind, **more}
-        self._times.open(key, kind, at, call=more.get("call"))
+        self.waits[key] = {"kind": kind.lane, "for": kind.waits_for, **more}
+        if kind.asks_person:
+            self._asked[key] = more.get("call", "")
+        self._times.open(key, kind.lane, at, call=more.get("call"))
 
     def _turn(self, number: int, calls: tuple[ToolCall, ...], at: datetime) -> Parts:
         """Open a turn's calls, and return its part; turn 0 is a call that no model asked for."""

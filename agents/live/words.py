@@ -6,54 +6,20 @@ openai:gpt-5-mini"): a terminal puts the agent's name before it, a page makes it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from agents import events
+from agents.live.said import Said
+from agents.waits import kind_of
 from heartbit_site.base.amounts import counted, duration, money
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from heartbit_site.base.admin.themed import Tone
+    from collections.abc import Callable
 
     Namer = Callable[[str], str]
-
-#: What a person decided about a call, or said of its outcome.
-_DECISIONS: Final = {
-    "edited": "approved with other arguments",
-    "retried": "sent again",
-    "done": "confirmed",
-    "skipped": "left as it is",
-}
-_AGREEING: Final = ("approved", "edited", "answered", "done")
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """An event in words.
-
-    Attributes:
-        title: What happened, beginning in lower case.
-        text: What a model, a tool or a person wrote, or the reason; it may be long.
-        tone: The colour.
-        icon: A name of Material Symbols.
-        note: Figures and other small print.
-    """
-
-    title: str
-    text: str = ""
-    icon: str = "circle"
-    tone: Tone = ""
-    note: str = ""
-
-    @property
-    def heading(self) -> str:
-        """The title with a capital letter."""
-        return self.title[:1].upper() + self.title[1:]
 
 
 def say(event: events.Event, name_of: Namer) -> Said:
@@ -64,12 +30,6 @@ def say(event: events.Event, name_of: Namer) -> Said:
         name_of: Names a tool call of the run, by its id.
     """
     return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
-
-
-def decision(value: Mapping[str, Any]) -> str:
-    """Return what became of a question about a call, such as ``approved by alice``."""
-    status = str(value.get("status", ""))
-    return f"{_DECISIONS.get(status, status)}{_by(str(value.get('by') or ''))}"
 
 
 def _say_run(event: events.Event) -> Said | None:
@@ -151,13 +111,12 @@ def _say_call(event: events.Event, name_of: Namer) -> Said:
             note = ", ".join(filter(None, (took, grant)))
             title = f"ran {name}" if is_ok else f"{status}: {name}"
             return Said(title, content, "build", "success" if is_ok else "warning", note)
-        case events.CallWaiting(call_id=call_id, keys=keys):
-            agents = sum(key.startswith("child:") for key in keys)
-            note = counted(agents, "sub-agent") if agents else ""
+        case events.CallWaiting(call_id=call_id, kind=kind, runs=runs):
+            note = counted(len(runs), "sub-agent") if runs else kind_of(kind).waits_for
             title = f"waits for {_name(call_id, name_of)}"
             return Said(title, "", "hourglass_top", "primary", note)
-        case events.WaitResolved(key=key, value=value):
-            return _resolved(key, value, name_of)
+        case events.WaitResolved(kind=kind, call_id=call_id, value=value):
+            return kind_of(kind).describe(value, _name(call_id, name_of) if call_id else "")
         case _:
             return _say_question(event, name_of)
 
@@ -180,25 +139,6 @@ def _say_question(event: events.Event, name_of: Namer) -> Said:
             return Said(title, "", "help", "warning")
         case _:
             return Said(event.type)
-
-
-def _resolved(key: str, value: Mapping[str, Any], name_of: Namer) -> Said:
-    kind, _, subject = key.partition(":")
-    status = str(value.get("status", "ended"))
-    if kind in ("approval", "outcome"):
-        title = f"{decision(value)}: {_name(subject.partition(':')[0], name_of)}"
-        text = visible(
-            str(value.get("arguments") or value.get("reason") or value.get("result") or "")
-        )
-        if status in _AGREEING:
-            return Said(title, text, "check", "success")
-        return Said(title, text, "replay" if status == "retried" else "block", "warning")
-    if kind == "timer":
-        return Said("the pause is over", "", "timer", "info")
-    error = value.get("error")
-    told = error.get("message") if isinstance(error, dict) else value.get("output")
-    tone: Tone = "success" if status == "succeeded" else "warning"
-    return Said(f"{status}: {value.get('subject', 'it')}", str(told or ""), "call_merge", tone)
 
 
 def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSummarized) -> str:

@@ -14,13 +14,13 @@ from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
 from agents.loop import answering, silence
 from agents.loop.asking import Asking
 from agents.loop.limits import Limits
-from agents.loop.ports import PendingTimer, Ports
 from agents.loop.serving import Serving
 
 if TYPE_CHECKING:
     from agents.llm.messages import AssistantMessage
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
+    from agents.loop.ports import Ports
     from agents.loop.protocol import Outcome
     from agents.loop.standing import Standing
 
@@ -138,7 +138,7 @@ class AgentEngine:
             delay_seconds=min(error.retry_after, LONGEST_PAUSE_SECONDS),
             attempts=self._asking.restarts + (not own_limiter),
         )
-        return "suspended" if await self._journaled.suspend(PendingTimer(delayed)) else None
+        return "suspended" if await self._journaled.suspend(delayed) else None
 
     def _is_long(self, seconds: float) -> bool:
         """Whether the wrapper around the model, which pauses for less, handed it on unused."""

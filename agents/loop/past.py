@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.events import (
+    Closing,
     ModelAnswered,
     Recorded,
-    RunCancelled,
     RunCreated,
-    RunDiscarded,
-    RunFailed,
-    RunQuarantined,
     RunSucceeded,
     ToolFinished,
 )
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.llm.messages import Message
-
-_ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined, RunDiscarded)
 
 
 class TurnNotFoundError(NotFoundError):
@@ -149,7 +144,7 @@ def boundary(journal: Sequence[Recorded], number: int) -> int:
     if following:
         return max(closed, following[0].asked_seq)
     last = len(journal)
-    while last > closed and isinstance(journal[last - 1].event, _ENDINGS):
+    while last > closed and isinstance(journal[last - 1].event, Closing):
         last -= 1
     return last
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from agents.events import Opening
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from decimal import Decimal
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
         DecisionLapsed,
         Ending,
         Event,
-        ModelDelayed,
-        OutcomeAsked,
         Recorded,
         ToolFinished,
     )
@@ -39,28 +39,7 @@ class PendingSuspension:
     suspension: Suspension
 
 
-@dataclass(frozen=True, slots=True)
-class PendingApproval:
-    """A call that a person has to decide about; the event says what they are shown."""
-
-    asked: ApprovalRequested
-
-
-@dataclass(frozen=True, slots=True)
-class PendingOutcome:
-    """A call that may have taken effect: a person says whether; the event says which."""
-
-    asked: OutcomeAsked
-
-
-@dataclass(frozen=True, slots=True)
-class PendingTimer:
-    """A model call that may be made only after a pause; the event says why."""
-
-    delayed: ModelDelayed
-
-
-Pending = PendingSuspension | PendingApproval | PendingOutcome | PendingTimer
+Pending = PendingSuspension | Opening
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
 from agents.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
 from agents.loop import answering
-from agents.loop.ports import (
-    Approved,
-    Pending,
-    PendingApproval,
-    PendingOutcome,
-    PendingSuspension,
-    Ready,
-)
+from agents.loop.ports import Approved, PendingSuspension, Ready
+from agents.waits import is_for_tools
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import Waiting
@@ -25,7 +19,7 @@ from tools.result import Done
 if TYPE_CHECKING:
     from agents.loop.definition import AgentDefinition
     from agents.loop.journaled import JournaledState
-    from agents.loop.ports import Toolbox
+    from agents.loop.ports import Pending, Toolbox
     from agents.loop.standing import Standing
     from agents.loop.state import CallState
     from heartbit_site.base.toolspec import WaitOutcome
@@ -45,7 +39,7 @@ CONFIRMED = "A person confirmed that this call took effect; its answer is not kn
 _ALLOWING = ("approved", "edited", "answered")  # what a person may have said of a call that runs
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
-Served = ToolFinished | PendingSuspension | PendingApproval | PendingOutcome | None
+Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeAsked | None
 
 
 class _CancelledFirstError(Exception):
@@ -88,9 +82,7 @@ class Serving:
             raise _one_of(errors) from errors
         finished = [event for event in served if isinstance(event, ToolFinished)]
         pending: list[Pending] = [
-            event
-            for event in served
-            if isinstance(event, PendingSuspension | PendingApproval | PendingOutcome)
+            event for event in served if event is not None and not isinstance(event, ToolFinished)
         ]
         excess = self._beyond_parallel(pending)
         if finished or excess:
@@ -170,8 +162,7 @@ class Serving:
                 return await self._begin(call)
             case "tell":
                 return ToolFinished(call.call_id, "uncertain", UNCERTAIN, call.started)
-        asked = OutcomeAsked(call.call_id, call.call.name, call.questions + 1)
-        return PendingOutcome(asked)
+        return OutcomeAsked(call.call_id, call.call.name, call.questions + 1)
 
     def _resumed(self, call: CallState) -> ToolFinished:
         outcomes = self._state.outcomes(call)
@@ -198,7 +189,7 @@ class Serving:
             case Done():
                 return ToolFinished(call.call_id, ready.status, ready.content, effect)
             case ApprovalRequested():
-                return PendingApproval(replace(ready, question=call.lapsed + 1))
+                return replace(ready, question=call.lapsed + 1)
             case Ready() if effect == Effect.PURE:
                 return await self._execute(call, ready, effect)
         async with self._standing.acting():
@@ -226,7 +217,10 @@ class Serving:
         except _CancelledFirstError:
             return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, effect)
         if isinstance(done, Waiting):
-            return PendingSuspension(call.call_id, done.suspension)
+            kind = done.suspension.kind
+            if is_for_tools(kind):
+                return PendingSuspension(call.call_id, done.suspension)
+            done = Done(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
         took = round((time.monotonic() - began) * 1000)
         event = ToolFinished(call.call_id, done.status, done.content, effect, took, ready.grant)
         if effect == Effect.PURE:

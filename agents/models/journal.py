@@ -6,7 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from agents.choices import CallStatus, WaitKind
+from agents import waits
+from agents.choices import CallStatus
 from agents.models.run import Run
 
 
@@ -73,6 +74,10 @@ class Wait(models.Model):
     """A durable promise that a suspended run waits for; resolved once.
 
     Attributes:
+        key: Its name among the waits of its run; nothing reads its parts.
+        kind: One of ``agents.waits``.
+        asks_person: True if a person ends it, as its kind says.
+        child_id: The run that it waits for; null: it waits for none, or is a fork's copy.
         patience_seconds: How long it was to be waited for at first; null: without end.
         expires_at: When it is resolved although nobody kept it; null: never.
         escalates_at: When more people may decide, if it is about a call; null: never.
@@ -81,7 +86,9 @@ class Wait(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waits", db_index=False)
     key = models.CharField(max_length=80)
-    kind = models.CharField(max_length=16, choices=WaitKind.choices)
+    kind = models.CharField(max_length=waits.MOST_CHARACTERS)
+    asks_person = models.BooleanField(default=False, db_default=False)
+    child_id = models.UUIDField(null=True, blank=True)
     call_id = models.CharField(max_length=24, blank=True)
     value = models.JSONField(null=True, blank=True)
     patience_seconds = models.FloatField(null=True, blank=True)
@@ -95,6 +102,7 @@ class Wait(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["run", "key"], name="wait_once_per_run"),
+            models.UniqueConstraint(fields=["child_id"], name="wait_once_per_child"),
             models.CheckConstraint(
                 name="wait_value_iff_resolved",
                 condition=Q(value__isnull=True, resolved_at__isnull=True)
@@ -116,8 +124,13 @@ class Wait(models.Model):
                 ),
                 name="wait_escalating",
             ),
+            models.Index(
+                fields=["run"],
+                condition=Q(asks_person=True, resolved_at__isnull=True),
+                name="wait_for_people",
+            ),
             models.Index(  # what webhooks look for
-                fields=["created_at"], condition=Q(kind=WaitKind.APPROVAL), name="wait_asked"
+                fields=["created_at"], condition=Q(kind=waits.APPROVAL.name), name="wait_asked"
             ),
         ]
 

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "bccf87090c9c73a595f72dbb9c328a765adb6e956ae9a38a0b415bc2634831f2"
+FINGERPRINT = "8de4f2d8a626aa24dfa8d2324be25a1c2259d701b1c4044904f77eb395dc4d1c"
 
 
 def statements() -> str:

@@ -14,7 +14,7 @@ from uuid import UUID
 import psycopg
 from django.db import DatabaseError
 
-from agents.choices import RunStatus, WaitKind
+from agents.choices import RunStatus
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
 from agents.events import (
     CallWaiting,
@@ -28,16 +28,10 @@ from agents.events import (
     encode,
 )
 from agents.live.entries import End
-from agents.loop.ports import (
-    Moved,
-    Pending,
-    PendingApproval,
-    PendingOutcome,
-    PendingTimer,
-    Settled,
-)
+from agents.loop.ports import Moved, PendingSuspension, Settled
 from agents.runs.pool import Pool, call
 from agents.runs.transactional import CancelledMeanwhileError, in_one_transaction
+from agents.waits import CHILD, kind_of
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
@@ -46,6 +40,7 @@ if TYPE_CHECKING:
 
     from psycopg.rows import DictRow
 
+    from agents.loop.ports import Pending
     from agents.runs.claims import Claimed
 
 _ABOUT_THE_DATA = (
@@ -54,7 +49,6 @@ _ABOUT_THE_DATA = (
     psycopg.errors.ProgramLimitExceeded,
     psycopg.errors.StatementTooComplex,
 )
-_PERSONAL = {WaitKind.APPROVAL.value, WaitKind.OUTCOME.value}
 _LOST, _GONE = "HB001", "HB004"  # the error codes of our functions
 
 
@@ -177,12 +171,12 @@ class Lease:
             ),
         )
         if not row["moved"]:
-            children = [wait["id"] for wait in waits if wait["kind"] == "child"]
+            children = [wait["id"] for wait in waits if "id" in wait]
             self.children = tuple(
                 Child(UUID(child), queue)
                 for child, queue in zip(children, row["queues"] or (), strict=True)
             )
-            self.asks_people = any(wait["kind"] in _PERSONAL for wait in waits)
+            self.asks_people = any(wait["asks_person"] for wait in waits)
         return self._settled(row)
 
     async def release(self, reason: str, *, delay_seconds: float = 0) -> bool:
@@ -252,41 +246,23 @@ def _translated(error: BaseException) -> BaseException:
 
 
 def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event]]:
-    """What ``heartbit_suspend`` has to create, and the events that go with it."""
+    """Return what ``heartbit_suspend`` has to create, and the events that go with it."""
     waits: list[dict[str, Any]] = []
     events: list[Event] = []
     for asked in pending:
-        match asked:
-            case PendingApproval(event):
-                wait = {"kind": "approval", "key": event.key, "call_id": event.call_id}
-                times = {
-                    "timeout_seconds": event.timeout_seconds,
-                    "escalate_seconds": event.escalate_seconds,
-                }
-                waits.append(wait | times)
-                events.append(event)
-            case PendingOutcome(doubt):
-                waits.append({"kind": "outcome", "key": doubt.key, "call_id": doubt.call_id})
-                events.append(doubt)
-            case PendingTimer(delayed):
-                wait = {"kind": "timer", "key": delayed.key, "call_id": ""}
-                waits.append({**wait, "timeout_seconds": delayed.delay_seconds})
-                events.append(delayed)
-            case _:
-                children = [
-                    {
-                        "kind": "child",
-                        "id": str(child.run_id or new_id()),
-                        "agent": child.agent,
-                        "task": child.task,
-                        "call_id": asked.call_id,
-                        "timeout_seconds": asked.suspension.timeout_seconds,
-                    }
-                    for child in asked.suspension.children
-                ]
-                waits += children
-                keys = tuple(f"child:{child['id']}" for child in children)
-                events.append(CallWaiting(asked.call_id, keys))
+        if not isinstance(asked, PendingSuspension):
+            waits.append(asked.wait)
+            events.append(asked)
+            continue
+        suspension, call_id = asked.suspension, asked.call_id
+        kind, seconds = kind_of(suspension.kind), suspension.timeout_seconds
+        runs = [child.run_id or new_id() for child in suspension.children]
+        keys = tuple(f"{kind.name}:{subject}" for subject in (runs if kind is CHILD else [call_id]))
+        rows = [kind.row(key, call_id, timeout_seconds=seconds) for key in keys]
+        for row, run, child in zip(rows, runs, suspension.children, strict=False):
+            row |= {"id": str(run), "agent": child.agent, "task": child.task}
+        waits += rows
+        events.append(CallWaiting(call_id, keys, kind.name, tuple(map(str, runs))))
     return waits, events
 
 

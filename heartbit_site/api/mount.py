@@ -41,6 +41,7 @@ from heartbit_site.contract import (
     turns,
     usage,
     versions,
+    waits,
     webhooks,
 )
 
@@ -60,6 +61,7 @@ ROUTERS = (
     router_for(blackboard),
     router_for(calls),
     router_for(approvals),
+    router_for(waits),
     router_for(conversations),
     router_for(messages),
     router_for(agents),

@@ -16,13 +16,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agents.events import (
-    ModelAnswered,
-    RunCancelled,
-    RunFailed,
-    RunQuarantined,
-    RunSucceeded,
-)
+from agents.events import Closing, ModelAnswered
 from agents.live import journal
 from agents.live.lines import line_of
 from agents.live.shown import Shown, take
@@ -42,7 +36,6 @@ _T = TypeVar("_T")
 BEAT_SECONDS = 15.0
 CHECK_SECONDS = 15.0  # how soon a stream ends whose key was revoked, or whose reader logged out
 BEAT = b": \n\n"
-_ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined)
 
 
 class Selection:
@@ -72,7 +65,7 @@ class Selection:
             case Happened(run_id, recorded):
                 if isinstance(recorded.event, ModelAnswered):
                     self._answered[run_id] = recorded.event.turn
-                if run_id == self._run_id and isinstance(recorded.event, _ENDINGS):
+                if run_id == self._run_id and isinstance(recorded.event, Closing):
                     self.over = not self._whole_tree
                 if run_id != self._run_id:
                     return self._whole_tree

@@ -116,11 +116,14 @@ class Suspension:
 
     Attributes:
         children: Runs to start; each becomes one durable wait of the calling run.
-        timeout_seconds: After this time unfinished children are cancelled and count as expired.
+        timeout_seconds: After this time what is still waited for counts as expired, and unfinished
+            children are cancelled.
+        kind: Kind of the wait (``agents.waits``). Without children there is one wait, of this kind.
     """
 
     children: tuple[ChildTask, ...]
     timeout_seconds: float
+    kind: str = "child"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def uncertain_call(view: DoubtOut) -> WaitingCall:
         reason=UNCERTAIN_CALL,
         digest="",
         kind=OUTCOME,
-        question=view.question or f"{OUTCOME.prefix}{view.call}",  # nobody is asked yet
+        question=view.question,
     )
 
 

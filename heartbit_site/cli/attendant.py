@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
 
-from agents.events import ApprovalRequested, OutcomeAsked, WaitResolved
+from agents.events import ApprovalRequested, CallWaiting, OutcomeAsked, WaitResolved
 from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.asking import Asking
 from heartbit_site.cli.desk import Desk
@@ -16,14 +17,15 @@ from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note
+from heartbit_site.contract.waits import LIST_WAITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from uuid import UUID
 
     from heartbit_site.cli.backend import Backend
     from heartbit_site.cli.question import WaitingCall
+    from heartbit_site.contract.waits import WaitOut
 
 PATIENCE_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.5
@@ -77,7 +79,7 @@ class Attendant:
 
     def hear(self, event_type: str) -> None:
         """Take in an event of the tree."""
-        if event_type in (ApprovalRequested.type, OutcomeAsked.type):
+        if event_type in (ApprovalRequested.type, OutcomeAsked.type, CallWaiting.type):
             self._news.set()
         elif event_type == WaitResolved.type and self._asking is not None:
             self._asking.look.set()
@@ -100,7 +102,9 @@ class Attendant:
             try:
                 calls = await backend.in_thread(lambda: _waiting(backend, root_id))
                 await self._attend([call for call in calls if _asked(call) not in self._known])
-                if calls and only_people is not None and self._asking is None:
+                others = await backend.in_thread(lambda: _others(backend, root_id))
+                await self._say([one for one in others if _named(one) not in self._known])
+                if (calls or others) and only_people is not None and self._asking is None:
                     self.waits = await backend.in_thread(partial(only_people, root_id))
                 if self.waits:
                     return
@@ -137,6 +141,23 @@ class Attendant:
                     self._known.add(_asked(call))
         finally:
             self._idle.set()
+
+    async def _say(self, waits: list[WaitOut]) -> None:
+        """Name what is answered by a command of its own."""
+        for wait in waits:
+            name = await self._backend.in_thread(partial(self._name, UUID(wait.root)))
+            with self._display.paused() if self._asking else contextlib.nullcontext():
+                command = f"heartbit {wait.command} {name}"
+                note(f"{visible(wait.agent)} waits for {wait.waits_for}: {command}")
+            self._known.add(_named(wait))
+
+
+def _others(backend: Backend, root_id: UUID) -> list[WaitOut]:
+    return backend.every(LIST_WAITS, run=str(root_id)).waits
+
+
+def _named(wait: WaitOut) -> tuple[UUID, str, str]:
+    return UUID(wait.run), wait.call, wait.key
 
 
 def _waiting(backend: Backend, root_id: UUID) -> list[WaitingCall]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from django.db import DatabaseError
 
-from agents.choices import WaitKind
-from agents.models import Agent, Wait
+from agents.models import Agent
+from agents.querysets import waits_for_people
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.errors import ConfigurationError
@@ -82,12 +82,7 @@ def _tools() -> list[Check]:
 def _approvals() -> list[Check]:
     now = datetime.now(UTC)
     try:
-        waits = Wait.objects.filter(
-            kind__in=[WaitKind.APPROVAL, WaitKind.OUTCOME],
-            resolved_at__isnull=True,
-            run__finished_at__isnull=True,
-        )
-        begun = list(waits.values_list("created_at", flat=True))
+        begun = list(waits_for_people().values_list("created_at", flat=True))
     except DatabaseError:
         return []
     if not begun:
@@ -102,7 +97,7 @@ def _approvals() -> list[Check]:
             "approvals",
             "warn",
             detail,
-            "`heartbit approve` and `heartbit settle` list and decide them.",
+            "`heartbit approve`, `heartbit settle` and `heartbit answer` list and decide them.",
         )
     ]
 

@@ -113,7 +113,7 @@ def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> st
     """Say why nothing is left to decide: who was quicker, if somebody was."""
     name = one_line(text.strip())[:36]
     for decision in backend.every(LIST_DECISIONS, run_id=text).decisions:
-        if call_id in (None, decision.call) and decision.wait_key.startswith(kind.prefix):
+        if call_id in (None, decision.call) and decision.verdict in kind.verdicts:
             by = visible(decision.by) or "somebody"
             call = f"Nothing waits any more in run {name}: its last call"
             call = "The call" if call_id else call

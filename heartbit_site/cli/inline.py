@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.choices import RunStatus, WaitKind
+from agents.choices import RunStatus
 from agents.models import Run, Wait
 from heartbit_site.cli.attendant import Attendant
 from heartbit_site.cli.local_backend import LocalBackend
@@ -34,5 +34,8 @@ def attendant_of(display: Display, *, leaves: bool) -> Attendant:
 def only_people(root_id: UUID) -> bool:
     """Return True if nothing but a person's word makes a run of the tree go on."""
     live = Run.objects.filter(root_id=root_id, finished_at__isnull=True)
-    timers = Wait.objects.filter(run__in=live, resolved_at__isnull=True, kind=WaitKind.TIMER)
-    return not live.exclude(status=RunStatus.WAITING).exists() and not timers.exists()
+    # A run that is waited for is one of the live ones itself.
+    others = Wait.objects.filter(
+        run__in=live, resolved_at__isnull=True, asks_person=False, child_id__isnull=True
+    )
+    return not live.exclude(status=RunStatus.WAITING).exists() and not others.exists()

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from agents import waits
+
+if TYPE_CHECKING:
+    from agents.waits import WaitKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,52 +16,57 @@ class Kind:
     """A question.
 
     Attributes:
-        command: The command that answers it.
+        wait: The kind of wait that it ends.
         options: What answers it where there is no terminal.
-        prefix: How the keys of its waits begin.
+        verdicts: What decisions about it may say.
         nothing: What is said when no call waits.
-        subject: What a call waits for.
         about: What its agent waits for; the tool's name follows.
         title: The line above the call.
         keys: The prompt below it.
     """
 
-    command: str
+    wait: WaitKind
     options: str
-    prefix: str
+    verdicts: frozenset[str]
     nothing: str
-    subject: str
     about: str
     title: str
     keys: str
 
+    @property
+    def command(self) -> str:
+        """The command that answers it."""
+        return self.wait.command
+
+    @property
+    def subject(self) -> str:
+        """What a call waits for."""
+        return self.wait.waits_for
+
 
 APPROVAL: Final = Kind(
-    command="approve",
+    wait=waits.APPROVAL,
     options="--yes, --edit JSON or --deny REASON",
-    prefix="approval:",
+    verdicts=frozenset({"approved", "edited", "answered", "denied"}),
     nothing="Nothing waits for a decision.",
-    subject="a decision",
     about="a decision about",
     title="A tool call waits for your approval.",
     keys="[a]pprove  [e]dit  [d]eny  [r] always in this run  [A] always for this agent  [s]kip > ",
 )
 QUESTION: Final = Kind(
-    command="approve",
+    wait=waits.APPROVAL,
     options="--answer TEXT or --deny REASON",
-    prefix="approval:",
+    verdicts=frozenset({"approved", "edited", "answered", "denied"}),
     nothing="Nothing waits for a decision.",
-    subject="a decision",
     about="an answer to",
     title="An agent asks you.",
     keys="[a]nswer  [d]ecline  [s]kip > ",
 )
 OUTCOME: Final = Kind(
-    command="settle",
+    wait=waits.OUTCOME,
     options="--retry, --done or --skip",
-    prefix="outcome:",
+    verdicts=frozenset({"retried", "done", "skipped"}),
     nothing="No call is in doubt.",
-    subject="a word on its outcome",
     about="a word on",
     title="Nobody knows what became of a tool call.",
     keys="[r]etry, it may happen twice  [d]one, it took effect  [s]kip it  [l]ater > ",

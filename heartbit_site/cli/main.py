@@ -19,6 +19,7 @@ import typer.main
 
 from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.agents import agents
+from heartbit_site.cli.commands.answer import answer
 from heartbit_site.cli.commands.approve import approve
 from heartbit_site.cli.commands.audit import audit
 from heartbit_site.cli.commands.beat import beat
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from typer.core import TyperGroup
 
 COMMANDS: Final = (
-    *(run, submit, status, approve, settle, result, resume, cancel),
+    *(run, submit, status, approve, settle, answer, result, resume, cancel),
     *(runs, agents, schedules, channels, tools, config, users, keys, audit),
     *(usage, deliveries, messages),
     *(serve, web, beat, fleet, up, down, doctor, completion),

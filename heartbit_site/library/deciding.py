@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents.actions.decide_call import Always, Decider, decide_call
-from agents.choices import Verdict, WaitKind
+from agents.choices import Verdict
 from agents.errors import NoLongerOpenError
 from agents.models import ToolCall, Wait
 from agents.questions import asked_form
+from agents.waits import APPROVAL
 from heartbit_site.base.toolspec import Answer
 from heartbit_site.library.approvals import Approve, Deny, Edit
 
@@ -29,7 +30,7 @@ def as_it_waits(approval: Approval) -> Approval | None:
         run_id=approval.run_id,
         run__finished_at=None,
         call_id=approval.call_id,
-        kind=WaitKind.APPROVAL,
+        kind=APPROVAL.name,
         resolved_at=None,
     )
     return replace(approval, form=asked_form(_call(approval))) if waits.exists() else None

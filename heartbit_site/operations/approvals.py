@@ -58,7 +58,7 @@ def list_approvals(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> ApprovalsOut:
     """The tool calls that wait for a person, the oldest first."""
-    rows = calls_waiting(access.workspace).filter(_of_run(access.workspace, run))
+    rows = calls_waiting(access.workspace).filter(of_run(access.workspace, run))
     calls, following = page(rows, "pk", cursor, limit)
     runs = {call.run_id for call in calls}
     waits = Wait.objects.filter(run__in=runs, resolved_at__isnull=True)
@@ -79,7 +79,7 @@ def list_doubts(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> DoubtsOut:
     """The tool calls of unknown outcome that wait for a person, the oldest first."""
-    rows = asked_about(access.workspace).filter(_of_run(access.workspace, run))
+    rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
     return DoubtsOut(calls=[doubt_view(doubt_of(row)) for row in found], next=following)
 
@@ -88,7 +88,7 @@ def list_decisions(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> DecisionsOut:
     """Who decided what about the calls of a run and its sub-agents, the newest first."""
-    rows = Decision.objects.filter(_of_run(access.workspace, run_id))
+    rows = Decision.objects.filter(of_run(access.workspace, run_id))
     found, following = page(rows, "-pk", cursor, limit)
     return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next=following)
 
@@ -110,7 +110,7 @@ def get_question(
 def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> DecidedOut:
     """Approve, edit or deny a call. One decision wins; 409 says who was quicker."""
     call = find_call(access.workspace, run_id, call_id)
-    by = _decider(access)
+    by = decider(access)
     verdict = VERDICTS[body.verdict]
     always = body.always
     decide_call(
@@ -129,7 +129,7 @@ def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> Dec
 def settle(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> SettledOut:
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
     call = find_call(access.workspace, run_id, call_id)
-    by = _decider(access)
+    by = decider(access)
     settle_call(call, Outcome(body.outcome), by=by, result=body.result)
     return SettledOut.of(call, outcome=body.outcome, settled_by=by.name)
 
@@ -143,7 +143,7 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
 
     def attempt() -> DryRun:
         call = find_call(access.workspace, run_id, call_id)
-        return dry_run_call(call, digest=body.digest, by=_decider(access), arguments=arguments)
+        return dry_run_call(call, digest=body.digest, by=decider(access), arguments=arguments)
 
     return DryRunOut.of(await in_time(attempt))
 
@@ -199,7 +199,7 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
     }
 
 
-def _of_run(workspace: Workspace, run_id: str | None) -> Q:
+def of_run(workspace: Workspace, run_id: str | None) -> Q:
     """Return the condition for what belongs to a run or its sub-agents; without a run: all does.
 
     Raises:
@@ -211,7 +211,7 @@ def _of_run(workspace: Workspace, run_id: str | None) -> Q:
     return Q(run=run) | Q(run__root=run)
 
 
-def _decider(access: Access) -> Decider:
+def decider(access: Access) -> Decider:
     """Return whoever asks, as decisions name them.
 
     At a terminal that is the account on its machine, whichever command it runs: a call that needs

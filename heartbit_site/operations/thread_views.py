@@ -132,13 +132,12 @@ def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[HelperOut]]:
     runs = {str(run.pk): run for tree in trees.values() for run in tree}
     waiting = RunEvent.objects.filter(run__in=trees, type=CallWaiting.type)
     rows: Iterable[Any] = waiting.order_by("seq").values_list(
-        "run_id", "payload__call_id", "payload__keys"
+        "run_id", "payload__call_id", "payload__runs"
     )
     found = {}
-    for run_id, call_id, keys in rows:
-        ids = [key.partition(":")[2] for key in keys]
+    for run_id, call_id, ids in rows:
         found[run_id, call_id] = [
-            HelperOut.of(runs[one], task=runs[one].task[:_TASK]) for one in ids if one in runs
+            HelperOut.of(runs[one], task=runs[one].task[:_TASK]) for one in ids or () if one in runs
         ]
     return found
 

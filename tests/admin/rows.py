@@ -132,10 +132,9 @@ class Held:
         )
         self.record(asked)
         run = Run.objects.get(pk=self.id)
-        wait = {"kind": "approval", "key": asked.key, "call_id": call_id}
         sql(
             "SELECT * FROM heartbit_suspend(%s, %s, %s, '[]', %s)",
-            *(self.id, self.token, run.last_seq, json.dumps([wait])),
+            *(self.id, self.token, run.last_seq, json.dumps([asked.wait])),
         )
 
     def delegate(self, call_id: str, agent: str, task: str) -> UUID:
@@ -146,7 +145,7 @@ class Held:
             {"id": str(child), "agent": agent, "task": task}
             | {"call_id": call_id, "timeout_seconds": 60}
         ]
-        events = _json(CallWaiting(call_id, (f"child:{child}",)))
+        events = _json(CallWaiting(call_id, (f"child:{child}",), runs=(str(child),)))
         sql(
             "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
             *(self.id, self.token, run.last_seq, events, json.dumps(children)),

@@ -168,7 +168,7 @@ def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() ->
     assert "waits for a word on send" in shown[0]
     assert "of unknown outcome: waits for a person's word" in shown[1]
     resolved = {"status": "retried", "by": "anna"}
-    build.event(ROOT, events.WaitResolved("outcome:1.0:1", resolved))
+    build.event(ROOT, events.WaitResolved("outcome:1.0:1", resolved, "outcome", "1.0"))
     said = 'writer        sent again by anna: send {"to": "all"}'
     assert lines(build.tree, build.updates[-1]) == [said]
     assert build.tree.runs[ROOT].status == "queued"

@@ -34,7 +34,7 @@ def test_a_run_says_what_it_is_doing() -> None:
 def test_a_parent_is_queued_when_its_last_wait_is_resolved() -> None:
     build = delegation()
     assert build.tree.runs[ROOT].status == "waiting"
-    build.event(ROOT, events.WaitResolved("child:1"))
+    build.event(ROOT, events.WaitResolved("child:1", {}, "child"))
     assert build.tree.runs[ROOT].status == "queued"
     assert build.tree.activity(build.tree.runs[ROOT]) == "queued again"
 
@@ -93,7 +93,7 @@ def test_a_call_waits_for_a_person_until_somebody_decides() -> None:
     assert run.status == "waiting"
     assert build.tree.activity(run) == "waits until a person decides about send"
     value = {"status": "edited", "by": "alice"}
-    build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
+    build.event(ROOT, events.WaitResolved("approval:1.0", value, "approval", "1.0"), 3)
     assert run.status == "queued"
     assert run.calls["1.0"].decided == "approved with other arguments by alice"
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
@@ -111,7 +111,7 @@ def test_a_question_that_a_person_answered_says_so_with_what_was_written() -> No
     build.event(ROOT, events.ApprovalRequested("1.0", "ask_human", asked, "pure", "d", "It asks."))
     written = json.dumps({"question": "Which?", "answer": "Blue"})
     value = {"status": "answered", "by": "alice", "arguments": written}
-    build.event(ROOT, events.WaitResolved("approval:1.0", value))
+    build.event(ROOT, events.WaitResolved("approval:1.0", value, "approval", "1.0"))
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
     assert f"ask_human {written} (answered by alice)" in shown[1]
 
@@ -126,8 +126,8 @@ def test_a_delegation_that_a_person_edited_names_those_who_really_work() -> None
     build.event(ROOT, requested)
     instead = json.dumps({"tasks": [{"agent": "writer", "task": "y"}]})
     value = {"status": "edited", "by": "alice", "arguments": instead}
-    build.event(ROOT, events.WaitResolved("approval:1.0", value))
-    build.event(ROOT, events.CallWaiting("1.0", ("child:1",)))
+    build.event(ROOT, events.WaitResolved("approval:1.0", value, "approval", "1.0"))
+    build.event(ROOT, events.CallWaiting("1.0", ("child:1",), runs=("1",)))
     build.seen(ONE, "writer", ROOT, "y")
     assert told(build)[-1] == "orchestrator  waits for delegate_task writer (1 sub-agent)"
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
@@ -141,7 +141,7 @@ def test_a_call_that_was_approved_as_it_was_keeps_its_arguments() -> None:
     build = Builder()
     asks(build)
     value = {"status": "approved", "by": "alice", "arguments": None}
-    build.event(ROOT, events.WaitResolved("approval:1.0", value), 3)
+    build.event(ROOT, events.WaitResolved("approval:1.0", value, "approval", "1.0"), 3)
     assert build.tree.runs[ROOT].calls["1.0"].arguments == '{"to": "all"}'
 
 

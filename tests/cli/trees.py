@@ -60,7 +60,7 @@ def delegation() -> Builder:
     build.event(ROOT, events.RunCreated("Do", "orchestrator"))
     build.event(ROOT, started())
     build.event(ROOT, answered(1, ("delegate_task", tasks)), 2)
-    build.event(ROOT, events.CallWaiting("1.0", ("child:1", "child:2")), 2)
+    build.event(ROOT, events.CallWaiting("1.0", ("child:1", "child:2"), runs=("1", "2")), 2)
     build.seen(ONE, "researcher", ROOT, "Find the facts")
     build.event(ONE, started(), 2)
     build.event(ONE, answered(1, ("calculate", '{"expression": "6*7"}')), 3)

@@ -92,19 +92,33 @@ RARE = recorded(
     (3, events.RunStarted("host:2", "t", "openai:m")),
     (3, ASKED),
     (4, events.ApprovalEscalated("1.0", "approval:1.0", "leads")),
-    (5, events.WaitResolved("approval:1.0", {"status": "edited", "by": "ann", "arguments": "{}"})),
+    (
+        5,
+        events.WaitResolved(
+            "approval:1.0", {"status": "edited", "by": "ann", "arguments": "{}"}, "approval", "1.0"
+        ),
+    ),
     (6, events.RunStarted("host:1", "t", "openai:m")),
     (6, events.DecisionLapsed("1.0", "approval:1.0", "ann has left.")),
     (6, events.ToolStarted("1.0", "at_most_once")),
     (7, events.RunRequeued("the worker died")),
     (8, events.OutcomeAsked("1.0", "send", 1)),
-    (9, events.WaitResolved("outcome:1.0:1", {"status": "done", "by": "ann", "result": "ok"})),
+    (
+        9,
+        events.WaitResolved(
+            "outcome:1.0:1", {"status": "done", "by": "ann", "result": "ok"}, "outcome", "1.0"
+        ),
+    ),
     (9, events.ToolFinished("1.0", "ok", "ok", "at_most_once", 3, grant=7)),
-    (9, events.CallWaiting("1.1", ("child:0199", "timer:1"))),
-    (10, events.WaitResolved("child:0199", {"status": "failed", "error": {"message": "No."}})),
-    (10, events.WaitResolved("timer:1", {"status": "fired"})),
+    (9, events.CallWaiting("1.1", ("child:0199",), runs=("0199",))),
+    (
+        10,
+        events.WaitResolved(
+            "child:0199", {"status": "failed", "error": {"message": "No."}}, "child"
+        ),
+    ),
     (11, events.ModelDelayed(2, "timer:2", "Busy.", 90.0)),
-    (12, events.WaitResolved("timer:2", {"status": "fired"})),
+    (12, events.WaitResolved("timer:2", {"status": "fired"}, "timer")),
     (12, events.RunSteered("Be brief.", "anna")),
     (13, events.ModelCut(2, "The provider hung up.", Usage(1, 1), "m", 100)),
     (13, events.ContextSummarized(2, 9, "So far.", Usage(1, 1), "m", 100, "0.1")),
@@ -140,7 +154,12 @@ def test_the_time_of_a_run_is_told_apart() -> None:
         (0, events.RunCreated("T", "w")),
         (1, events.RunStarted("w", "t", "m")),
         (3, ASKED),
-        (6, events.WaitResolved("approval:1.0", {"status": "approved", "by": "me"})),
+        (
+            6,
+            events.WaitResolved(
+                "approval:1.0", {"status": "approved", "by": "me"}, "approval", "1.0"
+            ),
+        ),
         (7, events.RunStarted("w", "t", "m")),
         (9, events.RunFailed("model", "No.")),
     ):

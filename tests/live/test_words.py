@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agents import events
-from agents.live.words import decision, say
+from agents.live.words import say
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
+from agents.waits import decision
 
 USED = Usage(input_tokens=1200, output_tokens=3)
 CALLS = {"1.0": "send (1.0)"}
@@ -27,8 +28,9 @@ def titled(event: events.Event) -> str:
         (events.ToolFinished("1.1", "timeout", "late"), "timeout: call 1.1"),
         (events.ApprovalEscalated("1.0", "approval:1.0"),
          "nobody decided about send (1.0) in time: escalated to everybody who may decide"),
-        (events.WaitResolved("approval:1.0", {"status": "expired"}), "expired: send (1.0)"),
-        (events.WaitResolved("timer:1", {"status": "fired"}), "the pause is over"),
+        (events.WaitResolved("approval:1.0", {"status": "expired"}, "approval", "1.0"),
+         "expired: send (1.0)"),
+        (events.WaitResolved("timer:1", {"status": "fired"}, "timer"), "the pause is over"),
     ],
 )  # fmt: skip
 def test_a_title_says_what_happened(event: events.Event, title: str) -> None:

@@ -23,7 +23,7 @@ from agents.errors import NoLongerOpenError
 from agents.events import ApprovalRequested, ModelDelayed
 from agents.live.valkey import connect
 from agents.llm.messages import ToolCall
-from agents.loop.ports import PendingApproval, PendingSuspension, PendingTimer, Settled
+from agents.loop.ports import PendingSuspension, Settled
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Wait
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
@@ -54,7 +54,7 @@ async def asking(workspace: Workspace, pool: Pool, claimant: Claimant) -> ToolCa
     run_id = await orm.in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, run_id)
     await lease.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
-    assert isinstance(await lease.suspend(PendingApproval(ASKED)), Settled)
+    assert isinstance(await lease.suspend(ASKED), Settled)
     return await orm.in_thread(
         lambda: ToolCallRow.objects.select_related("run__version__agent").get(run_id=run_id)
     )
@@ -186,7 +186,7 @@ async def two_asking(
         _, lease = await hold(pool, claimant, run_id)
         await lease.record(answer(1, ToolCall("c", "calculate", '{"expression": "1"}')))
         asked = replace(ASKED, tool="calculate", arguments={"expression": "1"}, effect="pure")
-        assert isinstance(await lease.suspend(PendingApproval(asked)), Settled)
+        assert isinstance(await lease.suspend(asked), Settled)
         rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
         return await orm.in_thread(lambda: rows.get(run_id=run_id))
 
@@ -290,7 +290,7 @@ class TestAnOrchestratorsPatience:
         child = lease.children[0].id
         _, held = await hold(pool, claimant, child)
         await held.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
-        assert isinstance(await held.suspend(PendingApproval(ASKED)), Settled)
+        assert isinstance(await held.suspend(ASKED), Settled)
         rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
         return parent, await orm.in_thread(lambda: rows.get(run_id=child))
 
@@ -348,7 +348,7 @@ async def test_a_pause_is_a_wait_for_a_time(
     run_id = await orm.in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, run_id)
     delayed = ModelDelayed(1, "timer:0", "The provider is busy.", 0.0)
-    assert isinstance(await lease.suspend(PendingTimer(delayed)), Settled)
+    assert isinstance(await lease.suspend(delayed), Settled)
     assert (await fetch(run_id)).status == RunStatus.WAITING
 
     expire = partial(execute, "SELECT ring FROM heartbit_expire_waits(%s)", 1000)
@@ -373,7 +373,7 @@ async def calculating(
     await lease.record(answer(1, ToolCall("c", "calculate", '{"expression": "1"}')))
     arguments = {"expression": "1"}
     asked = replace(ASKED, tool="calculate", arguments=arguments, effect="pure", needed=needed)
-    assert isinstance(await lease.suspend(PendingApproval(asked)), Settled)
+    assert isinstance(await lease.suspend(asked), Settled)
     rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
     return await orm.in_thread(lambda: rows.get(run_id=run_id))
 

@@ -20,7 +20,7 @@ from agents.choices import Home, RunStatus, SecondMessage
 from agents.errors import NoLongerOpenError
 from agents.events import ApprovalRequested, RunCancelled, RunSucceeded, encode
 from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
-from agents.loop.ports import Moved, PendingApproval, Settled
+from agents.loop.ports import Moved, Settled
 from agents.models import Agent, AgentVersion, Conversation, Run, RunEvent, Wait
 from agents.runs.claims import Claimant, claim
 from agents.runs.pool import call
@@ -261,7 +261,7 @@ class TestWhatWasSaid:
         first = (await post(thread, "Book a table for Ann.")).run_id
         _, lease = await hold(pool, claimant, first)
         await lease.record(answer(1, ToolCall("c", "save", "{}"), text="Let me see."))
-        await lease.suspend(PendingApproval(ASKED))
+        await lease.suspend(ASKED)
         await orm.in_thread(lambda: steer_run(Run.objects.get(pk=first), "For four."))
         interrupt = SecondMessage.INTERRUPT
         second = (await post(thread, "At eight.", interrupt)).run_id

@@ -23,7 +23,7 @@ from agents.errors import NoLongerOpenError
 from agents.events import ApprovalEscalated, ApprovalRequested, decode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
-from agents.loop.ports import PendingApproval, Settled
+from agents.loop.ports import Settled
 from agents.models import Agent, Decision, RunEvent, ToolBinding, ToolCall, Vote, Wait
 from agents.runs.overdue import escalate_approvals, expire_waits
 from agents.runtime.sweeper import Duty, Sweeper
@@ -102,7 +102,7 @@ async def asking(
     _, lease = await hold(pool, claimant, run_id)
     await lease.record(answer(1, Asked("c", "save", '{"key": "a"}')))
     asked = replace(ASKED, escalate_seconds=300, **how)
-    assert isinstance(await lease.suspend(PendingApproval(asked)), Settled)
+    assert isinstance(await lease.suspend(asked), Settled)
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
     return await orm.in_thread(lambda: (calls.get(run_id=run_id), Wait.objects.get(run_id=run_id)))
 

@@ -104,6 +104,8 @@ ROUTES = (
         {"digest": DIGEST},
         right=409,  # the same
     ),
+    Route("GET", "/waits", "runs:read", foreign=200, either="approvals:decide"),
+    Route("POST", "/runs/{run_id}/waits/{key}", "approvals:decide", {"answer": 1}, right=404),
     Route("GET", "/doubts", "runs:read", foreign=200, either="approvals:decide"),
     Route(
         "POST",

@@ -170,6 +170,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "address": lambda workspace: _channel(workspace).address,
     "delivery": _result,
+    "key": lambda _: "signal:1.0",
     "newcomer": lambda _: person().username,
 }
 

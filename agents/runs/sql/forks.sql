@@ -41,8 +41,9 @@ BEGIN
     SELECT p_id, e.seq, e.type, coalesce(p_changed -> e.seq::text, e.payload), e.at
     FROM agents_runevent e WHERE e.run_id = p_source AND e.seq BETWEEN 2 AND p_cut;
     PERFORM heartbit_fork_calls(p_id, p_source);
-    INSERT INTO agents_wait (run_id, key, kind, call_id, value, expires_at, created_at, resolved_at)
-    SELECT p_id, w.key, w.kind, w.call_id, w.value, w.expires_at, w.created_at, w.resolved_at
+    INSERT INTO agents_wait
+        (run_id, key, kind, asks_person, call_id, value, expires_at, created_at, resolved_at)
+    SELECT p_id, w.key, w.kind, w.asks_person, w.call_id, w.value, w.expires_at, w.created_at, w.resolved_at
     FROM agents_wait w
     WHERE w.run_id = p_source AND w.resolved_at IS NOT NULL AND EXISTS (
         SELECT 1 FROM agents_runevent e

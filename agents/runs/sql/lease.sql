@@ -60,16 +60,19 @@ END $$;
 -- Returns the run to ring, or null.
 CREATE OR REPLACE FUNCTION heartbit_resolve_wait(p_run uuid, p_key text, p_value jsonb)
 RETURNS uuid LANGUAGE plpgsql AS $$
-DECLARE r agents_run;
+DECLARE
+    r agents_run;
+    w agents_wait;
 BEGIN
     SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE;
     UPDATE agents_wait SET value = p_value, resolved_at = clock_timestamp()
-    WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL;
+    WHERE run_id = p_run AND key = p_key AND resolved_at IS NULL RETURNING * INTO w;
     IF NOT FOUND OR r.finished_at IS NOT NULL THEN
         RETURN NULL; -- late, or the run has ended: a wait of a terminal run never queues it
     END IF;
     PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
-        'type', 'wait.resolved', 'payload', jsonb_build_object('key', p_key, 'value', p_value))));
+        'type', 'wait.resolved', 'payload', jsonb_build_object(
+            'key', p_key, 'value', p_value, 'kind', w.kind, 'call_id', w.call_id))));
     UPDATE agents_run
     SET last_seq = last_seq + 1, open_waits = open_waits - 1,
         status = CASE WHEN open_waits = 1 AND status = 'waiting' THEN 'queued' ELSE status END,
@@ -92,6 +95,7 @@ RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
     n int := jsonb_array_length(p_events);
     v_next agents_run;
+    v_key text;
 BEGIN
     UPDATE agents_run
     SET status = p_status, output = p_output, structured = p_structured, error = p_error, finished_at = clock_timestamp(),
@@ -135,7 +139,8 @@ BEGIN
         ON CONFLICT (root_id, key) DO UPDATE
         SET value = excluded.value, author = excluded.author, updated_at = excluded.updated_at;
     END IF;
-    RETURN heartbit_resolve_wait(r.parent_id, 'child:' || r.id, jsonb_build_object(
+    SELECT w.key INTO v_key FROM agents_wait w WHERE w.child_id = r.id;
+    RETURN heartbit_resolve_wait(r.parent_id, v_key, jsonb_build_object(
         'subject', r.agent, 'run', r.id, 'status', p_status, 'output', p_output,
         'structured', p_structured, 'error', p_error, 'usage', heartbit_usage(r.id)));
 END $$;
@@ -171,8 +176,9 @@ BEGIN
 END $$;
 
 -- Suspend a held run: create its waits (with the children of those that wait for one), and give the
--- worker back; nothing is written when the journal moved since p_folded. A wait is {kind, key,
--- call_id, timeout_seconds, escalate_seconds}, a child's without key but with {id, agent, task}.
+-- worker back; nothing is written when the journal moved since p_folded. A wait is {kind, asks_person,
+-- key, call_id, timeout_seconds, escalate_seconds} as its kind declares it (agents/waits.py), a child's
+-- with {id, agent, task} too; the first version of Heartbit gives a child's neither kind nor key.
 -- `queues`: the children's.
 CREATE OR REPLACE FUNCTION heartbit_suspend(
     p_run uuid, p_token bigint, p_folded int, p_events jsonb, p_waits jsonb)
@@ -189,7 +195,7 @@ BEGIN
         RETURN;
     END IF;
     FOR w IN SELECT value FROM jsonb_array_elements(p_waits) LOOP
-        IF coalesce(w ->> 'kind', 'child') = 'child' THEN
+        IF w ? 'agent' THEN
             SELECT t.* INTO a FROM agents_agent t
             WHERE t.workspace_id = r.workspace_id AND t.name = w ->> 'agent' AND t.origin = (
                       SELECT o.origin FROM agents_agentversion v JOIN agents_agent o ON o.id = v.agent_id
@@ -206,9 +212,10 @@ BEGIN
             queues := array_append(queues, a.queue::text);
         END IF;
         INSERT INTO agents_wait
-            (run_id, key, kind, call_id, patience_seconds, expires_at, escalates_at, created_at)
+            (run_id, key, kind, asks_person, child_id, call_id, patience_seconds, expires_at,
+             escalates_at, created_at)
         VALUES (r.id, coalesce(w ->> 'key', 'child:' || (w ->> 'id')), coalesce(w ->> 'kind', 'child'),
-                w ->> 'call_id', (w ->> 'timeout_seconds')::float,
+                coalesce((w ->> 'asks_person')::boolean, false), (w ->> 'id')::uuid, w ->> 'call_id', (w ->> 'timeout_seconds')::float,
                 clock_timestamp() + make_interval(secs => (w ->> 'timeout_seconds')::float),
                 clock_timestamp() + make_interval(secs => (w ->> 'escalate_seconds')::float),
                 clock_timestamp());

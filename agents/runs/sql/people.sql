@@ -61,10 +61,10 @@ RETURNS void LANGUAGE sql AS $$
     SET expires_at = least(p.expires_at + (clock_timestamp() - w.created_at),
                            clock_timestamp() + make_interval(secs => p.patience_seconds))
     FROM agents_wait w
-    WHERE p.run_id = r.parent_id AND p.key = 'child:' || r.id AND p.resolved_at IS NULL
+    WHERE p.child_id = r.id AND p.resolved_at IS NULL
           AND w.run_id = r.id AND w.key = p_key
           AND NOT EXISTS (SELECT 1 FROM agents_wait o WHERE o.run_id = r.id AND o.id <> w.id
-                          AND o.kind IN ('approval', 'outcome') AND o.resolved_at IS NULL)
+                          AND o.asks_person AND o.resolved_at IS NULL)
 $$;
 
 -- Whether somebody is of the group that is asked about a call, or of the one that it was escalated
@@ -168,18 +168,20 @@ RETURNS text LANGUAGE sql STABLE AS $$
         WHERE v.run_id = p_run AND v.wait_key = p_key) s
     JOIN agents_run r ON r.id = p_run
     JOIN agents_toolcall c ON c.run_id = r.id AND c.call_id = s.call_id
+    JOIN agents_wait k ON k.run_id = r.id AND k.key = p_key
     WHERE NOT (heartbit_may_decide(s.user_id, s.via, r.workspace_id, p_roles)
-               AND (p_key NOT LIKE 'approval:%' OR heartbit_is_asked(c.shown, s.user_id)))
+               AND (k.kind <> 'approval' OR heartbit_is_asked(c.shown, s.user_id)))
     LIMIT 1
 $$;
 
--- Refuse a call that nobody decided in time. Returns whether this was done, and the run to ring, or
--- null. A run that somebody else has locked is left for the next sweep: a sweep that waits could meet
--- them the other way round.
-CREATE OR REPLACE FUNCTION heartbit_expire_approval(p_run uuid, p_key text, OUT done boolean, OUT ring uuid)
+-- Resolve a wait for a person that is over; a call that waits for approval is refused by it. Returns
+-- whether this was done, and the run to ring, or null. A run that somebody else has locked is left for
+-- the next sweep: a sweep that waits could meet them the other way round.
+CREATE OR REPLACE FUNCTION heartbit_expire_asked(p_run uuid, p_key text, OUT done boolean, OUT ring uuid)
 LANGUAGE plpgsql AS $$
 DECLARE
     r agents_run;
+    w agents_wait;
     c agents_toolcall;
     v_parent uuid;
 BEGIN
@@ -191,19 +193,22 @@ BEGIN
     END IF;
     SELECT * INTO r FROM agents_run WHERE id = p_run FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND OR r.finished_at IS NOT NULL THEN RETURN; END IF;
-    SELECT t.* INTO c FROM agents_wait w JOIN agents_toolcall t
-        ON t.run_id = w.run_id AND t.call_id = w.call_id
-    WHERE w.run_id = p_run AND w.key = p_key AND w.resolved_at IS NULL
-          AND w.expires_at <= clock_timestamp();
+    SELECT t.* INTO w FROM agents_wait t
+    WHERE t.run_id = p_run AND t.key = p_key AND t.resolved_at IS NULL
+          AND t.expires_at <= clock_timestamp();
     IF NOT FOUND THEN RETURN; END IF; -- somebody decided meanwhile
-    INSERT INTO agents_decision
-        (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, decided_by, via, at)
-    VALUES (p_run, c.call_id, p_key, c.digest, '', 'denied', NULL, 'Nobody decided in time.', 'expiry',
-            'expiry', clock_timestamp());
+    SELECT t.* INTO c FROM agents_toolcall t WHERE t.run_id = p_run AND t.call_id = w.call_id;
+    IF w.kind = 'approval' THEN
+        INSERT INTO agents_decision
+            (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, decided_by,
+             via, at)
+        VALUES (p_run, c.call_id, p_key, c.digest, '', 'denied', NULL, 'Nobody decided in time.',
+                'expiry', 'expiry', clock_timestamp());
+    END IF;
     PERFORM heartbit_give_back_patience(r, p_key);
     done := true;
     ring := heartbit_resolve_wait(p_run, p_key, jsonb_build_object(
-        'subject', c.tool, 'status', 'expired', 'digest', '', 'arguments', NULL,
+        'subject', coalesce(c.tool, p_key), 'status', 'expired', 'digest', '', 'arguments', NULL,
         'reason', 'Nobody decided in time.', 'by', 'expiry'));
 END $$;
 
@@ -230,4 +235,21 @@ BEGIN
     PERFORM heartbit_give_back_patience(r, v_key);
     RETURN heartbit_resolve_wait(p_run, v_key, jsonb_build_object(
         'subject', v_tool, 'status', p_outcome, 'result', p_result, 'by', p_by));
+END $$;
+
+-- Answer a wait of any kind that a person ends, but one for approval or an outcome, which have their own
+-- functions. Returns the run to ring, or null.
+CREATE OR REPLACE FUNCTION heartbit_answer(p_run uuid, p_key text, p_answer jsonb, p_by text)
+RETURNS uuid LANGUAGE plpgsql AS $$
+DECLARE
+    r agents_run;
+    v_tool text;
+BEGIN
+    r := heartbit_lock_asking(p_run, p_key);
+    SELECT c.tool INTO v_tool FROM agents_wait w
+    JOIN agents_toolcall c ON c.run_id = w.run_id AND c.call_id = w.call_id
+    WHERE w.run_id = p_run AND w.key = p_key;
+    PERFORM heartbit_give_back_patience(r, p_key);
+    RETURN heartbit_resolve_wait(p_run, p_key, jsonb_build_object(
+        'subject', coalesce(v_tool, p_key), 'status', 'answered', 'answer', p_answer, 'by', p_by));
 END $$;

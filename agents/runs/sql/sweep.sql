@@ -79,10 +79,10 @@ RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE agents_wait t SET expires_at = clock_timestamp() + make_interval(secs => t.patience_seconds)
     WHERE t.id IN (SELECT w.id FROM agents_wait w
-                   JOIN agents_run c ON c.id = split_part(w.key, ':', 2)::uuid
+                   JOIN agents_run c ON c.id = w.child_id
                    JOIN agents_run p ON p.id = heartbit_paced_by(w.run_id, c.id)
                    JOIN agents_agentversion v ON v.id = p.version_id
-                   WHERE w.kind = 'child' AND w.resolved_at IS NULL AND w.patience_seconds IS NOT NULL
+                   WHERE w.resolved_at IS NULL AND w.patience_seconds IS NOT NULL
                          AND c.finished_at IS NULL AND (p_agent IS NULL OR v.agent_id = p_agent)
                          AND (p_queue IS NULL OR p.queue = p_queue)
                          AND (p_workspace IS NULL OR p.workspace_id = p_workspace)
@@ -96,21 +96,21 @@ RETURNS TABLE (ring uuid, refused bigint) LANGUAGE plpgsql AS $$
 DECLARE
     w record;
 BEGIN
-    FOR w IN SELECT t.id, t.run_id, t.key, t.kind, c.id AS child, c.agent FROM agents_wait t
-             LEFT JOIN agents_run c
-                 ON c.id = CASE WHEN t.kind = 'child' THEN split_part(t.key, ':', 2)::uuid END
+    FOR w IN SELECT t.id, t.run_id, t.key, t.kind, t.asks_person, c.id AS child, c.agent
+             FROM agents_wait t
+             LEFT JOIN agents_run c ON c.id = t.child_id
              LEFT JOIN agents_run p ON p.id = heartbit_paced_by(t.run_id, c.id)
              -- Stable within the statement, so that the index over the times can be used.
              WHERE t.resolved_at IS NULL AND t.expires_at <= statement_timestamp()
                    -- While a sub-agent waits for a person its orchestrator's patience stands still.
                    AND NOT EXISTS (SELECT 1 FROM agents_wait a WHERE a.run_id = c.id
-                                   AND a.kind IN ('approval', 'outcome') AND a.resolved_at IS NULL)
+                                   AND a.asks_person AND a.resolved_at IS NULL)
                    AND NOT heartbit_is_stopped(p)
-             -- Approvals last: they lock nothing that they would have to wait for.
-             ORDER BY t.kind = 'approval', t.run_id, t.id LIMIT p_limit LOOP
-        IF w.kind = 'approval' THEN
-            SELECT x.ring, CASE WHEN x.done THEN w.id END INTO ring, refused
-            FROM heartbit_expire_approval(w.run_id, w.key) x;
+             -- Those for people last: they lock nothing that they would have to wait for.
+             ORDER BY t.asks_person, t.run_id, t.id LIMIT p_limit LOOP
+        IF w.asks_person THEN
+            SELECT x.ring, CASE WHEN x.done AND w.kind = 'approval' THEN w.id END INTO ring, refused
+            FROM heartbit_expire_asked(w.run_id, w.key) x;
         ELSE
             ring := heartbit_resolve_wait(w.run_id, w.key, jsonb_build_object(
                 'subject', coalesce(w.agent, w.key), 'run', w.child, 'status', 'expired'));

@@ -34,6 +34,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.base.admin.scoped import ScopedInline
 from heartbit_site.base.admin.trail import Trail
+from heartbit_site.base.tone import Tone
 
 if TYPE_CHECKING:
     from django import forms
@@ -76,8 +77,6 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
-
-Tone = Literal["", "info", "success", "warning", "danger", "primary"]
 
 
 class ModelAdmin(Trail, PlainModelAdmin[M]):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from agents.actions.decide_call import Decider
 from agents.actions.settle_call import settle_call
-from agents.choices import Outcome, WaitKind
+from agents.choices import Outcome
 from agents.models import ToolCall, Wait
+from agents.waits import OUTCOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,9 +21,7 @@ ANNA = Decider("anna", "api")
 def speak(plays: Iterable[Play]) -> None:
     """Answer what is asked now."""
     words = {play.root: play.case.word.said for play in plays if play.case.word.said}
-    waits = Wait.objects.filter(
-        kind=WaitKind.OUTCOME, resolved_at__isnull=True, run_id__in=list(words)
-    )
+    waits = Wait.objects.filter(kind=OUTCOME.name, resolved_at__isnull=True, run_id__in=list(words))
     for wait in waits:
         call = ToolCall.objects.get(run_id=wait.run_id, call_id=wait.call_id)
         settle_call(call, Outcome(words[wait.run_id]), by=ANNA)

@@ -120,10 +120,10 @@ class RunMachine(RuleBasedStateMachine):
         event: ApprovalRequested | OutcomeAsked | CallWaiting
         if kind == "approval":
             event = ApprovalRequested(call.call_id, "calculate", {}, "pure", "d" * 64, "why")
-            waits = [{"kind": "approval", "key": event.key, "call_id": call.call_id}]
+            waits = [event.wait]
         elif kind == "outcome":
             event = OutcomeAsked(call.call_id, "calculate", call.questions + 1)
-            waits = [{"kind": "outcome", "key": event.key, "call_id": call.call_id}]
+            waits = [event.wait]
         else:
             children = [str(new_id()), str(new_id())]
             event = CallWaiting(call.call_id, tuple(f"child:{child}" for child in children))

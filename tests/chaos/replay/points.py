@@ -9,16 +9,15 @@ from agents.events import (
     ApprovalRequested,
     CallWaiting,
     CancelRequested,
+    Closing,
     ContextSummarized,
     ModelAnswered,
     ModelCut,
     ModelDelayed,
     OutcomeAsked,
     RunCancelled,
-    RunDiscarded,
     RunFailed,
     RunForked,
-    RunQuarantined,
     RunRequeued,
     RunRevived,
     RunStarted,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from agents.events import Event, Recorded
     from tests.chaos.replay.kept import Kept
 
-_ENDINGS = (RunSucceeded, RunFailed, RunCancelled, RunQuarantined, RunDiscarded)
 _OTHERS = (
     RunSteered,
     ApprovalEscalated,
@@ -92,7 +90,7 @@ def _is_over(journal: list[Recorded], index: int) -> bool:
     """Whether the run has ended, or ends in the transaction that this event is part of."""
     if isinstance(journal[index].event, ToolFinished) and index + 1 < len(journal):
         return isinstance(journal[index + 1].event, RunSucceeded)  # the call that was the answer
-    return isinstance(journal[index].event, _ENDINGS)
+    return isinstance(journal[index].event, Closing)
 
 
 def _open(waits: set[str], event: Event) -> set[str]:

@@ -15,7 +15,7 @@ from agents.events import encode
 from agents.llm.messages import TextDelta
 from agents.loop.engine import AgentEngine
 from agents.loop.journaled import JournaledState
-from agents.loop.ports import PendingApproval, PendingOutcome, PendingTimer, Ports, Settled
+from agents.loop.ports import PendingSuspension, Ports, Settled
 from agents.loop.standing import Standing
 from agents.runtime.stopped_tools import StoppedHere, StoppedTools
 from agents.runtime.toolbox import RunToolbox
@@ -146,17 +146,16 @@ def _shown(event: Event) -> dict[str, Any]:
 
 
 def _waited(pending: Pending) -> object:
-    match pending:
-        case PendingApproval(asked) | PendingOutcome(asked):
-            return _shown(asked)
-        case PendingTimer(delayed):
-            return _shown(delayed)
-        case _:
-            shown = to_jsonable_python(pending, fallback=str)
-            for child in shown["suspension"]["children"]:
-                if child["run_id"] is None:  # what a child says since the journals were recorded
-                    del child["run_id"]
-            return shown
+    if not isinstance(pending, PendingSuspension):
+        return _shown(pending)
+    shown = to_jsonable_python(pending, fallback=str)
+    # What a suspension says since the journals were recorded.
+    if shown["suspension"]["kind"] == "child":
+        del shown["suspension"]["kind"]
+    for child in shown["suspension"]["children"]:
+        if child["run_id"] is None:
+            del child["run_id"]
+    return shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.events import ModelDelayed, RunSucceeded
-from agents.loop.ports import PendingTimer
 from agents.runtime.definitions import Definitions
 from agents.runtime.engines import ENGINES
 
@@ -56,7 +55,7 @@ class EchoEngine:
                 return "cancelled"
             if not state.delays:
                 pause = ModelDelayed(1, "timer:0", "an echo takes a while", 0.1)
-                if await self._journaled.suspend(PendingTimer(pause)):
+                if await self._journaled.suspend(pause):
                     return "suspended"
                 continue
             while self._echo.hold is not None and self._echo.hold.exists():

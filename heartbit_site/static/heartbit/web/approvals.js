@@ -1,15 +1,16 @@
 // The inbox: every tool call of the workspace that waits for a person, one of them chosen.
 
-import { all, may, Refusal } from "./api.js";
+import { may, Refusal } from "./api.js";
 import { el, fill, icon } from "./dom.js";
 import { onPulse } from "./pulse.js";
 import { ago } from "./words.js";
 import { card, conclude, isBeingEdited } from "./approvals/card.js";
-import { isInDoubt, keyOf } from "./approvals/decide.js";
+import { isInDoubt, keyOf, listAsked } from "./approvals/decide.js";
 import { KEYS, LOOKS, onKey } from "./approvals/keys.js";
 import { notifyButton, tell } from "./approvals/notify.js";
 import { seen } from "./approvals/pieces.js";
 import { isQuestion } from "./approvals/question.js";
+import { isWait } from "./approvals/wait.js";
 
 const list = el("ul");
 const waiting = el("nav.card.waiting", { "aria-label": "Waiting calls" }, list);
@@ -44,8 +45,8 @@ async function load() {
   }
   loading = true;
   try {
-    const found = await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")]);
-    await show(found.flat().sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
+    const found = await listAsked();
+    await show(found.sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (calls === null) fill(state, el("p.problem", { role: "alert" }, error.message));
@@ -110,6 +111,7 @@ function decided(key, answer) {
 }
 
 function titleOf(one) {
+  if (isWait(one)) return one.label;
   return isQuestion(one) ? `${one.arguments.question ?? one.tool}`.slice(0, 120) : one.tool;
 }
 

@@ -10,6 +10,7 @@ import { editPanel } from "./edit.js";
 import { alwaysPanel, denyPanel, donePanel } from "./panels.js";
 import { nodes } from "./pieces.js";
 import { answerPanel, isQuestion, questionText } from "./question.js";
+import { isWait, waitCard } from "./wait.js";
 
 document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", import.meta.url) }));
 
@@ -27,8 +28,8 @@ const conclusions = new WeakMap();
  * @returns {Promise<boolean>} Whether the card is to stay; false: it was decided on this very card,
  *   or its call is still open and shown by another card.
  */
-export function conclude(element) {
-  return conclusions.get(element)();
+export async function conclude(element) {
+  return conclusions.get(element)?.() ?? false;
 }
 
 /** Whether somebody writes in a card. */
@@ -39,12 +40,13 @@ export function isBeingEdited(element) {
 /**
  * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
  * answer, deny; retried, done, skipped).
- * @param {object} asked One of `calls` of GET /approvals, or of GET /doubts.
+ * @param {object} asked One of what `decide.js` lists.
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void, link?: HTMLElement|null}} [how]
  *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the
  *   run has ended. `onAway` is told that a closed card was put away. `link` leads to the run; by default to its page.
  */
 export function card(asked, { onDecided = () => {}, onAway = () => {}, link = runLink(asked) } = {}) {
+  if (isWait(asked)) return waitCard(asked, { onDecided });
   const panel = el("div");
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");

@@ -1,10 +1,15 @@
 // Send what a person decided; every decision names the digest of what was shown.
 
-import { api } from "../api.js";
+import { all, api } from "../api.js";
+
+/** Whatever waits for a person: calls to approve, calls of unknown outcome, and waits of other kinds. */
+export async function listAsked() {
+  return (await Promise.all([all("/approvals", "calls"), all("/doubts", "calls"), all("/waits", "waits")])).flat();
+}
 
 /** A name for a call that stays the same while it waits for the same people. */
 export function keyOf(asked) {
-  return `${asked.run}/${asked.call}/${asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
+  return `${asked.run}/${asked.call}/${asked.key ?? asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
 }
 
 /** Whether a call has run with an unknown outcome, instead of waiting to run. */

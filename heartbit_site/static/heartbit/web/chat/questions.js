@@ -1,7 +1,7 @@
 // What a run asks a person: the cards of its calls that wait, in the thread.
 
-import { all } from "../api.js";
 import { card, conclude } from "../approvals/card.js";
+import { listAsked } from "../approvals/decide.js";
 import { el, fill } from "../dom.js";
 
 /**
@@ -20,8 +20,7 @@ export function questions(root) {
     if (asking) return;
     asking = true;
     try {
-      const found = await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")]);
-      for (const call of found.flat()) show(call);
+      for (const call of await listAsked()) show(call);
     } catch (error) {
       fill(node, el("p.problem", {}, error.message));
     } finally {
@@ -31,7 +30,7 @@ export function questions(root) {
 
   function show(call) {
     const name = nameOf(call);
-    const version = call.question ?? call.digest;
+    const version = call.key ?? call.question ?? call.digest;
     if (call.root !== root || !wanted.has(name) || cards.get(name)?.version === version) return;
     const before = cards.get(name);
     const element = card(call, { onAway: () => leave(name, element) });

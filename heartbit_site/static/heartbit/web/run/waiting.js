@@ -1,7 +1,7 @@
 // The calls of the tree that wait for a person, to be decided here.
 
-import { all } from "../api.js";
 import { card, conclude, isBeingEdited } from "../approvals/card.js";
+import { listAsked } from "../approvals/decide.js";
 import { el } from "../dom.js";
 
 /** The section of waiting calls. */
@@ -27,7 +27,7 @@ export class Waiting {
   async look(root, some) {
     this.looks += 1;
     const mine = this.looks;
-    const asked = some ? (await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")])).flat() : [];
+    const asked = some ? await listAsked() : [];
     const here = new Map(asked.filter((one) => one.root === root).map((one) => [keyOf(one), one]));
     for (const [key, one] of here) this.keepEdit(key, callOf(one));
     const gone = [...this.cards].filter(([key]) => !here.has(key));
@@ -69,8 +69,8 @@ export class Waiting {
   }
 }
 
-function callOf({ run, call, digest, question, since }) {
-  return `${run} ${call} ${digest ?? question} ${since} `;
+function callOf({ run, call, digest, question, key, since }) {
+  return `${run} ${call} ${digest ?? question ?? key} ${since} `;
 }
 
 function keyOf(asked) {

@@ -1,0 +1,54 @@
+"""Answer what a run waits for, if the declaration of the kind of wait says what an answer is."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from agents.actions.ring_run import ring_run
+from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.live.changes import notify_on_commit
+from agents.runs.refusals import ask
+from agents.waits import kind_of
+from heartbit_site.base import audit
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.jsonschema import validate
+
+if TYPE_CHECKING:
+    from agents.actions.decide_call import Decider
+    from agents.models import Wait
+
+
+@transaction.atomic
+def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
+    """Resolve a wait with an answer, and queue its run if that was the last one.
+
+    Args:
+        wait: A wait whose kind has a schema of its answer.
+        answer: A JSON value.
+        by: The person who answers, and where.
+
+    Raises:
+        InvalidEditError: The answer does not fit the schema; nothing was resolved.
+        NoLongerOpenError: The wait was resolved before, or its run has ended.
+    """
+    kind = kind_of(wait.kind)
+    if kind.answer is None:
+        raise NoLongerOpenError(f"A wait of the kind {kind.name!r} is not answered like this.")
+    problems = validate(dict(kind.answer), answer)
+    if problems:
+        raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
+    query = "SELECT heartbit_answer(%s, %s, %s, %s)"
+    ring = ask(query, (wait.run_id, wait.key, json.dumps(answer), by.name))
+    audit.record(
+        Actor(by.name, by.via, by.user_id),
+        "wait.answer",
+        workspace=wait.run.workspace,
+        target=f"run:{wait.run_id}",
+        label=kind.label,
+        details={"wait": wait.key, "call": wait.call_id},
+    )
+    ring_run(ring)
+    notify_on_commit(wait.run.workspace_id, "runs", "calls")

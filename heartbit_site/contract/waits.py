@@ -1,0 +1,59 @@
+"""What runs wait for and a person answers, beside the calls of ``contract.approvals``."""
+
+from __future__ import annotations
+
+from pydantic import AliasPath, Field, JsonValue
+
+from heartbit_site.contract.model import Body, Id, Next, Time, View
+from heartbit_site.contract.operation import DECIDE, READ_WAITING, Operation
+
+
+class WaitOut(View):
+    """An open wait that a person answers."""
+
+    run: Id = Field(validation_alias="run_id")
+    root: Id = Field(validation_alias=AliasPath("run", "root_id"))
+    agent: str = Field(validation_alias=AliasPath("run", "agent"))
+    key: str = Field(description="Its name among the waits of its run.")
+    kind: str = Field(description="The kind of wait.")
+    label: str = Field(description="A noun phrase for the kind.")
+    waits_for: str = Field(description="Continues: the run waits for.")
+    command: str = Field(description="What answers it at a terminal: heartbit and this.")
+    call: str = Field(validation_alias="call_id", description="The tool call; empty: none waits.")
+    tool: str = Field(description="The tool of that call; empty: none waits.")
+    arguments: str = Field(description="The call's arguments as JSON; the beginning of long ones.")
+    task: str = Field(description="Of its run: the first 500 characters.")
+    since: Time = Field(validation_alias="created_at")
+    expires_at: Time | None = Field(description="When it is over unless somebody answers.")
+    answer: dict[str, JsonValue] = Field(description="The JSON Schema of the answer.")
+
+
+class WaitsOut(View):
+    """Open waits that a person answers, the oldest first."""
+
+    waits: list[WaitOut]
+    next: Next
+
+
+class AnswerIn(Body):
+    """An answer to a wait."""
+
+    answer: JsonValue = Field(description="Fits the schema that GET /waits shows.")
+
+
+class AnsweredWaitOut(View):
+    """A wait that was answered."""
+
+    run: Id = Field(validation_alias="run_id")
+    key: str
+    answered_by: str
+
+
+LIST_WAITS = Operation(
+    "waits.list_waits", "GET /waits", WaitsOut, "List waits for an answer", READ_WAITING,
+    rows="waits",
+)  # fmt: skip
+ANSWER_WAIT = Operation(
+    "waits.answer_wait", "POST /runs/{run_id}/waits/{key}", AnsweredWaitOut, "Answer a wait",
+    DECIDE, body=AnswerIn, errors=(409,),
+)  # fmt: skip

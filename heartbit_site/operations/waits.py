@@ -1,0 +1,69 @@
+"""Waits of runs that a person answers, of any kind whose declaration says how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents import waits
+from agents.actions import answer_wait as action
+from agents.models import ToolCall, Wait
+from agents.querysets import find_run, waits_for_answers
+from heartbit_site.base.access import Access
+from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.preview import preview
+from heartbit_site.contract.approvals import OfRun
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.contract.waits import AnsweredWaitOut, AnswerIn, WaitOut, WaitsOut
+from heartbit_site.operations.approvals import decider, of_run
+from heartbit_site.operations.paging import page
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+
+class WaitNotFoundError(NotFoundError):
+    """The run has no such wait."""
+
+
+def list_waits(
+    access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
+) -> WaitsOut:
+    """Return what waits for a person's answer and is no tool call to approve or settle."""
+    rows = waits_for_answers(access.workspace).filter(of_run(access.workspace, run))
+    found, following = page(rows, "pk", cursor, limit)
+    calls = _calls(found)
+    return WaitsOut(waits=[_view(wait, calls) for wait in found], next=following)
+
+
+def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> AnsweredWaitOut:
+    """Answer a wait. One answer wins; 409: it does not wait any more."""
+    run = find_run(access.workspace, run_id)
+    rows = Wait.objects.filter(run=run, kind__in=waits.answered_by(waits.ANSWER))
+    wait = rows.select_related("run__workspace").filter(key=key).first()
+    if wait is None:
+        raise WaitNotFoundError(
+            f"Run {run.pk} has no wait {key[:80]!r} to be answered: GET /waits lists the open ones."
+        )
+    by = decider(access)
+    action.answer_wait(wait, body.answer, by=by)
+    return AnsweredWaitOut.of(wait, answered_by=by.name)
+
+
+def _calls(found: list[Wait]) -> Mapping[tuple[UUID, str], ToolCall]:
+    rows = ToolCall.objects.filter(run__in={wait.run_id for wait in found})
+    return {(row.run_id, row.call_id): row for row in rows}
+
+
+def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall]) -> WaitOut:
+    kind, call = waits.kind_of(wait.kind), calls.get((wait.run_id, wait.call_id))
+    return WaitOut.of(
+        wait,
+        label=kind.label,
+        waits_for=kind.waits_for,
+        command=kind.command,
+        tool=call.tool if call is not None else "",
+        arguments=preview(call.arguments) if call is not None else "",
+        task=preview(wait.run.task),
+        answer=dict(kind.answer or {}),
+    )

@@ -1,0 +1,52 @@
+// A wait of any other kind that a person answers: what it is about, and the form of the answer.
+
+import { api, may, Refusal, whoCan, WORKSPACE } from "../api.js";
+import { el, fill, icon, note } from "../dom.js";
+import { ago, moment } from "../words.js";
+import { seen } from "./pieces.js";
+import { FormProblem, schemaForm } from "./schema-form.js";
+
+/** Whether it is a wait, and no tool call to approve or settle. */
+export function isWait(asked) {
+  return asked.key !== undefined;
+}
+
+/**
+ * A wait as an element; its button carries `data-act` send.
+ * @param {object} wait One of `waits` of GET /waits.
+ * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] As of `card`.
+ */
+export function waitCard(wait, { onDecided = () => {} } = {}) {
+  const problem = el("p.problem", { role: "alert", hidden: true });
+  const form = schemaForm(wait.answer, undefined, "Answer");
+  const button = el("button.button.primary", { data: { act: "send" } }, "Answer");
+  const foot = el("footer.inside", {}, may("approvals:decide")
+    ? el("form.stack", { "aria-label": "Answer", onsubmit: (event) => { event.preventDefault(); send(); } },
+      form.element, problem, el("div.actions", {}, button))
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not answer it. Who can: ${whoCan("approvals:decide")}.`));
+  const rows = [["Agent", wait.agent], wait.tool ? ["Tool", seen(wait.tool)] : null,
+    wait.arguments ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
+    ["Task", el("span.text.task", {}, seen(wait.task))],
+    ["Asked", el("span", { title: moment(wait.since) }, ago(wait.since))],
+    wait.expires_at ? ["Over", el("span", { title: moment(wait.expires_at) }, moment(wait.expires_at))] : null];
+  return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run, wait: wait.key } },
+    el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
+      el("span.pill.primary", {}, may("approvals:decide") ? "waits for you" : "waits for a person"),
+      el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root}/` }, "Open the run"))),
+    el("div.inside.stack", {}, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
+    foot);
+
+  async function send() {
+    problem.hidden = true;
+    try {
+      const answered = await api(`/runs/${wait.run}/waits/${encodeURIComponent(wait.key)}`, { method: "POST", body: { answer: form.read() } });
+      fill(foot, el("p.row", {}, icon("check_circle"), "Answered"));
+      note(`Answered: ${wait.label}`, "success");
+      onDecided(answered);
+    } catch (error) {
+      if (!(error instanceof FormProblem || error instanceof Refusal)) throw error;
+      fill(problem, error.message).hidden = false;
+      if (error.status === 409 || error.status === 404) onDecided(null, error);
+    }
+  }
+}
