@@ -40,7 +40,7 @@ SUM = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
 
 async def stop(studio: Studio, tool: str = "calculate", place: Workspace | None = None) -> None:
     """Stop a tool in the studio's workspace, or another; return once the process knows."""
-    held = of_tool(tool, place or studio.workspace)
+    held = await orm.in_thread(lambda: of_tool(tool, place or studio.workspace))
     await orm.in_thread(lambda: pause_work(held, by=SYSTEM, reason="a drill"))
     await known(studio, tool, held.workspace or studio.workspace)
 
