@@ -31,7 +31,7 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
         raise EmptyTaskError("The message is empty: say what the run should know.")
     if run.kind != RunKind.AGENT:
         raise RunStateError(
-            f"The kind of run {run.pk} is {run.kind}: only an agent's run reads what it is told."
+            f"The kind of run {run.pk} is {run.kind}: only an agent's run can be steered."
         )
     ask("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by.name])
     record_of_run(by, "steer", run)

@@ -15,6 +15,7 @@ from heartbit_site.cli.output import note
 from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.submission import accepted
 from heartbit_site.cli.turn_text import effects
+from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
 
 if TYPE_CHECKING:
@@ -87,10 +88,17 @@ def confirm(backend: Backend, order: Order, turn: int) -> None:
     """
     if order.arguments is None or order.yes:
         return
-    again = effects(backend.call(SHOW_TURN, run_id=run_id_of(order.run), number=turn))
+    run_id = run_id_of(order.run)
+    if turn:
+        again = effects(backend.call(SHOW_TURN, run_id=run_id, number=turn).calls)
+    else:  # the run is that call
+        again = effects([backend.call(SHOW_CALL, run_id=run_id, call_id=order.call)])
     if not again:
         return
-    note(f"All calls of turn {turn} run again, and what they do outside happens again:")
+    what, they = (
+        (f"All calls of turn {turn} run", "they do") if turn else ("The call runs", "it does")
+    )
+    note(f"{what} again, and what {they} outside happens again:")
     for line in again:
         note(f"  {line}")
     if not is_interactive():

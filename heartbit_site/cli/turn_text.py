@@ -15,6 +15,9 @@ from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.contract.turns import SHOW_TURN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from heartbit_site.contract.calls import CallOut
     from heartbit_site.contract.turns import Message, TurnCallOut, TurnOut, TurnRequestOut
 
 WIDEST: Final = 110
@@ -53,12 +56,12 @@ def lines(turn: TurnOut, width: int) -> list[str]:
     return said
 
 
-def effects(turn: TurnOut) -> list[str]:
-    """Return the turn's calls that do something outside, in words."""
+def effects(calls: Iterable[TurnCallOut | CallOut]) -> list[str]:
+    """Return those of the calls that do something outside, in words."""
     return [
         f"{call.call} {one_line(call.tool, 60)}: "
         f"{EFFECT_TEXT.get(call.effect, 'its effect is not known')}"
-        for call in turn.calls
+        for call in calls
         if call.effect != "pure"
     ]
 

@@ -10,6 +10,8 @@ import pytest
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
+from agents.actions.start_tool_call import start_tool_call
+from agents.choices import Home
 from agents.models import Agent, Run, ToolBinding
 from agents.pauses import of_workspace
 from heartbit_site.base.audit import Actor
@@ -114,6 +116,21 @@ def test_effects_that_would_happen_again_need_a_yes(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == "", "nothing runs again"
 
 
+@pytest.mark.django_db
+def test_a_run_that_is_a_call_is_forked_with_other_arguments_after_a_yes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    place = default_workspace()
+    name = Agent.objects.filter(workspace=place, current_version__isnull=False)[0].name
+    run = start_tool_call(place, "http_request", {"url": "x"}, agent=name, home=Home.LOCAL)
+    with pytest.raises(CommandError, match="Say --yes if that is meant"):
+        order = order_of(run=str(run), call="0.0", arguments="{}")
+        forking.confirm(LocalBackend(), order, order.place())
+    said = capsys.readouterr().err
+    assert "The call runs again, and what it does outside happens again:\n" in said
+    assert "  0.0 http_request: its effect is not known\n" in said
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
@@ -203,7 +220,7 @@ def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
     lines = turn_text.lines(turn, 80)
     assert not any("\x1b" in line or "\u202e" in line for line in lines)
     assert not any(line.startswith("a") for line in lines)
-    assert [line for line in turn_text.effects(turn) if "cannot be taken back" in line]
+    assert [line for line in turn_text.effects(turn.calls) if "cannot be taken back" in line]
 
 
 def test_an_order_finds_its_turn() -> None:

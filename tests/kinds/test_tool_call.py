@@ -245,7 +245,7 @@ class TestAgain:
         run_id = await start(studio)
         await happened(studio, run_id, ApprovalRequested)
         run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-        with pytest.raises(RunStateError, match="only an agent's run reads"):
+        with pytest.raises(RunStateError, match="only an agent's run can be steered"):
             await orm.in_thread(lambda: steer_run(run, "Hurry."))
 
 

@@ -19,7 +19,7 @@ export class Actions {
 
   /** Show what is possible with a run now. */
   draw(run) {
-    const now = `${run.id} ${run.status} ${run.turns.size}`;
+    const now = `${run.id} ${run.kind} ${run.status} ${run.turns.size}`;
     if (now === this.shown) return;
     this.shown = now;
     const isLive = LIVE.has(run.status);
