@@ -21,7 +21,7 @@ WORKERS := 3
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test durations check wheel format lock chaos bench shots security mutants
+.PHONY: help setup demo test readme durations check wheel format lock chaos bench shots security mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,6 +33,9 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" for the real model's
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(ARGS)
+
+readme: $(STAMP) ## Write the README's table of environment variables from their list
+	@$(BIN)/python -m tests.readme
 
 durations: $(STAMP) ## Run the tests and store how long each file takes, for the order of make test
 	$(BIN)/python -m pytest $(PARALLEL) --store-durations

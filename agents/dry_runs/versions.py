@@ -6,6 +6,8 @@ wrote carries ids from its own to the last one given out; of these, those in pro
 because what others have not committed cannot be seen. What it removed it cannot see itself, but
 another session can, as everybody else sees it. There the ids only lead to candidates: whichever of
 them the transaction does not see any more is gone.
+
+Simpler ways were measured, and lose rows that are shown so: docs/decisions/0018r.
 """
 
 from __future__ import annotations

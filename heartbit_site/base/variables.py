@@ -1,13 +1,13 @@
-"""Environment variables: name, type, bounds, default and parser of each, in one table.
+"""Environment variables: name, default, parser with bounds, and help text of each, in one list.
 
 Usage::
 
     variables.LEASE_SECONDS.read()      # 10.0, or what HEARTBIT_LEASE_SECONDS says
     variables.problems()                # a sentence for each variable that cannot be used
 
-Every reader goes through this table, and every process checks the whole of it before it starts
+Every reader goes through this list, and every process checks the whole of it before it starts
 (`heartbit_site.environment.read`), so that a mistake is one sentence and never a late traceback.
-To add a variable: one line here, and one in the table of README.md (a test compares them).
+To add a variable: one entry here; `make readme` writes the table of README.md from the list.
 
 A variable that is set to nothing, or to white space, counts as unset.
 """
@@ -15,31 +15,18 @@ A variable that is set to nothing, or to white space, counts as unset.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
-from email.utils import parseaddr
-from importlib.util import find_spec
-from ipaddress import ip_network
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
-from urllib.parse import parse_qs, urlsplit
 
+from heartbit_site.base import variable_formats as formats
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.keyring import parse_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from urllib.parse import SplitResult
 
 T = TypeVar("T")
 
 LONGEST_SHOWN: Final = 80
-_ON: Final = ("1", "true", "yes", "on")
-_OFF: Final = ("0", "false", "no", "off")
-_HOST_NAME: Final = re.compile(r"\*|\.?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\]")
-_MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_POSTGRES: Final = ("postgresql", "postgres")
-_REDIS: Final = ("redis", "rediss", "unix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +37,16 @@ class Variable(Generic[T]):
         name: As it is set.
         default: Its value while it is unset.
         parse: Makes the value of a text, or raises ValueError with what to write instead.
+        help: What it means, in Markdown, with links from the root of the repository.
+        unset: What applies while it is unset, in Markdown, if the default does not say it.
         secret: True for a value that no message may repeat, a key or an address with a password.
     """
 
     name: str
     default: T
     parse: Callable[[str], T]
+    help: str
+    unset: str = ""
     secret: bool = False
 
     def read(self, environ: Mapping[str, str] | None = None) -> T:
@@ -81,301 +72,310 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
 
 
-# Parsers ------------------------------------------------------------------------------------------
-
-
-def text(value: str) -> str:
-    """Return the text without white space around it."""
-    return value.strip()
-
-
-def verbatim(value: str) -> str:
-    """Return the text as it is: a password may begin with a space."""
-    return value
-
-
-def flag(value: str) -> bool:
-    """Return True for 1, true, yes and on."""
-    word = value.strip().lower()
-    if word not in (*_ON, *_OFF):
-        raise ValueError("set it to 1 or 0")
-    return word in _ON
-
-
-def number(least: float, most: float) -> Callable[[str], float]:
-    """Return the parser of a number within bounds."""
-
-    def parse(value: str) -> float:
-        try:
-            found = float(value)
-        except ValueError:
-            found = float("nan")
-        if not least <= found <= most:  # which NaN is not
-            raise ValueError(f"set it to a number from {least:g} to {most:g}")
-        return found
-
-    return parse
-
-
-def whole(least: int, most: int) -> Callable[[str], int]:
-    """Return the parser of a whole number within bounds."""
-
-    def parse(value: str) -> int:
-        word = value.strip()
-        digits = word.isascii() and word.isdecimal() and len(word) <= len(str(most))
-        if not digits or not least <= int(word) <= most:
-            raise ValueError(f"set it to a whole number from {least} to {most}")
-        return int(word)
-
-    return parse
-
-
-def choice(*names: str) -> Callable[[str], str]:
-    """Return the parser of one of some words."""
-
-    def parse(value: str) -> str:
-        word = value.strip().lower()
-        if word not in names:
-            raise ValueError(f"set it to {', '.join(names[:-1])} or {names[-1]}")
-        return word
-
-    return parse
-
-
-def words(check: Callable[[str], str | None]) -> Callable[[str], tuple[str, ...]]:
-    """Return the parser of a list with commas.
-
-    Args:
-        check: Returns what to write instead of one of them, or None when it is fine.
-    """
-
-    def parse(value: str) -> tuple[str, ...]:
-        found = tuple(word.strip() for word in value.split(",") if word.strip())
-        for word in found:
-            mend = check(word)
-            if mend is not None:
-                raise ValueError(f"{word!r} {mend}")
-        return found
-
-    return parse
-
-
-def web_address(value: str) -> str:
-    """Return an http or https URL without a slash at its end."""
-    address = value.strip()
-    if _host_of(address, ("http", "https")) is None or not address.isprintable():
-        raise ValueError("write an http or https address, https://heartbit.example")
-    return address.rstrip("/")
-
-
-def server_address(value: str) -> str:
-    """Return the address of a Heartbit server with its scheme, https unless another is written."""
-    address = value.strip()
-    full = address if "://" in address else f"https://{address}"
-    if _host_of(full, ("http", "https")) is None or not full.isprintable():
-        raise ValueError("it is no address of a server; write https://heartbit.example")
-    parts = urlsplit(full)
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ValueError("it holds more than an address; put the key into HEARTBIT_API_KEY")
-    return full.rstrip("/")
-
-
-def api_key(value: str) -> str:
-    """Return a key of the API."""
-    key = value.strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ValueError("it is no API key, which begins with hb_ and has no spaces")
-    return key
-
-
-def database_address(value: str) -> str:
-    """Return a PostgreSQL URL, as libpq understands it."""
-    url = value.strip()
-    parts = _connection(url, _POSTGRES)
-    query = parse_qs(parts.query)
-    if not parts.path.strip("/") and not {"dbname", "service"} & query.keys():
-        raise ValueError("it names no database; write postgresql://USER@HOST/DATABASE")
-    return url
-
-
-def valkey_address(value: str) -> str:
-    """Return a Valkey URL, as redis-py understands it."""
-    url = value.strip()
-    parts = _connection(url, _REDIS)
-    if parts.scheme == "unix":
-        database = "".join(parse_qs(parts.query).get("db", ["0"])[:1])
-        if not parts.path.strip("/"):
-            raise ValueError("it names no socket; write unix:///run/valkey.sock?db=0")
-    else:
-        database = parts.path.strip("/") or "0"
-    if not (database.isascii() and database.isdecimal()):
-        raise ValueError("its database is no number; write redis://HOST:6379/0")
-    return url
-
-
-def encryption_keys(value: str) -> tuple[str, ...]:
-    """Return keys in base64, separated by commas or white space."""
-    found = tuple(value.replace(",", " ").split())
-    parse_keys(found)
-    return found
-
-
-def allow_list(value: str) -> str:
-    """Return hosts and networks that tools may reach, as they are written."""
-    from heartbit_site.base.http.allow import parse_allow  # noqa: PLC0415  its package is httpx
-
-    parse_allow(value)
-    return value.strip()
-
-
-def dotted_class(value: str) -> str:
-    """Return the dotted path of a class whose module is installed."""
-    path = value.strip()
-    module, _, name = path.rpartition(".")
-    try:
-        spec = find_spec(module) if name and _MODULE.fullmatch(module) else None
-    except ImportError:
-        spec = None
-    if spec is None:
-        raise ValueError("write the dotted path of a class that is installed")
-    return path
-
-
-def directory(value: str) -> str:
-    """Return the path of a directory, which need not be there yet."""
-    path = value.strip()
-    if Path(path).exists() and not Path(path).is_dir():
-        raise ValueError("that is no directory; name one, or a path that is free")
-    return path
-
-
-def _host_name(word: str) -> str | None:
-    if _HOST_NAME.fullmatch(word):
-        return None
-    return "is no host; write heartbit.example, without a scheme or port"
-
-
-def mail_host(value: str) -> str:
-    """Return the host of a mail server."""
-    host = value.strip()
-    if host == "*" or not _HOST_NAME.fullmatch(host):
-        raise ValueError("it is no host; write smtp.example.org, and the port into EMAIL_PORT")
-    return host
-
-
-def sender(value: str) -> str:
-    """Return an e-mail address, perhaps with a name before it."""
-    written = value.strip()
-    _, address = parseaddr(written)
-    if not all(address.partition("@")) or not written.isprintable():
-        raise ValueError("it is no address; write heartbit@example.org or Name <name@example.org>")
-    return written
-
-
-def _origin(word: str) -> str | None:
-    host = _host_of(word.replace("://*.", "://", 1), ("http", "https"))
-    if host is not None and urlsplit(word).path in ("", "/") and word.isprintable():
-        return None
-    return "is no origin; write https://heartbit.example"
-
-
-def origins(value: str) -> tuple[str, ...]:
-    """Return origins as browsers write them: in lower case, without a slash at the end."""
-    return tuple(word.lower().rstrip("/") for word in words(_origin)(value))
-
-
-def _proxy(word: str) -> str | None:
-    try:
-        network = ip_network(word)
-    except ValueError:
-        return "is no address and no network; write 10.0.0.7 or 10.0.0.0/24"
-    if network.prefixlen == 0:
-        return "is everybody, who could claim any address; name the proxy's address"
-    return None
-
-
-def _module(word: str) -> str | None:
-    return None if _MODULE.fullmatch(word) else "is no module; write shop.assistant"
-
-
-def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
-    names = ", ".join(f"{scheme}://" for scheme in schemes)
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises for one that is no number
-    except ValueError:
-        raise ValueError(
-            "its host or port cannot be read; write "
-            + ("redis://HOST:6379/0" if schemes is _REDIS else "postgresql://USER@HOST/DATABASE")
-        ) from None
-    if parts.scheme not in schemes or "://" not in url:
-        raise ValueError(f"it begins with {parts.scheme or 'no scheme'!r}; Heartbit needs {names}")
-    return parts
-
-
-def _host_of(url: str, schemes: tuple[str, ...]) -> str | None:
-    """Return the host of a URL, or None when it has none, or another scheme."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises for one that is no number
-    except ValueError:
-        return None
-    return parts.hostname if parts.scheme in schemes else None
-
-
-# The table ----------------------------------------------------------------------------------------
-
 DAY: Final = 86_400.0
 _NOTHING: Final[tuple[str, ...]] = ()
 _THIS_MACHINE: Final[tuple[str, ...]] = ("localhost", "127.0.0.1", "[::1]")
 
-DATABASE_URL: Final = Variable("DATABASE_URL", "", database_address, secret=True)
-DATABASE_DIRECT_URL: Final = Variable("DATABASE_DIRECT_URL", "", database_address, secret=True)
-REDIS_URL: Final = Variable("REDIS_URL", "", valkey_address, secret=True)
-STATE: Final = Variable("HEARTBIT_STATE", "", directory)
-LINGER: Final = Variable("HEARTBIT_LINGER", 300.0, number(0, 30 * DAY))
-SECRET_KEY: Final = Variable("HEARTBIT_SECRET_KEY", "", verbatim, secret=True)
+DATABASE_URL: Final = Variable(
+    "DATABASE_URL",
+    "",
+    formats.database_address,
+    help="PostgreSQL (tested with 18), `postgresql://...`",
+    unset="an embedded server",
+    secret=True,
+)
+DATABASE_DIRECT_URL: Final = Variable(
+    "DATABASE_DIRECT_URL",
+    "",
+    formats.database_address,
+    help="the same database without a transaction pooler in between",
+    unset="`DATABASE_URL`",
+    secret=True,
+)
+REDIS_URL: Final = Variable(
+    "REDIS_URL",
+    "",
+    formats.valkey_address,
+    help="Valkey or Redis, `redis://...`",
+    unset="an embedded server",
+    secret=True,
+)
+STATE: Final = Variable(
+    "HEARTBIT_STATE",
+    "",
+    formats.directory,
+    help="directory of keys, logs and embedded servers",
+    unset="`/var/lib/heartbit` for root, else `heartbit` in `XDG_STATE_HOME` (`~/.local/state`)",
+)
+LINGER: Final = Variable(
+    "HEARTBIT_LINGER",
+    300.0,
+    formats.number(0, 30 * DAY),
+    help="seconds that embedded servers run on after their last user",
+)
+SECRET_KEY: Final = Variable(
+    "HEARTBIT_SECRET_KEY",
+    "",
+    formats.verbatim,
+    help="signs sessions; the same on all web processes",
+    unset="made once, in the state directory",
+    secret=True,
+)
 ENCRYPTION_KEYS: Final = Variable(
-    "HEARTBIT_ENCRYPTION_KEYS", _NOTHING, encryption_keys, secret=True
+    "HEARTBIT_ENCRYPTION_KEYS",
+    _NOTHING,
+    formats.encryption_keys,
+    help="encrypt stored secrets: 32 bytes in base64, newest first, separated by commas; "
+    "the same on all machines ([rotation](docs/howto/provider-accounts.md))",
+    unset="made once, in the state directory",
+    secret=True,
 )
-ALLOWED_HOSTS: Final = Variable("HEARTBIT_ALLOWED_HOSTS", _THIS_MACHINE, words(_host_name))
-HTTPS: Final = Variable("HEARTBIT_HTTPS", False, flag)  # noqa: FBT003  a default
-TRUSTED_ORIGINS: Final = Variable("HEARTBIT_TRUSTED_ORIGINS", _NOTHING, origins)
-TRUSTED_PROXIES: Final = Variable("HEARTBIT_TRUSTED_PROXIES", _NOTHING, words(_proxy))
-REQUEST_SECONDS: Final = Variable("HEARTBIT_REQUEST_SECONDS", 30.0, number(0.1, 3600))
-PUBLIC_URL: Final = Variable("HEARTBIT_PUBLIC_URL", "http://localhost:8000", web_address)
-APPROVAL_MAIL: Final = Variable("HEARTBIT_APPROVAL_MAIL", False, flag)  # noqa: FBT003  a default
-APPROVAL_LINK_HOURS: Final = Variable("HEARTBIT_APPROVAL_LINK_HOURS", 72.0, number(0.01, 8760))
-CONFIG: Final = Variable("HEARTBIT_CONFIG", "", text)
-PROVIDER: Final = Variable("HEARTBIT_PROVIDER", "", text)
-MODEL: Final = Variable("HEARTBIT_MODEL", "", text)
-WORKSPACE: Final = Variable("HEARTBIT_WORKSPACE", "", text)
-URL: Final = Variable("HEARTBIT_URL", "", server_address, secret=True)
-API_KEY: Final = Variable("HEARTBIT_API_KEY", "", api_key, secret=True)
-HTTP_ALLOW: Final = Variable("HEARTBIT_HTTP_ALLOW", "", allow_list)
-API_RATE: Final = Variable("HEARTBIT_API_RATE", 50.0, number(0, 1_000_000))
-MESSAGE_HOPS: Final = Variable("HEARTBIT_MESSAGE_HOPS", 8, whole(1, 1_000))
-MESSAGES_PER_MINUTE: Final = Variable("HEARTBIT_MESSAGES_PER_MINUTE", 60, whole(0, 1_000_000))
-EXTRA_APPS: Final = Variable("HEARTBIT_EXTRA_APPS", _NOTHING, words(_module))
-LEASE_SECONDS: Final = Variable("HEARTBIT_LEASE_SECONDS", 10.0, number(0.5, 3600))
-SWEEP_SECONDS: Final = Variable("HEARTBIT_SWEEP_SECONDS", 1.0, number(0.01, 3600))
-BREAKER_FAILURES: Final = Variable("HEARTBIT_BREAKER_FAILURES", 5, whole(0, 1_000_000))
-MAX_ATTEMPTS: Final = Variable("HEARTBIT_MAX_ATTEMPTS", 3, whole(1, 1_000))
-DRAIN_SECONDS: Final = Variable("HEARTBIT_DRAIN_SECONDS", 25.0, number(0, DAY))
-ARCHIVE_DIR: Final = Variable("HEARTBIT_ARCHIVE_DIR", "", directory)
-LOCAL_MODEL_THREADS: Final = Variable("HEARTBIT_LOCAL_MODEL_THREADS", 0, whole(1, 1_024))
-LOG: Final = Variable("HEARTBIT_LOG", "", choice("debug", "info", "warning", "error"))
-DEBUG: Final = Variable("HEARTBIT_DEBUG", False, flag)  # noqa: FBT003  a default
+ALLOWED_HOSTS: Final = Variable(
+    "HEARTBIT_ALLOWED_HOSTS",
+    _THIS_MACHINE,
+    formats.hosts,
+    help="names under which the web page may be reached",
+)
+HTTPS: Final = Variable(
+    "HEARTBIT_HTTPS",
+    default=False,
+    parse=formats.flag,
+    help="`1` behind a proxy that ends TLS and sets `X-Forwarded-Proto` (believed from "
+    "anybody unless `HEARTBIT_TRUSTED_PROXIES` is set): cookies travel over HTTPS "
+    "alone",
+)
+TRUSTED_ORIGINS: Final = Variable(
+    "HEARTBIT_TRUSTED_ORIGINS",
+    _NOTHING,
+    formats.origins,
+    help="other origins whose forms and sockets are accepted, scheme, host and port: "
+    "`https://heartbit.example:8443`",
+)
+TRUSTED_PROXIES: Final = Variable(
+    "HEARTBIT_TRUSTED_PROXIES",
+    _NOTHING,
+    formats.proxies,
+    help="addresses and networks of proxies whose `X-Forwarded-For` and "
+    "`X-Forwarded-Proto` are believed, `10.0.0.7,10.1.0.0/16` ([behind a "
+    "proxy](docs/howto/operations.md#the-web-process))",
+)
+REQUEST_SECONDS: Final = Variable(
+    "HEARTBIT_REQUEST_SECONDS",
+    30.0,
+    formats.number(0.1, 3600),
+    help="seconds that a client has to send the header of a request, as many for its "
+    "body, and as many to go on reading an answer",
+)
+PUBLIC_URL: Final = Variable(
+    "HEARTBIT_PUBLIC_URL",
+    "http://localhost:8000",
+    formats.web_address,
+    help="where people reach the pages, for links in mails",
+    unset="`http://localhost:8000`; in `heartbit up`, where its page listens",
+)
+APPROVAL_MAIL: Final = Variable(
+    "HEARTBIT_APPROVAL_MAIL",
+    default=False,
+    parse=formats.flag,
+    help="`1`: whoever may decide a waiting call gets a mail with one-time links "
+    "([approvals](docs/howto/approvals.md))",
+)
+APPROVAL_LINK_HOURS: Final = Variable(
+    "HEARTBIT_APPROVAL_LINK_HOURS",
+    72.0,
+    formats.number(0.01, 8760),
+    help="hours that a one-time link opens its call",
+)
+CONFIG: Final = Variable(
+    "HEARTBIT_CONFIG",
+    "",
+    formats.text,
+    help="the configuration file of `heartbit config` and `run`, and the file whose "
+    "`[server]` counts; `--config` for one command",
+    unset="`heartbit.toml` here, if there",
+)
+PROVIDER: Final = Variable(
+    "HEARTBIT_PROVIDER",
+    "",
+    formats.text,
+    help="provider of the default model; alone, its usual model",
+    unset="by key, see above",
+)
+MODEL: Final = Variable(
+    "HEARTBIT_MODEL",
+    "",
+    formats.text,
+    help="the default model, with or without its provider: `openai:gpt-6-sol`",
+    unset="that of the provider",
+)
+WORKSPACE: Final = Variable(
+    "HEARTBIT_WORKSPACE",
+    "",
+    formats.text,
+    help="the workspace that the commands work in, by its short name; `--workspace` for "
+    "one command. At a server the key decides",
+    unset="`default`",
+)
+URL: Final = Variable(
+    "HEARTBIT_URL",
+    "",
+    formats.server_address,
+    help="a server that the [commands with "
+    "`--url`](docs/howto/rest-api.md#the-same-from-the-command-line) talk to",
+    unset="this installation",
+    secret=True,
+)
+API_KEY: Final = Variable(
+    "HEARTBIT_API_KEY",
+    "",
+    formats.api_key,
+    help="API key for that server",
+    secret=True,
+)
+HTTP_ALLOW: Final = Variable(
+    "HEARTBIT_HTTP_ALLOW",
+    "",
+    formats.allow_list,
+    help="private hosts that tools may reach, `10.0.0.7:8080,wiki.internal`",
+)
+API_RATE: Final = Variable(
+    "HEARTBIT_API_RATE",
+    50.0,
+    formats.number(0, 1_000_000),
+    help="requests a second that a key, a person or an unknown address may send to the "
+    "API, four times as many at once; 0: any number ([REST "
+    "API](docs/howto/rest-api.md))",
+)
+MESSAGE_HOPS: Final = Variable(
+    "HEARTBIT_MESSAGE_HOPS",
+    8,
+    formats.whole(1, 1_000),
+    help="how many messages, and plans of agents, in a row may lead to the next one "
+    "([messages](docs/howto/messages.md))",
+)
+MESSAGES_PER_MINUTE: Final = Variable(
+    "HEARTBIT_MESSAGES_PER_MINUTE",
+    60,
+    formats.whole(0, 1_000_000),
+    help="messages that an agent may write in a minute, all its runs together; 0: any number",
+)
+EXTRA_APPS: Final = Variable(
+    "HEARTBIT_EXTRA_APPS",
+    _NOTHING,
+    formats.modules,
+    help="Django apps of your own whose `agent_tools` modules offer tools, and whose "
+    "`tasks` modules Celery finds",
+)
+LEASE_SECONDS: Final = Variable(
+    "HEARTBIT_LEASE_SECONDS",
+    10.0,
+    formats.number(0.5, 3600),
+    help="lease of a run: a worker that does not renew it for so long has lost the run; "
+    "the same on all workers",
+)
+SWEEP_SECONDS: Final = Variable(
+    "HEARTBIT_SWEEP_SECONDS",
+    1.0,
+    formats.number(0.01, 3600),
+    help="interval of each worker's sweep for expired leases and lost wake-ups",
+)
+BREAKER_FAILURES: Final = Variable(
+    "HEARTBIT_BREAKER_FAILURES",
+    5,
+    formats.whole(0, 1_000_000),
+    help="consecutive failed model calls that open a provider account's circuit breaker; "
+    "0 disables it",
+)
+MAX_ATTEMPTS: Final = Variable(
+    "HEARTBIT_MAX_ATTEMPTS",
+    3,
+    formats.whole(1, 1_000),
+    help="worker crashes without progress until a run is quarantined",
+)
+DRAIN_SECONDS: Final = Variable(
+    "HEARTBIT_DRAIN_SECONDS",
+    25.0,
+    formats.number(0, DAY),
+    help="seconds that a stopping worker waits for effects in flight",
+)
+ARCHIVE_DIR: Final = Variable(
+    "HEARTBIT_ARCHIVE_DIR",
+    "",
+    formats.directory,
+    help="where runs are archived before they are deleted "
+    "([retention](docs/howto/operations.md)); shared by all worker machines",
+    unset="`archive` in the state directory",
+)
+LOCAL_MODEL_THREADS: Final = Variable(
+    "HEARTBIT_LOCAL_MODEL_THREADS",
+    0,
+    formats.whole(1, 1_024),
+    help="threads of the local model",
+    unset="2, or 1 on fewer than four cores",
+)
+LOG: Final = Variable(
+    "HEARTBIT_LOG",
+    "",
+    formats.choice("debug", "info", "warning", "error"),
+    help="log level of the commands: `debug`, `info`, `warning`, `error`",
+    unset="quiet",
+)
+DEBUG: Final = Variable(
+    "HEARTBIT_DEBUG",
+    default=False,
+    parse=formats.flag,
+    help="`1` shows Django's error pages; never where others can see them",
+)
 EMAIL_BACKEND: Final = Variable(
-    "EMAIL_BACKEND", "django.core.mail.backends.smtp.EmailBackend", dotted_class
+    "EMAIL_BACKEND",
+    "django.core.mail.backends.smtp.EmailBackend",
+    formats.dotted_class,
+    help="Django's mail backend, as a dotted path",
+    unset="SMTP",
 )
-EMAIL_HOST: Final = Variable("EMAIL_HOST", "localhost", mail_host)
-EMAIL_PORT: Final = Variable("EMAIL_PORT", 25, whole(1, 65_535))
-EMAIL_HOST_USER: Final = Variable("EMAIL_HOST_USER", "", verbatim)
-EMAIL_HOST_PASSWORD: Final = Variable("EMAIL_HOST_PASSWORD", "", verbatim, secret=True)
-EMAIL_USE_TLS: Final = Variable("EMAIL_USE_TLS", False, flag)  # noqa: FBT003  a default
-EMAIL_USE_SSL: Final = Variable("EMAIL_USE_SSL", False, flag)  # noqa: FBT003  a default
-DEFAULT_FROM_EMAIL: Final = Variable("DEFAULT_FROM_EMAIL", "heartbit@localhost", sender)
+EMAIL_HOST: Final = Variable(
+    "EMAIL_HOST",
+    "localhost",
+    formats.mail_host,
+    help="the mail server ([approvals by mail](docs/howto/approvals.md))",
+)
+EMAIL_PORT: Final = Variable(
+    "EMAIL_PORT",
+    25,
+    formats.whole(1, 65_535),
+    help="port of the mail server",
+)
+EMAIL_HOST_USER: Final = Variable(
+    "EMAIL_HOST_USER",
+    "",
+    formats.verbatim,
+    help="user name at the mail server",
+)
+EMAIL_HOST_PASSWORD: Final = Variable(
+    "EMAIL_HOST_PASSWORD",
+    "",
+    formats.verbatim,
+    help="password of that user",
+    secret=True,
+)
+EMAIL_USE_TLS: Final = Variable(
+    "EMAIL_USE_TLS",
+    default=False,
+    parse=formats.flag,
+    help="`1`: STARTTLS",
+)
+EMAIL_USE_SSL: Final = Variable(
+    "EMAIL_USE_SSL",
+    default=False,
+    parse=formats.flag,
+    help="`1`: TLS from the first byte; only one of the two",
+)
+DEFAULT_FROM_EMAIL: Final = Variable(
+    "DEFAULT_FROM_EMAIL",
+    "heartbit@localhost",
+    formats.sender,
+    help="the sender of mails",
+)
 
 VARIABLES: Final[tuple[Variable[object], ...]] = tuple(
     value for value in tuple(globals().values()) if isinstance(value, Variable)

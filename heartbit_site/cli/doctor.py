@@ -7,6 +7,7 @@ With --json: `{"ok": true, "checks": [{"name": "postgres", "status": "ok" | "war
 from __future__ import annotations
 
 import dataclasses
+import os
 import stat
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -14,6 +15,7 @@ from typing import Final, Literal
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
@@ -63,8 +65,8 @@ def examine() -> list[Check]:
     if wrong:
         return [Check("environment", "fail", sentence) for sentence in wrong]
     environment = read()
-    checks = [_state(environment)]
-    if checks[0].status == "fail":
+    checks = [_variables(), _state(environment)]
+    if checks[-1].status == "fail":
         return checks
     checks += [_keys(environment), _embedded(environment)]
     try:
@@ -80,6 +82,11 @@ def examine() -> list[Check]:
     for look in (*checkup.LOOKS, *checkup_models.LOOKS, *checkup_work.LOOKS):
         checks += look()
     return checks
+
+
+def _variables() -> Check:
+    names = [each.name for each in variables.VARIABLES if os.environ.get(each.name, "").strip()]
+    return Check("environment", "ok", f"set: {', '.join(names)}" if names else "nothing is set")
 
 
 def _state(environment: Environment) -> Check:

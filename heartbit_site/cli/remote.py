@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from heartbit_site.base import variables
+from heartbit_site.base import variable_formats, variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.output import note
 from heartbit_site.cli.shared_options import named_workspace
@@ -116,6 +116,6 @@ def _checked(url: str, source: str) -> str:
         ConfigurationError: It cannot be one of a server.
     """
     try:
-        return variables.server_address(url)
+        return variable_formats.server_address(url)
     except ValueError as error:
         raise ConfigurationError(f"{source} cannot be used: {error}.") from None

@@ -14,9 +14,6 @@ EMAIL_USE_SSL = variables.EMAIL_USE_SSL.read()
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = variables.DEFAULT_FROM_EMAIL.read()
 
-#: Whether members who may decide are written to when a tool call begins to wait.
 HEARTBIT_APPROVAL_MAIL = variables.APPROVAL_MAIL.read()
-#: Where people reach the web pages: the links in mails begin with it.
 HEARTBIT_PUBLIC_URL = variables.PUBLIC_URL.read()
-#: How long a link in a mail opens its call.
 HEARTBIT_APPROVAL_LINK_HOURS = variables.APPROVAL_LINK_HOURS.read()

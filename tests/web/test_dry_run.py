@@ -172,6 +172,30 @@ class TestWhatItShows:
         assert all(is_secret("shop_user", name) for name in hidden)
         assert not any(is_secret("shop_user", name) for name in ("monkey", "name", "keyboard"))
 
+    def test_given_a_large_table_when_tried_then_its_changed_rows_are_found_in_time(
+        self, workspace: Workspace
+    ) -> None:
+        """To compare all its rows before and after would take seconds (ADR 0018r)."""
+        books.run("CREATE TABLE book_entry (id bigint PRIMARY KEY, line text)")
+        books.run(
+            "INSERT INTO book_entry SELECT n, repeat('x', 100) FROM generate_series(1, 3e5) n"
+        )
+        try:
+            found = tried(
+                waiting(
+                    workspace,
+                    "UPDATE book_entry SET line = 'y' WHERE id = 7",
+                    "DELETE FROM book_entry WHERE id = 8",
+                )
+            )
+        finally:
+            books.run("DROP TABLE book_entry")
+        [entries] = found.tables
+        assert [(kind, key) for kind, key, _ in changes(entries)] == [
+            ("updated", "7"),
+            ("deleted", "8"),
+        ]
+
     def test_given_very_much_when_tried_then_it_is_cut_and_said(self, workspace: Workspace) -> None:
         call = waiting(
             workspace,

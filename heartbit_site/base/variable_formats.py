@@ -1,0 +1,275 @@
+"""Parsers of environment variables.
+
+Each makes a value of a text, or raises ValueError with a remedy that completes "NAME is 'text': ".
+"""
+
+from __future__ import annotations
+
+import re
+from email.utils import parseaddr
+from importlib.util import find_spec
+from ipaddress import ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, urlsplit
+
+from heartbit_site.base.keyring import parse_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from urllib.parse import SplitResult
+
+_ON: Final = ("1", "true", "yes", "on")
+_OFF: Final = ("0", "false", "no", "off")
+_HOST_NAME: Final = re.compile(r"\*|\.?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\]")
+_MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_POSTGRES: Final = ("postgresql", "postgres")
+_REDIS: Final = ("redis", "rediss", "unix")
+
+
+def text(value: str) -> str:
+    """Return the text without white space around it."""
+    return value.strip()
+
+
+def verbatim(value: str) -> str:
+    """Return the text as it is: a password may begin with a space."""
+    return value
+
+
+def flag(value: str) -> bool:
+    """Return True for 1, true, yes and on."""
+    word = value.strip().lower()
+    if word not in (*_ON, *_OFF):
+        raise ValueError("set it to 1 or 0")
+    return word in _ON
+
+
+def number(least: float, most: float) -> Callable[[str], float]:
+    """Return the parser of a number within bounds."""
+
+    def parse(value: str) -> float:
+        try:
+            found = float(value)
+        except ValueError:
+            found = float("nan")
+        if not least <= found <= most:  # which NaN is not
+            raise ValueError(f"set it to a number from {least:g} to {most:g}")
+        return found
+
+    return parse
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Return the parser of a whole number within bounds."""
+
+    def parse(value: str) -> int:
+        word = value.strip()
+        digits = word.isascii() and word.isdecimal() and len(word) <= len(str(most))
+        if not digits or not least <= int(word) <= most:
+            raise ValueError(f"set it to a whole number from {least} to {most}")
+        return int(word)
+
+    return parse
+
+
+def choice(*names: str) -> Callable[[str], str]:
+    """Return the parser of one of some words."""
+
+    def parse(value: str) -> str:
+        word = value.strip().lower()
+        if word not in names:
+            raise ValueError(f"set it to {', '.join(names[:-1])} or {names[-1]}")
+        return word
+
+    return parse
+
+
+def words(check: Callable[[str], str | None]) -> Callable[[str], tuple[str, ...]]:
+    """Return the parser of a list with commas.
+
+    Args:
+        check: Returns what to write instead of one of them, or None when it is fine.
+    """
+
+    def parse(value: str) -> tuple[str, ...]:
+        found = tuple(word.strip() for word in value.split(",") if word.strip())
+        for word in found:
+            mend = check(word)
+            if mend is not None:
+                raise ValueError(f"{word!r} {mend}")
+        return found
+
+    return parse
+
+
+def web_address(value: str) -> str:
+    """Return an http or https URL without a slash at its end."""
+    address = value.strip()
+    if _host_of(address, ("http", "https")) is None or not address.isprintable():
+        raise ValueError("write an http or https address, https://heartbit.example")
+    return address.rstrip("/")
+
+
+def server_address(value: str) -> str:
+    """Return the address of a Heartbit server with its scheme, https unless another is written."""
+    address = value.strip()
+    full = address if "://" in address else f"https://{address}"
+    if _host_of(full, ("http", "https")) is None or not full.isprintable():
+        raise ValueError("it is no address of a server; write https://heartbit.example")
+    parts = urlsplit(full)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("it holds more than an address; put the key into HEARTBIT_API_KEY")
+    return full.rstrip("/")
+
+
+def api_key(value: str) -> str:
+    """Return a key of the API."""
+    key = value.strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ValueError("it is no API key, which begins with hb_ and has no spaces")
+    return key
+
+
+def database_address(value: str) -> str:
+    """Return a PostgreSQL URL, as libpq understands it."""
+    url = value.strip()
+    parts = _connection(url, _POSTGRES)
+    query = parse_qs(parts.query)
+    if not parts.path.strip("/") and not {"dbname", "service"} & query.keys():
+        raise ValueError("it names no database; write postgresql://USER@HOST/DATABASE")
+    return url
+
+
+def valkey_address(value: str) -> str:
+    """Return a Valkey URL, as redis-py understands it."""
+    url = value.strip()
+    parts = _connection(url, _REDIS)
+    if parts.scheme == "unix":
+        database = "".join(parse_qs(parts.query).get("db", ["0"])[:1])
+        if not parts.path.strip("/"):
+            raise ValueError("it names no socket; write unix:///run/valkey.sock?db=0")
+    else:
+        database = parts.path.strip("/") or "0"
+    if not (database.isascii() and database.isdecimal()):
+        raise ValueError("its database is no number; write redis://HOST:6379/0")
+    return url
+
+
+def encryption_keys(value: str) -> tuple[str, ...]:
+    """Return keys in base64, separated by commas or white space."""
+    found = tuple(value.replace(",", " ").split())
+    parse_keys(found)
+    return found
+
+
+def allow_list(value: str) -> str:
+    """Return hosts and networks that tools may reach, as they are written."""
+    from heartbit_site.base.http.allow import parse_allow  # noqa: PLC0415  its package is httpx
+
+    parse_allow(value)
+    return value.strip()
+
+
+def dotted_class(value: str) -> str:
+    """Return the dotted path of a class whose module is installed."""
+    path = value.strip()
+    module, _, name = path.rpartition(".")
+    try:
+        spec = find_spec(module) if name and _MODULE.fullmatch(module) else None
+    except ImportError:
+        spec = None
+    if spec is None:
+        raise ValueError("write the dotted path of a class that is installed")
+    return path
+
+
+def directory(value: str) -> str:
+    """Return the path of a directory, which need not be there yet."""
+    path = value.strip()
+    if Path(path).exists() and not Path(path).is_dir():
+        raise ValueError("that is no directory; name one, or a path that is free")
+    return path
+
+
+def _host_name(word: str) -> str | None:
+    if _HOST_NAME.fullmatch(word):
+        return None
+    return "is no host; write heartbit.example, without a scheme or port"
+
+
+hosts: Final = words(_host_name)
+
+
+def mail_host(value: str) -> str:
+    """Return the host of a mail server."""
+    host = value.strip()
+    if host == "*" or not _HOST_NAME.fullmatch(host):
+        raise ValueError("it is no host; write smtp.example.org, and the port into EMAIL_PORT")
+    return host
+
+
+def sender(value: str) -> str:
+    """Return an e-mail address, perhaps with a name before it."""
+    written = value.strip()
+    _, address = parseaddr(written)
+    if not all(address.partition("@")) or not written.isprintable():
+        raise ValueError("it is no address; write heartbit@example.org or Name <name@example.org>")
+    return written
+
+
+def _origin(word: str) -> str | None:
+    host = _host_of(word.replace("://*.", "://", 1), ("http", "https"))
+    if host is not None and urlsplit(word).path in ("", "/") and word.isprintable():
+        return None
+    return "is no origin; write https://heartbit.example"
+
+
+def origins(value: str) -> tuple[str, ...]:
+    """Return origins as browsers write them: in lower case, without a slash at the end."""
+    return tuple(word.lower().rstrip("/") for word in words(_origin)(value))
+
+
+def _proxy(word: str) -> str | None:
+    try:
+        network = ip_network(word)
+    except ValueError:
+        return "is no address and no network; write 10.0.0.7 or 10.0.0.0/24"
+    if network.prefixlen == 0:
+        return "is everybody, who could claim any address; name the proxy's address"
+    return None
+
+
+proxies: Final = words(_proxy)
+
+
+def _module(word: str) -> str | None:
+    return None if _MODULE.fullmatch(word) else "is no module; write shop.assistant"
+
+
+modules: Final = words(_module)
+
+
+def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
+    names = ", ".join(f"{scheme}://" for scheme in schemes)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises for one that is no number
+    except ValueError:
+        raise ValueError(
+            "its host or port cannot be read; write "
+            + ("redis://HOST:6379/0" if schemes is _REDIS else "postgresql://USER@HOST/DATABASE")
+        ) from None
+    if parts.scheme not in schemes or "://" not in url:
+        raise ValueError(f"it begins with {parts.scheme or 'no scheme'!r}; Heartbit needs {names}")
+    return parts
+
+
+def _host_of(url: str, schemes: tuple[str, ...]) -> str | None:
+    """Return the host of a URL, or None when it has none, or another scheme."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises for one that is no number
+    except ValueError:
+        return None
+    return parts.hostname if parts.scheme in schemes else None
