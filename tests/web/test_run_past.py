@@ -249,6 +249,19 @@ class TestDecisions:
             signed_in.page.locator(".call summary").click()
             expect(signed_in.page.locator(".call-inside")).to_contain_text(said)
 
+    def test_given_a_sub_agent_that_waits_then_the_page_at_the_top_asks_and_leads_there(
+        self, signed_in: Visitor, workspace: Workspace
+    ) -> None:
+        call = unserved(workspace)
+        root = Run.objects.get(pk=rows.asking(workspace, "writer").run_id)
+        Run.objects.filter(pk=call.run_id).update(parent=root, root=root)
+        signed_in.go(f"runs/{root.pk}/")
+        cards = signed_in.page.locator("article.asked")
+        expect(cards).to_have_count(2)
+        cards.get_by_role("link", name="Open the sub-agent").click()
+        expect(signed_in.page).to_have_url(re.compile(f"#{call.run_id}$"))
+        expect(signed_in.page.get_by_role("heading", level=1)).to_have_text("researcher")
+
 
 class TestDeliveries:
     def test_given_a_result_that_did_not_arrive_then_it_says_why_and_is_sent_again(
