@@ -134,7 +134,7 @@ class TestState:
         Wait.objects.filter(run=late.run).update(expires_at="2000-01-01T00:00:00Z")
         assert state(late) == ("expired", "")
         key = Wait.objects.get(run=late.run).key
-        assert rows.sql("SELECT * FROM heartbit_expire_approval(%s, %s)", late.run_id, key)["done"]
+        assert rows.sql("SELECT * FROM heartbit_expire_asked(%s, %s)", late.run_id, key)["done"]
         assert state(late) == ("expired", "")
 
         doubtful = in_doubt(workspace)
