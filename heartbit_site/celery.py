@@ -14,10 +14,11 @@ from celery import Celery
 from django.conf import settings
 from kombu import Connection
 
+from agents.housekeeping import beat as housekeeping
 from heartbit_site import broker
 from heartbit_site.base import queues
 from heartbit_site.environment import celery_broker
-from scheduling.beat import BEAT_SCHEDULE
+from scheduling import beat as scheduling
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
 broker.install()
@@ -77,7 +78,7 @@ app.conf.update(
     timezone="UTC",
     enable_utc=True,
     imports=("agents.tasks", "scheduling.tasks"),
-    beat_schedule=BEAT_SCHEDULE,
+    beat_schedule=housekeeping.BEAT_SCHEDULE | scheduling.BEAT_SCHEDULE,
     beat_scheduler="django_celery_beat.schedulers:DatabaseScheduler",
     beat_sync_every=1,
     beat_max_loop_interval=1,

@@ -12,9 +12,10 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
+from agents.housekeeping.scheduler_thread import Clock
 from agents.runtime import worker
 from heartbit_site.base.queues import SYSTEM
-from scheduling.clock import Clock
+from scheduling.actions.fire_due import fire_due
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class RunHost(bootsteps.StartStopStep):
         worker_shutting_down.connect(_drain, weak=False)
         worker.start(queues=names, slots=parent.pool.limit)
         worker.host().process.control.on_wanted = _obey
-        self._clock = Clock()
+        self._clock = Clock(fire_due)
         self._clock.start()
 
     def stop(self, parent: Any) -> None:

@@ -2,7 +2,7 @@
 
 Beat only rings; whether a slot is due, and whether it was fired already, the database decides. So
 it does no harm that Beat fires a one-off twice after a crash, early after a missed cron slot, or
-never while it is down (the workers' clocks look every second, ``scheduling.clock``).
+never while it is down (each worker looks every second, ``agents.housekeeping.scheduler_thread``).
 """
 
 from __future__ import annotations

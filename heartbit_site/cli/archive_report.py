@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.querysets import find_run
-from agents.runs.archive import tree_lines
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.output import note, write, write_exactly, write_json
-from heartbit_site.first_start import default_workspace
-from scheduling.actions.archive_runs import (
+from agents.housekeeping.archive_runs import (
     Archived,
     archive_workspace,
     count_archivable,
     directory,
 )
+from agents.querysets import find_run
+from agents.runs.archive import tree_lines
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.output import note, write, write_exactly, write_json
+from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from agents.delivery.words import DELIVERIES
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import readable_json
@@ -23,7 +24,6 @@ from heartbit_site.cli.webhook_option import find_webhook
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
 from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn, SpanIn
-from scheduling.delivery_words import DELIVERIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ from django.utils.html import format_html
 
 from agents.admin import words
 from agents.choices import LIVE, DeliveryStatus
+from agents.delivery.words import DELIVERIES
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, Tone, pill
 from scheduling.choices import FiringStatus
-from scheduling.delivery_words import DELIVERIES
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
 

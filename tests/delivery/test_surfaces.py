@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from agents.actions.deliver_results import KEPT, deliver_results, forget_results
+from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.models import Delivery
 from heartbit_site.base import queues
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Role, Workspace
 from heartbit_site.celery import app
-from scheduling.beat import BEAT_SCHEDULE
 from tests.api.server import Caller, key_for
 from tests.delivery.orders import ADA, TO_ADA, ended, order, row_of
 from tests.web.people import member

@@ -19,21 +19,21 @@ from agents.actions.accept_message import accept_message
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
+from agents.housekeeping import archive_files as archive
+from agents.housekeeping import archive_runs
+from agents.housekeeping.archive_runs import (
+    archive_workspace,
+    archive_workspaces,
+    count_archivable,
+    limit_of,
+)
+from agents.housekeeping.run_housekeeping import keep_house
 from agents.inbound.message import Inbound
 from agents.models import Agent, Conversation, Run
 from agents.runs import archive as rows
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import UsageEntry, Workspace
-from scheduling import archive
-from scheduling.actions import archive_runs
-from scheduling.actions.archive_runs import (
-    archive_workspace,
-    archive_workspaces,
-    count_archivable,
-    limit_of,
-)
-from scheduling.actions.keep_house import keep_house
 from tests.admin.rows import Held, answer, tree
 from tests.inbound.posts import channel_of
 

@@ -15,11 +15,11 @@ from django.urls import reverse
 
 from agents.actions.save_budget import save_budget
 from agents.actions.start_run import start_run
+from agents.housekeeping.archive_runs import limit_of
 from agents.models import Agent, Budget, Run, WorkerHeartbeat
 from agents.usage import DAYS, usage_of
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Role, Tier, UsageEntry
-from scheduling.actions.archive_runs import limit_of
 from tests.admin.forms import filled
 from tests.api.server import Caller, WebServer, key_for
 from tests.quotas.limited import flood, give_tier, new_workspace, park

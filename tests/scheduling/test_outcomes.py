@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from agents.choices import DeliveryKind, DeliveryStatus
+from agents.delivery.words import DELIVERIES
 from agents.models import Agent, Delivery
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
@@ -17,7 +18,6 @@ from heartbit_site.cli.schedules_report import _standing
 from heartbit_site.contract.schedules import FiringOut
 from heartbit_site.operations.schedules import list_firings, show_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
-from scheduling.delivery_words import DELIVERIES
 from scheduling.models import Firing
 from scheduling.outcomes import with_outcomes
 from tests.admin import rows

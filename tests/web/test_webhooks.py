@@ -24,6 +24,7 @@ from agents.actions.send_webhook_again import ping_webhook, send_webhook_again
 from agents.actions.start_run import start_run
 from agents.choices import Home
 from agents.errors import DeliveryStateError
+from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.llm.messages import ToolCall
 from agents.models import Run, WebhookDelivery, WebhookEndpoint
 from agents.runs.ended import MOST_CHARACTERS, look_for
@@ -34,7 +35,6 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry, Role
 from heartbit_site.celery import app
 from heartbit_site.contract.webhooks import EventName
-from scheduling.beat import BEAT_SCHEDULE
 from tests.admin import rows
 from tests.api.server import Caller, key_for
 from tests.web.people import member

@@ -9,26 +9,22 @@ from agents.actions.deliver_results import forget_results
 from agents.actions.deliver_webhooks import forget_deliveries
 from agents.actions.forget_inbound import forget_inbound
 from agents.actions.forget_messages import forget_messages
-from scheduling.actions.archive_runs import archive_workspaces
-from scheduling.actions.forget_firings import forget_firings
-from scheduling.actions.prune_workers import prune_workers
-from scheduling.archive import ArchiveError, ArchivingError
+from agents.housekeeping.archive_files import ArchiveError, ArchivingError
+from agents.housekeeping.archive_runs import archive_workspaces
+from agents.housekeeping.prune_workers import prune_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
-_FORGET = (
-    *(prune_workers, forget_deliveries, forget_messages, forget_results, forget_firings),
-    forget_inbound,
-)
+_FORGET = (prune_workers, forget_deliveries, forget_messages, forget_results, forget_inbound)
 
 
 def keep_house(*, goes_on: Callable[[], bool]) -> int:
     """Forget what is over, archive and delete runs by policy; how many rows went.
 
-    What is over: processes that left, logs of what was told, sent and fired, and messages, each
+    What is over: processes that left, logs of what was told and sent, and messages, each
     after its time.
 
     An archive that cannot be written is one error in the log: nothing is deleted then.

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.utils import timezone
 
+from agents.housekeeping import archive_files as archive
 from agents.runs.archive import Unit, finished_units, forget, lines
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-from scheduling import archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

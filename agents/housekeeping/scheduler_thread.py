@@ -1,6 +1,6 @@
-"""The clock of a worker process: a thread that does what has to be done also while Beat is down.
+"""Fallback for Celery Beat: a thread of each worker process that looks at the time by itself.
 
-It fires due schedules, and rings for deliveries, and for warnings of quotas, that are overdue.
+It fires due schedules, and enqueues what is overdue: deliveries, polls of mailboxes, quota notices.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from django.db import connection
 
-from scheduling.actions.fire_due import fire_due
-from scheduling.actions.ring_overdue import ring_overdue
-from scheduling.untold_quotas import UntoldQuotas
+from agents.housekeeping.enqueue_overdue import ring_overdue
+from agents.housekeeping.pending_quota_notices import UntoldQuotas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +28,14 @@ RUNG_SECONDS = 15.0  # after a ring, as much time for whoever answers it
 class Clock(threading.Thread):
     """Looks every second until stopped; any number of them do not disturb each other."""
 
-    def __init__(self) -> None:
+    def __init__(self, fire_due: Callable[[], int]) -> None:
+        """Prepare the thread.
+
+        Args:
+            fire_due: Fires due schedules; returns how many, 0 when no more are due.
+        """
         super().__init__(name="clock", daemon=True)
+        self._fire_due = fire_due
         self._over = threading.Event()
         self._look_for_overdue_at = 0.0
         self._untold = UntoldQuotas()
@@ -41,7 +50,7 @@ class Clock(threading.Thread):
         """Look at the set pace."""
         while not self._over.wait(TICK_SECONDS):
             try:
-                while fire_due() and not self._over.is_set():
+                while self._fire_due() and not self._over.is_set():
                     pass  # at nine o'clock there may be more than are fired at once
                 self._ring_overdue()
             except Exception:  # whatever it was, the next look must come

@@ -13,7 +13,7 @@ from heartbit_site.base import queues
 from heartbit_site.base.enqueue import Nudge, send
 
 if TYPE_CHECKING:
-    from scheduling.untold_quotas import UntoldQuotas
+    from agents.housekeeping.pending_quota_notices import UntoldQuotas
 
 #: Several of Beat's rings: while it is there, nothing is ever so late.
 OVERDUE_SECONDS = 30.0

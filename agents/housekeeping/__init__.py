@@ -1,0 +1,1 @@
+"""Housekeeping: archives, retention, and wake-ups for work that is overdue."""

@@ -1,0 +1,46 @@
+"""What Celery Beat rings for Heartbit itself. People's schedules are rows, not entries here."""
+
+from __future__ import annotations
+
+from heartbit_site.base import queues
+
+HOUSEKEEPING_SECONDS = 3600.0
+CHECK_ACCOUNTS_SECONDS = 600.0
+DELIVER_WEBHOOKS_SECONDS = 5.0
+DELIVER_RESULTS_SECONDS = 5.0
+TELL_OF_QUOTAS_SECONDS = 10.0
+POLL_MAILBOXES_SECONDS = 30.0
+
+BEAT_SCHEDULE = {
+    "heartbit-housekeeping": {
+        "task": queues.HOUSEKEEPING,
+        "schedule": HOUSEKEEPING_SECONDS,
+        "options": {"queue": queues.SYSTEM},
+    },
+    "heartbit-check-accounts": {
+        "task": queues.CHECK_ACCOUNTS,
+        "schedule": CHECK_ACCOUNTS_SECONDS,
+        # Without a worker nothing piles up: the next ring asks the same.
+        "options": {"queue": queues.SYSTEM, "expires": CHECK_ACCOUNTS_SECONDS},
+    },
+    "heartbit-deliver-webhooks": {
+        "task": queues.DELIVER_WEBHOOKS,
+        "schedule": DELIVER_WEBHOOKS_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": DELIVER_WEBHOOKS_SECONDS},
+    },
+    "heartbit-deliver-results": {
+        "task": queues.DELIVER_RESULTS,
+        "schedule": DELIVER_RESULTS_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": DELIVER_RESULTS_SECONDS},
+    },
+    "heartbit-tell-of-quotas": {
+        "task": queues.TELL_OF_QUOTAS,
+        "schedule": TELL_OF_QUOTAS_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": TELL_OF_QUOTAS_SECONDS},
+    },
+    "heartbit-poll-mailboxes": {
+        "task": queues.POLL_MAILBOXES,
+        "schedule": POLL_MAILBOXES_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": POLL_MAILBOXES_SECONDS},
+    },
+}
