@@ -127,7 +127,7 @@ def refuse_if_halted(workspace: Workspace) -> None:
     again = "heartbit fleet continue" + ("" if everything else f" {workspace.slug}")
     ends = "an operator ends that"
     if not halted.by_operator:
-        ends = "whoever manages it ends that by `POST /api/v1/workspace/continue`, or an operator"
+        ends = "whoever manages it ends that by `POST /api/v1/workspace/resume`, or an operator"
     raise HaltedError(
         f"{what} was stopped by {_who(halted)}, so no run starts: {ends} on the page Fleet, or by "
         f"`{again}`."

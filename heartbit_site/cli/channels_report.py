@@ -122,7 +122,7 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     """Print a channel, and what came in last."""
     backend = backend_for(url)
     found = _find(backend, name)
-    page = backend.call(contract.LIST_INBOUND, channel_id=found.channel, limit=SHOWN)
+    page = backend.call(contract.LIST_INBOUND_MESSAGES, channel_id=found.channel, limit=SHOWN)
     messages = page.messages
     if as_json:
         write_view(found, messages=[one.model_dump(mode="json") for one in messages])

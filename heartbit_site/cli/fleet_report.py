@@ -18,7 +18,7 @@ from heartbit_site.contract.pauses import PauseIn
 
 if TYPE_CHECKING:
     from heartbit_site.contract.fleet import QueueOut, WorkerOut
-    from heartbit_site.contract.pauses import HeldOut, Holdable
+    from heartbit_site.contract.pauses import Holdable, PauseStateOut
 
     #: What is meant, and the parameters of its path.
     Named = tuple[Holdable, dict[str, Any]]
@@ -126,12 +126,12 @@ def free(url: str | None, named: Named, *, as_json: bool) -> int:
     return OK
 
 
-def _subject(done: HeldOut) -> str:
+def _subject(done: PauseStateOut) -> str:
     where = f" in {one_line(done.workspace)}" if done.workspace else ""
     return "Everything" if done.kind == "all" else f"The {done.kind} {one_line(done.name)}{where}"
 
 
-def _state(done: HeldOut) -> str:
+def _state(done: PauseStateOut) -> str:
     return "paused" if done.kind == "queue" else "stopped"
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from heartbit_site.contract.deliveries import ResultDeliveryOut
-    from heartbit_site.contract.messages import SentSummaryOut
+    from heartbit_site.contract.messages import AgentMessageSummaryOut
     from heartbit_site.contract.usage import AgentUseOut, CountGaugeOut, MoneyGaugeOut
 
 GAUGES: Final = ("WHAT", "USED", "LIMIT", "STATE")
@@ -130,7 +130,7 @@ def _delivery(row: ResultDeliveryOut) -> tuple[str, ...]:
     )
 
 
-def _message(row: SentSummaryOut) -> tuple[str, ...]:
+def _message(row: AgentMessageSummaryOut) -> tuple[str, ...]:
     return (
         f"{row.created_at:%Y-%m-%d %H:%M:%S}",
         one_line(row.sender.removeprefix("agent:"), AGENT_WIDTH),

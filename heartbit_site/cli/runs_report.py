@@ -23,9 +23,9 @@ from heartbit_site.contract.runs import (
     DISCARD_RUN,
     LIST_RUNS,
     MAX_WAIT_SECONDS,
-    RESUME_RUN,
     RETRY_RUN,
     SHOW_RUN,
+    UNQUARANTINE_RUN,
     WAIT_FOR_RESULT,
 )
 
@@ -37,7 +37,7 @@ Settling = Literal["retry", "resume", "discard"]
 REFRESH_SECONDS: Final = 1.0
 CANCEL_PATIENCE: Final = 10.0
 LOST_PATIENCE: Final = 60.0  # a server, or a database, that restarts is back within seconds
-_SETTLE: Final = {"retry": RETRY_RUN, "resume": RESUME_RUN, "discard": DISCARD_RUN}
+_SETTLE: Final = {"retry": RETRY_RUN, "resume": UNQUARANTINE_RUN, "discard": DISCARD_RUN}
 
 
 def list_runs(

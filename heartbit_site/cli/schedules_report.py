@@ -22,7 +22,7 @@ from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
 from heartbit_site.cli.webhook_option import find_webhook
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
-from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn, SpanIn
+from heartbit_site.contract.schedules import BackfillIn, ScheduleChangeIn, ScheduleIn
 from scheduling.delivery_words import DELIVERIES
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def backfill(url: str | None, name: str, begin: str, end: str, *, as_json: bool)
     first, last = moment(begin, zone, "--from"), moment(end, zone, "--to")
     span_of = {"from": first.isoformat(), "to": last.isoformat()}
     done = backend.call(
-        contract.BACKFILL_SCHEDULE, checked(SpanIn, span_of), schedule=str(found.schedule)
+        contract.BACKFILL_SCHEDULE, checked(BackfillIn, span_of), schedule=str(found.schedule)
     )
     if as_json:
         write_view(done)

@@ -111,11 +111,11 @@ LIST_AGENTS = Operation(
     "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents"
 )
 CREATE_AGENT = Operation(
-    "agents.create_agent", "POST /agents", AgentDetailOut, "Make an agent", WRITE_AGENTS,
+    "agents.create_agent", "POST /agents", AgentDetailOut, "Create an agent", WRITE_AGENTS,
     body=AgentIn, status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 SHOW_AGENT = Operation(
-    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "An agent", READ_AGENTS
+    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS
 )
 CHANGE_AGENT = Operation(
     "agents.change_agent", "PATCH /agents/{name}", AgentDetailOut, "Change an agent", WRITE_AGENTS,

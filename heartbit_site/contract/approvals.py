@@ -18,7 +18,9 @@ OfRun = Annotated[
     Field(description="Only of this run and its sub-agents: its id, or how it begins."),
 ]
 Digest = Annotated[Word | None, Field(description="Of the call, as GET /approvals showed it.")]
-Question = Annotated[Word | None, Field(description="Of the call, as GET /doubts showed it.")]
+Question = Annotated[
+    Word | None, Field(description="Of the call, as GET /uncertain-calls showed it.")
+]
 State = Annotated[
     QuestionStateName,
     Field(
@@ -54,7 +56,7 @@ class HostOut(View):
     host: str
 
 
-class AskedViewOut(View):
+class CallDisplayOut(View):
     """A call as a person should see it, with nothing hidden."""
 
     tool: list[PieceOut]
@@ -68,7 +70,7 @@ class AskedViewOut(View):
     exact: bool = Field(description="Whether JavaScript's numbers can hold its numbers.")
 
 
-class AskedCallOut(View):
+class PendingCallOut(View):
     """A tool call that a person is asked about."""
 
     run: Id = Field(validation_alias="run_id")
@@ -83,7 +85,7 @@ class AskedCallOut(View):
     task_characters: int = Field(description="Length of the whole task.")
     home: str = Field(validation_alias=AliasPath("run", "home"))
     queue: str = Field(validation_alias=AliasPath("run", "queue"))
-    view: AskedViewOut
+    view: CallDisplayOut
 
 
 class EscalatedOut(View):
@@ -93,7 +95,7 @@ class EscalatedOut(View):
     since: Time
 
 
-class ApprovalOut(AskedCallOut):
+class ApprovalOut(PendingCallOut):
     """A tool call that waits for a person."""
 
     reason: str
@@ -119,20 +121,20 @@ class ApprovalsOut(View):
     next: Next
 
 
-class DoubtOut(AskedCallOut):
+class UncertainCallOut(PendingCallOut):
     """A tool call of unknown outcome."""
 
     question: str = Field(description="Another one when the call is asked about again.")
 
 
-class DoubtsOut(View):
+class UncertainCallsOut(View):
     """What is in doubt, the oldest first."""
 
-    calls: list[DoubtOut]
+    calls: list[UncertainCallOut]
     next: Next
 
 
-class SettledOut(View):
+class ResolvedOut(View):
     """An outcome that was taken in."""
 
     run: Id = Field(validation_alias="run_id")
@@ -247,12 +249,12 @@ class OutcomeIn(Body):
 
 
 LIST_APPROVALS = Operation(
-    "approvals.list_approvals", "GET /approvals", ApprovalsOut, "What waits", READ_WAITING,
-    rows="calls",
+    "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
+    READ_WAITING, rows="calls",
 )  # fmt: skip
-LIST_DOUBTS = Operation(
-    "approvals.list_doubts", "GET /doubts", DoubtsOut, "What is in doubt", READ_WAITING,
-    rows="calls",
+LIST_UNCERTAIN_CALLS = Operation(
+    "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,
+    "List uncertain calls", READ_WAITING, rows="calls",
 )  # fmt: skip
 LIST_DECISIONS = Operation(
     "approvals.list_decisions", "GET /runs/{run_id}/decisions", DecisionsOut, "List decisions",
@@ -263,14 +265,15 @@ GET_QUESTION = Operation(
     "Get the state of a question", READ_WAITING,
 )  # fmt: skip
 DECIDE = Operation(
-    "approvals.decide", "POST /runs/{run_id}/calls/{call_id}/decision", DecidedOut, "Decide",
+    "approvals.decide", "POST /runs/{run_id}/calls/{call_id}/decision", DecidedOut, "Decide a call",
     MAY_DECIDE, body=DecisionIn, errors=(409,),
 )  # fmt: skip
-SETTLE = Operation(
-    "approvals.settle", "POST /runs/{run_id}/calls/{call_id}/outcome", SettledOut, "Settle",
+RESOLVE_CALL = Operation(
+    "approvals.resolve_call", "POST /runs/{run_id}/calls/{call_id}/outcome", ResolvedOut,
+    "Resolve an uncertain call",
     MAY_DECIDE, body=OutcomeIn, errors=(409,),
 )  # fmt: skip
 DRY_RUN = Operation(
     "approvals.dry_run", "POST /runs/{run_id}/calls/{call_id}/dry-run", DryRunOut,
-    "Try it without keeping it", MAY_DECIDE, body=DryRunIn, errors=(409,),
+    "Run a call in a transaction that is rolled back", MAY_DECIDE, body=DryRunIn, errors=(409,),
 )  # fmt: skip

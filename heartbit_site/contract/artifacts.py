@@ -38,6 +38,6 @@ class ArtifactsOut(View):
 
 
 LIST_ARTIFACTS = Operation(
-    "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut, "A run's artifacts",
-    READ_RUNS, rows="artifacts",
+    "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut,
+    "List a run's artifacts", READ_RUNS, rows="artifacts",
 )  # fmt: skip

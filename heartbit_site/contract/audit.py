@@ -42,7 +42,7 @@ class VerifiedOut(View):
 
 
 LIST_AUDIT_ENTRIES = Operation(
-    "audit.list_audit_entries", "GET /audit", EntriesOut, "Read the audit", READ_AUDIT,
+    "audit.list_audit_entries", "GET /audit", EntriesOut, "List audit entries", READ_AUDIT,
     rows="entries",
 )  # fmt: skip
 VERIFY_AUDIT = Operation(

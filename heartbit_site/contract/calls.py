@@ -59,5 +59,5 @@ LIST_CALLS = Operation(
     rows="calls",
 )  # fmt: skip
 SHOW_CALL = Operation(
-    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "A tool call", READ_RUNS
+    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "Get a tool call", READ_RUNS
 )

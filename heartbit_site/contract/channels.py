@@ -105,7 +105,7 @@ class InboundsOut(View):
     next: Next
 
 
-class TakenOut(View):
+class InboundReceiptOut(View):
     """What became of a message."""
 
     run: Id | None = Field(
@@ -162,7 +162,7 @@ LIST_CHANNELS = Operation(
     rows="channels",
 )  # fmt: skip
 CREATE_CHANNEL = Operation(
-    "channels.create_channel", "POST /channels", NewChannelOut, "Make a channel", MANAGE,
+    "channels.create_channel", "POST /channels", NewChannelOut, "Create a channel", MANAGE,
     body=ChannelIn, status=201, errors=(409,),
 )  # fmt: skip
 CHANGE_CHANNEL = Operation(
@@ -170,14 +170,14 @@ CHANGE_CHANNEL = Operation(
     MANAGE, body=ChannelChangeIn, errors=(409,),
 )  # fmt: skip
 REMOVE_CHANNEL: Operation[None] = Operation(
-    "channels.remove_channel", "DELETE /channels/{channel_id}", None, "Remove a channel", MANAGE,
+    "channels.remove_channel", "DELETE /channels/{channel_id}", None, "Delete a channel", MANAGE,
     status=204,
 )  # fmt: skip
 ROTATE_CHANNEL_SECRET = Operation(
-    "channels.rotate_channel_secret", "POST /channels/{channel_id}/secret", NewChannelOut,
-    "Give a channel a new secret", MANAGE,
+    "channels.rotate_channel_secret", "POST /channels/{channel_id}/rotate-secret", NewChannelOut,
+    "Rotate a channel's secret", MANAGE,
 )  # fmt: skip
-LIST_INBOUND = Operation(
-    "channels.list_inbound", "GET /channels/{channel_id}/messages", InboundsOut,
-    "List what came in", MANAGE, rows="messages",
+LIST_INBOUND_MESSAGES = Operation(
+    "channels.list_inbound_messages", "GET /channels/{channel_id}/messages", InboundsOut,
+    "List inbound messages", MANAGE, rows="messages",
 )  # fmt: skip

@@ -53,7 +53,7 @@ class ConversationPageOut(View):
     next: Next
 
 
-class HelperOut(View):
+class ChildRunOut(View):
     """A sub-agent's run."""
 
     run: Id = Field(validation_alias="pk")
@@ -80,7 +80,7 @@ class CallStepOut(View):
     status: str = Field(description="pending, waiting, ok, error, timeout, invalid ...")
     result: str | None
     duration_ms: int | None
-    helpers: list[HelperOut] = Field(description="The sub-agents it waits for.")
+    helpers: list[ChildRunOut] = Field(description="The sub-agents it waits for.")
 
 
 class SteerStepOut(View):
@@ -174,9 +174,9 @@ class MessageIn(Body):
     approve: bool = Field(default=False, description="Every tool call waits for a person.")
 
 
-BEGIN_CONVERSATION = Operation(
-    "conversations.begin_conversation", "POST /conversations", ConversationOut,
-    "Begin a conversation", WRITE_RUNS, body=ConversationIn, status=201,
+CREATE_CONVERSATION = Operation(
+    "conversations.create_conversation", "POST /conversations", ConversationOut,
+    "Create a conversation", WRITE_RUNS, body=ConversationIn, status=201,
 )  # fmt: skip
 LIST_CONVERSATIONS = Operation(
     "conversations.list_conversations", "GET /conversations", ConversationPageOut,
@@ -184,11 +184,11 @@ LIST_CONVERSATIONS = Operation(
 )  # fmt: skip
 SHOW_CONVERSATION = Operation(
     "conversations.show_conversation", "GET /conversations/{conversation_id}", ThreadOut,
-    "A conversation", READ_RUNS,
+    "Get a conversation", READ_RUNS,
 )  # fmt: skip
 CHANGE_CONVERSATION = Operation(
     "conversations.change_conversation", "PATCH /conversations/{conversation_id}",
-    ConversationOut, "Rename a conversation", WRITE_RUNS, body=ConversationChangeIn,
+    ConversationOut, "Change a conversation", WRITE_RUNS, body=ConversationChangeIn,
 )  # fmt: skip
 DELETE_CONVERSATION: Operation[None] = Operation(
     "conversations.delete_conversation", "DELETE /conversations/{conversation_id}", None,
@@ -196,5 +196,5 @@ DELETE_CONVERSATION: Operation[None] = Operation(
 )  # fmt: skip
 POST_MESSAGE = Operation(
     "conversations.post_message", "POST /conversations/{conversation_id}/messages", PostedOut,
-    "Say something", WRITE_RUNS, body=MessageIn, status=201, errors=(409,),
+    "Post a message", WRITE_RUNS, body=MessageIn, status=201, errors=(409,),
 )  # fmt: skip

@@ -50,7 +50,7 @@ LIST_DELIVERIES = Operation(
     "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
     READ_RUNS, rows="deliveries",
 )  # fmt: skip
-SEND_DELIVERY_AGAIN = Operation(
-    "deliveries.send_delivery_again", "POST /deliveries/{delivery}/again", ResultDeliveryOut,
-    "Send a result again", WRITE_RUNS, errors=(409,),
+REDELIVER_RESULT = Operation(
+    "deliveries.redeliver_result", "POST /deliveries/{delivery}/redeliver", ResultDeliveryOut,
+    "Redeliver a result", WRITE_RUNS, errors=(409,),
 )  # fmt: skip

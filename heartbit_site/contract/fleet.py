@@ -70,19 +70,19 @@ class FleetOut(View):
     problems: list[str] = Field(description="One sentence for each thing to look at.")
 
 
-class WorkerAskedOut(View):
+class WorkerActionOut(View):
     """What a worker was asked."""
 
     id: int
     wanted: Literal["stop", "restart"]
 
 
-SHOW_FLEET = Operation("fleet.show_fleet", "GET /fleet", FleetOut, "The fleet", OPERATE)
+SHOW_FLEET = Operation("fleet.show_fleet", "GET /fleet", FleetOut, "Get the fleet", OPERATE)
 STOP_WORKER = Operation(
-    "fleet.stop_worker", "POST /fleet/workers/{worker_id}/stop", WorkerAskedOut, "Stop a worker",
+    "fleet.stop_worker", "POST /fleet/workers/{worker_id}/stop", WorkerActionOut, "Stop a worker",
     OPERATE,
 )  # fmt: skip
 RESTART_WORKER = Operation(
-    "fleet.restart_worker", "POST /fleet/workers/{worker_id}/restart", WorkerAskedOut,
+    "fleet.restart_worker", "POST /fleet/workers/{worker_id}/restart", WorkerActionOut,
     "Restart a worker", OPERATE,
 )  # fmt: skip

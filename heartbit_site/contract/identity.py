@@ -34,4 +34,4 @@ class MeOut(View):
     workspace: WorkspaceOut
 
 
-SHOW_ME = Operation("identity.show_me", "GET /me", MeOut, "Who asks", MEMBER)
+SHOW_ME = Operation("identity.show_me", "GET /me", MeOut, "Show the caller", MEMBER)

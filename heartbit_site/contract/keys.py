@@ -68,7 +68,7 @@ class KeyIn(Body):
 
 LIST_KEYS = Operation("keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys")
 CREATE_KEY = Operation(
-    "keys.create_key", "POST /keys", NewKeyOut, "Make a key", MANAGE, body=KeyIn, status=201
+    "keys.create_key", "POST /keys", NewKeyOut, "Create a key", MANAGE, body=KeyIn, status=201
 )
 REVOKE_KEY = Operation(
     "keys.revoke_key", "POST /keys/{prefix}/revoke", KeyOut, "Revoke a key", MANAGE

@@ -13,7 +13,7 @@ from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 Kind = Literal["notification", "reply", "request", "task"]
 
 
-class SentSummaryOut(View):
+class AgentMessageSummaryOut(View):
     """A message in a list; the whole of its text is in `GET /messages/{message_id}`."""
 
     message: Id = Field(validation_alias="pk")
@@ -47,16 +47,16 @@ class SentSummaryOut(View):
     created_at: Time
 
 
-class SentOut(SentSummaryOut):
+class AgentMessageOut(AgentMessageSummaryOut):
     """A message."""
 
     text: str = Field(validation_alias="body")
 
 
-class SentPageOut(View):
+class AgentMessagesOut(View):
     """Messages, the newest first."""
 
-    messages: list[SentSummaryOut]
+    messages: list[AgentMessageSummaryOut]
     next: Next
 
 
@@ -93,13 +93,17 @@ class SendIn(Body):
 
 
 LIST_MESSAGES = Operation(
-    "messages.list_messages", "GET /messages", SentPageOut, "List messages", READ_RUNS,
+    "messages.list_messages", "GET /messages", AgentMessagesOut, "List messages", READ_RUNS,
     rows="messages",
 )  # fmt: skip
 SHOW_MESSAGE = Operation(
-    "messages.show_message", "GET /messages/{message_id}", SentOut, "Get a message", READ_RUNS
+    "messages.show_message",
+    "GET /messages/{message_id}",
+    AgentMessageOut,
+    "Get a message",
+    READ_RUNS,
 )
 SEND_MESSAGE = Operation(
-    "messages.send_message", "POST /messages", SentOut, "Write to agents", WRITE_RUNS,
-    body=SendIn, status=201, errors=(409,),
+    "messages.send_message", "POST /messages", AgentMessageOut, "Send a message to agents",
+    WRITE_RUNS, body=SendIn, status=201, errors=(409,),
 )  # fmt: skip

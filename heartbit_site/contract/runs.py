@@ -130,7 +130,7 @@ class ForkOut(View):
     turn: int = Field(description="The last turn that it kept; 0: the task alone.")
 
 
-class RunSeenOut(RunDetailOut):
+class RunViewOut(RunDetailOut):
     """A run that is looked at, also with what is in its way and what came of it."""
 
     held: str = Field(
@@ -201,7 +201,7 @@ START_RUN = Operation(
 LIST_RUNS = Operation(
     "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, rows="runs"
 )
-SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunSeenOut, "A run", READ_RUNS)
+SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)
 WAIT_FOR_RESULT = Operation(
     "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",
     READ_RUNS, other_status=202,
@@ -210,18 +210,18 @@ CANCEL_RUN = Operation(
     "runs.cancel_run", "POST /runs/{run_id}/cancel", RunStateOut, "Cancel a run", WRITE_RUNS
 )
 STEER_RUN = Operation(
-    "runs.steer_run", "POST /runs/{run_id}/messages", RunStateOut, "Tell a run something",
+    "runs.steer_run", "POST /runs/{run_id}/steer", RunStateOut, "Steer a run",
     WRITE_RUNS, body=SteerIn, errors=(409,),
 )  # fmt: skip
 RETRY_RUN = Operation(
-    "runs.retry_run", "POST /runs/{run_id}/retry", RunStateOut, "Do a run's task again",
+    "runs.retry_run", "POST /runs/{run_id}/retry", RunStateOut, "Retry a run",
     WRITE_RUNS, status=201, errors=(409,),
 )  # fmt: skip
-RESUME_RUN = Operation(
-    "runs.resume_run", "POST /runs/{run_id}/resume", RunStateOut,
-    "Let a quarantined run go on", WRITE_RUNS, errors=(409,),
+UNQUARANTINE_RUN = Operation(
+    "runs.unquarantine_run", "POST /runs/{run_id}/unquarantine", RunStateOut,
+    "Resume a quarantined run", WRITE_RUNS, errors=(409,),
 )  # fmt: skip
 DISCARD_RUN = Operation(
     "runs.discard_run", "POST /runs/{run_id}/discard", RunStateOut,
-    "Give a quarantined run up", WRITE_RUNS, errors=(409,),
+    "Discard a quarantined run", WRITE_RUNS, errors=(409,),
 )  # fmt: skip

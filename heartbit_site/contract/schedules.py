@@ -44,21 +44,21 @@ FiringState = Literal["started", "held", "skipped", "failed"]
 
 At = Annotated[Moment, AfterValidator(rules.moment)]
 
-R = TypeVar("R", bound="RhythmIn")
+R = TypeVar("R", bound="RecurrenceIn")
 
 
-class SlotOut(View):
+class OccurrenceOut(View):
     """A point in time at which something comes due, without jitter."""
 
     at: Time
     words: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
 
 
-class RhythmOut(View):
+class RecurrenceOut(View):
     """When something comes due."""
 
     words: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
-    next: list[SlotOut] = Field(description="The next five; fewer, or none: no more come.")
+    next: list[OccurrenceOut] = Field(description="The next five; fewer, or none: no more come.")
 
 
 class FiringOut(View):
@@ -88,7 +88,7 @@ class FiringsOut(View):
     next: Next
 
 
-class ScheduleSummaryOut(RhythmOut):
+class ScheduleSummaryOut(RecurrenceOut):
     """A schedule in a list; the whole of its task is in `GET /schedules/{schedule}`."""
 
     schedule: int = Field(
@@ -155,7 +155,7 @@ class BackfilledOut(View):
     slots: int
 
 
-class RhythmIn(RhythmSpec):
+class RecurrenceIn(RhythmSpec):
     """When something comes due: one of `cron`, `every_seconds` and `at`."""
 
     at: At | None = Field(None, description="Once, then.")
@@ -165,11 +165,11 @@ class RhythmIn(RhythmSpec):
     ends_at: At | None = Field(None, description="Nothing comes due after. Null: it never ends.")
 
     @model_validator(mode="after")
-    def _says_when(self) -> RhythmIn:
+    def _says_when(self) -> RecurrenceIn:
         return _with_one_of(self, at_least=1)
 
 
-class ScheduleIn(RhythmIn, ScheduleSpec):
+class ScheduleIn(RecurrenceIn, ScheduleSpec):
     """What an agent is to do, and when."""
 
     deliver: Targets = Field(default_factory=list)
@@ -188,7 +188,7 @@ class ScheduleChangeIn(ScheduleIn):
         return _with_one_of(self, at_least=0)
 
 
-class SpanIn(Body):
+class BackfillIn(Body):
     """A span of the past."""
 
     begin: At = Field(alias="from", description="Its first moment.")
@@ -207,22 +207,23 @@ LIST_SCHEDULES = Operation(
     rows="schedules",
 )  # fmt: skip
 CREATE_SCHEDULE = Operation(
-    "schedules.create_schedule", "POST /schedules", ScheduleOut, "Make a schedule",
+    "schedules.create_schedule", "POST /schedules", ScheduleOut, "Create a schedule",
     WRITE_SCHEDULES, body=ScheduleIn, status=201, errors=(409,),
 )  # fmt: skip
-PREVIEW_RHYTHM = Operation(
-    "schedules.preview_rhythm", "POST /rhythms/preview", RhythmOut, "Try a rhythm", READ_AGENTS,
-    body=RhythmIn,
+PREVIEW_SCHEDULE = Operation(
+    "schedules.preview_schedule", "POST /schedules/preview", RecurrenceOut, "Preview a schedule",
+    READ_AGENTS, body=RecurrenceIn,
 )  # fmt: skip
 SHOW_SCHEDULE = Operation(
-    "schedules.show_schedule", "GET /schedules/{schedule}", ScheduleOut, "A schedule", READ_AGENTS,
+    "schedules.show_schedule", "GET /schedules/{schedule}", ScheduleOut, "Get a schedule",
+    READ_AGENTS,
 )  # fmt: skip
 CHANGE_SCHEDULE = Operation(
     "schedules.change_schedule", "PATCH /schedules/{schedule}", ScheduleOut, "Change a schedule",
     WRITE_SCHEDULES, body=ScheduleChangeIn, errors=(409,),
 )  # fmt: skip
 REMOVE_SCHEDULE: Operation[None] = Operation(
-    "schedules.remove_schedule", "DELETE /schedules/{schedule}", None, "Remove a schedule",
+    "schedules.remove_schedule", "DELETE /schedules/{schedule}", None, "Delete a schedule",
     WRITE_AGENTS, status=204,
 )  # fmt: skip
 RUN_SCHEDULE = Operation(
@@ -231,7 +232,7 @@ RUN_SCHEDULE = Operation(
 )  # fmt: skip
 BACKFILL_SCHEDULE = Operation(
     "schedules.backfill_schedule", "POST /schedules/{schedule}/backfill", BackfilledOut,
-    "Make up for past slots", WRITE_RUNS, body=SpanIn, errors=(409,),
+    "Backfill a schedule", WRITE_RUNS, body=BackfillIn, errors=(409,),
 )  # fmt: skip
 LIST_FIRINGS = Operation(
     "schedules.list_firings", "GET /schedules/{schedule}/firings", FiringsOut, "List firings",

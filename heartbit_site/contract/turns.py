@@ -175,11 +175,11 @@ class ForkIn(Body):
 
 
 LIST_TURNS = Operation(
-    "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "A run's turns", READ_RUNS,
+    "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "List a run's turns", READ_RUNS,
     errors=(409,), rows="turns",
 )  # fmt: skip
 SHOW_TURN = Operation(
-    "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "A turn", READ_RUNS,
+    "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "Get a turn", READ_RUNS,
     errors=(409,),
 )  # fmt: skip
 FORK_RUN = Operation(

@@ -93,5 +93,5 @@ class WorkspaceUsageOut(View):
 
 
 SHOW_USAGE = Operation(
-    "usage.show_usage", "GET /usage", WorkspaceUsageOut, "Usage and quotas", READ_RUNS
+    "usage.show_usage", "GET /usage", WorkspaceUsageOut, "Get usage and quotas", READ_RUNS
 )

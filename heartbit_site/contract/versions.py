@@ -84,18 +84,18 @@ class RollbackIn(Body):
 
 
 LIST_VERSIONS = Operation(
-    "versions.list_versions", "GET /agents/{name}/versions", VersionsOut, "An agent's versions",
-    READ_AGENTS, rows="versions",
+    "versions.list_versions", "GET /agents/{name}/versions", VersionsOut,
+    "List an agent's versions", READ_AGENTS, rows="versions",
 )  # fmt: skip
 COMPARE_VERSIONS = Operation(
     "versions.compare_versions", "GET /agents/{name}/versions/diff", DiffOut, "Compare versions",
     READ_AGENTS,
 )  # fmt: skip
 SHOW_VERSION = Operation(
-    "versions.show_version", "GET /agents/{name}/versions/{number}", VersionDetailOut, "A version",
-    READ_AGENTS,
+    "versions.show_version", "GET /agents/{name}/versions/{number}", VersionDetailOut,
+    "Get a version", READ_AGENTS,
 )  # fmt: skip
 ROLL_BACK = Operation(
     "versions.roll_back", "POST /agents/{name}/versions/{number}/rollback", RolledBackOut,
-    "Roll back", WRITE_AGENTS, body=RollbackIn, errors=(409,),
+    "Roll an agent back", WRITE_AGENTS, body=RollbackIn, errors=(409,),
 )  # fmt: skip

@@ -127,7 +127,7 @@ LIST_WEBHOOKS = Operation(
     rows="webhooks",
 )  # fmt: skip
 CREATE_WEBHOOK = Operation(
-    "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Make a webhook", MANAGE,
+    "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Create a webhook", MANAGE,
     body=WebhookIn, status=201, errors=(409,),
 )  # fmt: skip
 CHANGE_WEBHOOK = Operation(
@@ -135,26 +135,26 @@ CHANGE_WEBHOOK = Operation(
     MANAGE, body=WebhookChangeIn,
 )  # fmt: skip
 REMOVE_WEBHOOK: Operation[None] = Operation(
-    "webhooks.remove_webhook", "DELETE /webhooks/{webhook_id}", None, "Remove a webhook", MANAGE,
+    "webhooks.remove_webhook", "DELETE /webhooks/{webhook_id}", None, "Delete a webhook", MANAGE,
     status=204,
 )  # fmt: skip
 ROTATE_WEBHOOK_SECRET = Operation(
-    "webhooks.rotate_webhook_secret", "POST /webhooks/{webhook_id}/secret", NewWebhookOut,
-    "Give a webhook a new secret", MANAGE,
+    "webhooks.rotate_webhook_secret", "POST /webhooks/{webhook_id}/rotate-secret", NewWebhookOut,
+    "Rotate a webhook's secret", MANAGE,
 )  # fmt: skip
 PING_WEBHOOK = Operation(
-    "webhooks.ping_webhook", "POST /webhooks/{webhook_id}/ping", DeliveryOut, "Try a webhook",
+    "webhooks.ping_webhook", "POST /webhooks/{webhook_id}/ping", DeliveryOut, "Send a test event",
     MANAGE, status=201, errors=(409,),
 )  # fmt: skip
 LIST_WEBHOOK_DELIVERIES = Operation(
     "webhooks.list_webhook_deliveries", "GET /webhooks/{webhook_id}/deliveries", DeliveriesOut,
-    "List deliveries", MANAGE, rows="deliveries",
+    "List a webhook's deliveries", MANAGE, rows="deliveries",
 )  # fmt: skip
 SHOW_WEBHOOK_DELIVERY = Operation(
     "webhooks.show_webhook_delivery", "GET /webhooks/{webhook_id}/deliveries/{delivery_id}",
     DeliveryOut, "Get a delivery", MANAGE,
 )  # fmt: skip
-SEND_WEBHOOK_AGAIN = Operation(
-    "webhooks.send_webhook_again", "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/again",
-    DeliveryOut, "Send a message again", MANAGE, errors=(409,),
+REDELIVER_WEBHOOK = Operation(
+    "webhooks.redeliver_webhook", "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    DeliveryOut, "Redeliver a webhook message", MANAGE, errors=(409,),
 )  # fmt: skip

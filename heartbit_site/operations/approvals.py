@@ -34,15 +34,15 @@ from heartbit_site.contract.approvals import (
     DecisionOut,
     DecisionsOut,
     Digest,
-    DoubtOut,
-    DoubtsOut,
     DryRunIn,
     EscalatedOut,
     OfRun,
     OutcomeIn,
     Question,
     QuestionStateOut,
-    SettledOut,
+    ResolvedOut,
+    UncertainCallOut,
+    UncertainCallsOut,
 )
 from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -75,13 +75,13 @@ def list_approvals(
     return ApprovalsOut(calls=shown, next=following)
 
 
-def list_doubts(
+def list_uncertain_calls(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
-) -> DoubtsOut:
+) -> UncertainCallsOut:
     """The tool calls of unknown outcome that wait for a person, the oldest first."""
     rows = asked_about(access.workspace).filter(_of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
-    return DoubtsOut(calls=[doubt_view(doubt_of(row)) for row in found], next=following)
+    return UncertainCallsOut(calls=[doubt_view(doubt_of(row)) for row in found], next=following)
 
 
 def list_decisions(
@@ -126,12 +126,12 @@ def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> Dec
     return DecidedOut.of(call, verdict=verdict.value, decided_by=by.name, missing=_missing(call))
 
 
-def settle(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> SettledOut:
+def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> ResolvedOut:
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
     call = find_call(access.workspace, run_id, call_id)
     by = _decider(access)
     settle_call(call, Outcome(body.outcome), by=by, result=body.result)
-    return SettledOut.of(call, outcome=body.outcome, settled_by=by.name)
+    return ResolvedOut.of(call, outcome=body.outcome, settled_by=by.name)
 
 
 async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -> DryRunOut:
@@ -148,10 +148,10 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
     return DryRunOut.of(await in_time(attempt))
 
 
-def doubt_view(found: Doubt) -> DoubtOut:
+def doubt_view(found: Doubt) -> UncertainCallOut:
     """Return the view of a call of unknown outcome."""
     call = found.call
-    return DoubtOut.of(
+    return UncertainCallOut.of(
         call,
         **_asked(call, found.since),
         arguments=in_tool_order(shown_tool(call), found.arguments),

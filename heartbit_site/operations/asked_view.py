@@ -14,7 +14,7 @@ from agents.turns import definition_of
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.visible_text import pieces, readable_json, visible
-from heartbit_site.contract.approvals import AskedViewOut, HostOut, PieceOut, ShownArgumentOut
+from heartbit_site.contract.approvals import CallDisplayOut, HostOut, PieceOut, ShownArgumentOut
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _offered(run: Run) -> Mapping[str, ToolSpec]:
     return offer_of(definition, registry, is_child=run.parent_id is not None).specs
 
 
-def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> AskedViewOut:
+def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplayOut:
     """Return what a card says of a call.
 
     Args:
@@ -64,7 +64,7 @@ def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> Ask
     arguments = in_tool_order(tool, arguments)
     shown = [_argument(name, value) for name, value in arguments.items()]
     pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
-    return AskedViewOut(
+    return CallDisplayOut(
         tool=_parts(tool),
         asked_as=[] if call.tool == tool else _parts(call.tool),
         reason=_parts(reason),

@@ -61,7 +61,7 @@ def rotate_channel_secret(access: Access, channel_id: Word) -> NewChannelOut:
     return NewChannelOut.of(row, secret=rotate(row, by=actor_of(access)))
 
 
-def list_inbound(
+def list_inbound_messages(
     access: Access, channel_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> InboundsOut:
     """What was taken and what was refused, the newest first."""

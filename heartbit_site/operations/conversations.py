@@ -42,7 +42,7 @@ class ConversationLiveError(ConflictError):
     """An agent still works on the conversation."""
 
 
-def begin_conversation(access: Access, body: ConversationIn) -> ConversationOut:
+def create_conversation(access: Access, body: ConversationIn) -> ConversationOut:
     """A thread: each message is answered by a run that knows what was said before."""
     row = posting.start_conversation(
         access.workspace,

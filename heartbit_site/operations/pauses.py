@@ -15,7 +15,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract import pauses as contract
 from heartbit_site.contract.model import Name
-from heartbit_site.contract.pauses import HeldOut, Holdable, PauseIn
+from heartbit_site.contract.pauses import Holdable, PauseIn, PauseStateOut
 from heartbit_site.workspaces import find_workspace
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
 
-    Does = Callable[..., HeldOut]
+    Does = Callable[..., PauseStateOut]
 
 PARAMETERS = {
     "queue": Annotated[Name, Field(min_length=1, description="As `GET /fleet` names it.")],
@@ -43,14 +43,14 @@ def _functions(holdable: Holdable, held: str, freed: str) -> tuple[Does, Does]:
     """
     by_operator = holdable.hold.needs.operator
 
-    def hold(access: Access, body: PauseIn, **names: str) -> HeldOut:
+    def hold(access: Access, body: PauseIn, **names: str) -> PauseStateOut:
         found = _find(names, None if by_operator else access.workspace)
         changed = pause_work(
             found, by=actor_of(access), reason=body.reason, by_operator=by_operator
         )
         return _view(found, held=True, changed=changed)
 
-    def free(access: Access, **names: str) -> HeldOut:
+    def free(access: Access, **names: str) -> PauseStateOut:
         found = _find(names, None if by_operator else access.workspace)
         changed = resume_work(found, by=actor_of(access), by_operator=by_operator)
         return _view(found, held=pauses.rows_of(found).exists(), changed=changed)
@@ -80,9 +80,9 @@ def _find(names: Mapping[str, str], own: Workspace | None) -> pauses.Held:
     return pauses.EVERYTHING if workspace is None else pauses.of_workspace(workspace)
 
 
-def _view(found: pauses.Held, *, held: bool, changed: bool) -> HeldOut:
+def _view(found: pauses.Held, *, held: bool, changed: bool) -> PauseStateOut:
     slug = found.workspace.slug if found.workspace is not None else ""
-    return HeldOut(
+    return PauseStateOut(
         kind=found.kind.value,
         name=found.queue or found.tool or slug,
         workspace=slug if found.tool else "",
@@ -96,32 +96,32 @@ pause_queue, resume_queue = _functions(
     "Nothing is claimed from it until it is resumed; what is at work goes on.",
     "Its workers are told at once.",
 )
-halt_everything, continue_everything = _functions(
+halt_everything, resume_everything = _functions(
     contract.EVERYTHING,
     "No run starts in any workspace, and what is at work is handed back; nothing is lost.",
     "What was handed back goes on where it was; workspaces that were stopped stay so.",
 )
-halt_any_workspace, continue_any_workspace = _functions(
+halt_any_workspace, resume_any_workspace = _functions(
     contract.ANY_WORKSPACE,
     "As for everything, in one workspace of the installation.",
     "What was handed back goes on where it was; the workspace's own stop is ended too.",
 )
-halt_tool, continue_tool = _functions(
+disable_tool, enable_tool = _functions(
     contract.TOOL,
     "No call of it is run in any workspace: models are told so, and their runs go on.",
     "It may be called again, but where a workspace has stopped it for itself.",
 )
-halt_tool_in_any_workspace, continue_tool_in_any_workspace = _functions(
+disable_tool_in_any_workspace, enable_tool_in_any_workspace = _functions(
     contract.TOOL_IN_ANY_WORKSPACE,
     "No call of it is run there: models are told so, and their runs go on.",
     "It may be called there again, unless it is stopped everywhere; the own stop is ended too.",
 )
-halt_workspace, continue_workspace = _functions(
+halt_workspace, resume_workspace = _functions(
     contract.WORKSPACE,
     "No run starts in it, and what is at work is handed back; nothing is lost.",
     "What was handed back goes on; a stop that an operator placed only operators end (403).",
 )
-halt_tool_in_workspace, continue_tool_in_workspace = _functions(
+disable_tool_in_workspace, enable_tool_in_workspace = _functions(
     contract.TOOL_IN_WORKSPACE,
     "No call of it is run in the workspace: models are told so, and their runs go on.",
     "It may be called again; a stop that an operator placed only operators end (403).",

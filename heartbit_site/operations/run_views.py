@@ -22,9 +22,9 @@ from heartbit_site.contract.runs import (
     MetricsOut,
     ResultOut,
     RunDetailOut,
-    RunSeenOut,
     RunSummaryOut,
     RunTreeOut,
+    RunViewOut,
 )
 from heartbit_site.operations.beginnings import with_beginning
 
@@ -69,13 +69,13 @@ def detail(run: Run) -> RunDetailOut:
     return RunDetailOut.of(row, **values)
 
 
-def seen(run: Run) -> RunSeenOut:
+def seen(run: Run) -> RunViewOut:
     """Return a run as whoever looks at it wants it."""
     row, values = _whole(run)
     result: ResultOut | None = values["result"]
     metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
     forks = [ForkOut(run=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
-    return RunSeenOut.of(row, **values, held=why_held(row), metrics=metrics, forks=forks)
+    return RunViewOut.of(row, **values, held=why_held(row), metrics=metrics, forks=forks)
 
 
 def result_of(run: Run) -> ResultOut | None:

@@ -39,8 +39,8 @@ from heartbit_site.contract.runs import (
     RunIn,
     RunPageOut,
     RunResultOut,
-    RunSeenOut,
     RunStateOut,
+    RunViewOut,
     Status,
     SteerIn,
 )
@@ -160,7 +160,7 @@ def list_runs(
     )
 
 
-def show_run(access: Access, run_id: Word) -> RunSeenOut:
+def show_run(access: Access, run_id: Word) -> RunViewOut:
     """A run with its sub-agents and its result; the beginning of its id is enough."""
     return seen(find_run(access.workspace, run_id))
 
@@ -204,7 +204,7 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
     return RunStateOut.of(Run.objects.get(pk=again))
 
 
-def resume_run(access: Access, run_id: Word) -> RunStateOut:
+def unquarantine_run(access: Access, run_id: Word) -> RunStateOut:
     """It goes on where it was, alone in a process; 409 when it is not in quarantine."""
     run = find_run(access.workspace, run_id)
     revive_run(run, by=actor_of(access))

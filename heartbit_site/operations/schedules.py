@@ -15,19 +15,19 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.schedules import (
     BackfilledOut,
+    BackfillIn,
     FiringOut,
     FiringsOut,
     FiringState,
-    RhythmIn,
-    RhythmOut,
+    OccurrenceOut,
+    RecurrenceIn,
+    RecurrenceOut,
     ScheduleChangeIn,
     ScheduledRunOut,
     ScheduleIn,
     ScheduleOut,
     SchedulesOut,
     ScheduleSummaryOut,
-    SlotOut,
-    SpanIn,
 )
 from heartbit_site.operations.beginnings import with_beginning
 from heartbit_site.operations.idempotency import run_with
@@ -80,7 +80,7 @@ def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
     return _whole(create(access.workspace, body.model_dump(), by=actor_of(access)))
 
 
-def preview_rhythm(access: Access, body: RhythmIn) -> RhythmOut:
+def preview_schedule(access: Access, body: RecurrenceIn) -> RecurrenceOut:
     """When something would come due, in words, and next; nothing is stored."""
     now = database_now()
     row = Schedule()
@@ -121,7 +121,7 @@ def run_schedule(
     return ScheduledRunOut(run=str(run_schedule_now(row, by=actor_of(access), key=key)))
 
 
-def backfill_schedule(access: Access, schedule: Named, body: SpanIn) -> BackfilledOut:
+def backfill_schedule(access: Access, schedule: Named, body: BackfillIn) -> BackfilledOut:
     """Slots of the span that have no run get one, one after the other; 409 when there are none.
 
     While the schedule is paused none of them starts.
@@ -180,14 +180,14 @@ def _latest(rows: Sequence[Schedule]) -> dict[int, FiringOut]:
     return {one.schedule_id: FiringOut.of(one) for one in found}
 
 
-def _due(row: Schedule, now: datetime) -> RhythmOut:
+def _due(row: Schedule, now: datetime) -> RecurrenceOut:
     try:
         return _rhythm(row, now)
     except ScheduleError as error:  # a time zone that this machine does not know, for one
-        return RhythmOut(words=str(error), next=[])
+        return RecurrenceOut(words=str(error), next=[])
 
 
-def _rhythm(row: Schedule, now: datetime) -> RhythmOut:
+def _rhythm(row: Schedule, now: datetime) -> RecurrenceOut:
     """Return when a schedule, saved or not, comes due from now on.
 
     Raises:
@@ -195,7 +195,7 @@ def _rhythm(row: Schedule, now: datetime) -> RhythmOut:
     """
     zone = time_zone(row.time_zone)
     slots = next_slots(row, now, SHOWN) if row.enabled else []
-    return RhythmOut(
+    return RecurrenceOut(
         words=rhythm_of(row).words,
-        next=[SlotOut(at=slot, words=spoken(slot, zone)) for slot in slots],
+        next=[OccurrenceOut(at=slot, words=spoken(slot, zone)) for slot in slots],
     )

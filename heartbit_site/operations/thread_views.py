@@ -14,7 +14,7 @@ from agents.models import Run, RunEvent, ToolCall
 from heartbit_site.base.markdown import to_html
 from heartbit_site.contract.conversations import (
     CallStepOut,
-    HelperOut,
+    ChildRunOut,
     MessageOut,
     SteerStepOut,
     TextStepOut,
@@ -127,7 +127,7 @@ def _durations(ids: Iterable[UUID]) -> dict[OfCall, int]:
     return {(run_id, call_id): duration for run_id, call_id, duration in rows}
 
 
-def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[HelperOut]]:
+def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[ChildRunOut]]:
     """Return by call the sub-agents it waits for, or has waited for."""
     runs = {str(run.pk): run for tree in trees.values() for run in tree}
     waiting = RunEvent.objects.filter(run__in=trees, type=CallWaiting.type)
@@ -138,7 +138,7 @@ def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[HelperOut]]:
     for run_id, call_id, keys in rows:
         ids = [key.partition(":")[2] for key in keys]
         found[run_id, call_id] = [
-            HelperOut.of(runs[one], task=runs[one].task[:_TASK]) for one in ids if one in runs
+            ChildRunOut.of(runs[one], task=runs[one].task[:_TASK]) for one in ids if one in runs
         ]
     return found
 

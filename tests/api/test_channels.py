@@ -49,7 +49,7 @@ def test_given_what_is_no_channel_then_it_is_not_found(caller: Caller, number: s
     for answer in (
         caller.http.patch(path, json={"approve": True}),
         caller.http.delete(path),
-        caller.post(f"{path}/secret"),
+        caller.post(f"{path}/rotate-secret"),
         caller.get(f"{path}/messages"),
     ):
         assert (answer.status_code, answer.json()["code"]) == (404, "channel_not_found")

@@ -57,7 +57,7 @@ def test_decisions_are_listed_and_calls_by_their_run(
     for text in (call["run"], call["run"][:18]):
         [mine] = caller.get("/approvals", run=text).json()["calls"]
         assert (mine["run"], mine["wait_key"]) == (call["run"], "approval:1.0")
-    assert caller.get("/doubts", run=str(other.run_id)).json()["calls"] == []
+    assert caller.get("/uncertain-calls", run=str(other.run_id)).json()["calls"] == []
     assert caller.get("/approvals", run="00000000").status_code == 404
     body = {"digest": call["digest"], "verdict": "deny", "reason": "No."}
     assert caller.post(address(call), body).status_code == 200

@@ -23,7 +23,7 @@ def test_what_is_in_doubt_is_listed_until_somebody_settles_it(
     caller: Caller, workspace: Workspace
 ) -> None:
     call = in_doubt(workspace)
-    [found] = caller.get("/doubts").json()["calls"]
+    [found] = caller.get("/uncertain-calls").json()["calls"]
     assert (found["run"], found["call"], found["tool"]) == (str(call.run_id), "1.0", "http_request")
     assert (found["arguments"], found["question"]) == (ARGUMENTS, "outcome:1.0:1")
     assert found["since"]
@@ -31,7 +31,7 @@ def test_what_is_in_doubt_is_listed_until_somebody_settles_it(
     settled = caller.post(address(call), {"outcome": "done", "result": "Sent."})
     assert settled.status_code == 200, settled.text
     assert settled.json()["settled_by"] == "API key test"
-    assert caller.get("/doubts").json()["calls"] == []
+    assert caller.get("/uncertain-calls").json()["calls"] == []
     decision = Decision.objects.get(run=call.run_id)
     assert (decision.verdict, decision.via, decision.reason) == ("done", "api", "Sent.")
     wait = Wait.objects.get(run=call.run_id)

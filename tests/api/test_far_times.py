@@ -22,7 +22,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "always": {"scope": "run", "until": ...},
     },
     "/schedules": {**WHERE, "at": ...},
-    "/rhythms/preview": {"at": ...},
+    "/schedules/preview": {"at": ...},
 }
 DESCRIBED: dict[str, Any] = api.get_openapi_schema(path_prefix="")["paths"]
 PARAMETERS = [

@@ -64,7 +64,7 @@ def approvals(workspace: Workspace) -> Listed:
 
 
 def doubts(workspace: Workspace) -> Listed:
-    return Listed("/doubts", "calls", "run", lambda _: in_doubt(workspace))
+    return Listed("/uncertain-calls", "calls", "run", lambda _: in_doubt(workspace))
 
 
 def agents(workspace: Workspace) -> Listed:
@@ -316,7 +316,7 @@ def test_given_a_workspace_without_agents_then_the_list_is_empty(
 
 
 @pytest.mark.parametrize("cursor", ["x", "-1", "1.0", "٣", "9" * 30, ""])
-@pytest.mark.parametrize("path", ["/approvals", "/doubts", "/members", "/audit"])
+@pytest.mark.parametrize("path", ["/approvals", "/uncertain-calls", "/members", "/audit"])
 def test_given_what_is_no_cursor_then_it_is_refused(caller: Caller, path: str, cursor: str) -> None:
     refused = caller.get(path, cursor=cursor)
     assert (refused.status_code, refused.json()["code"]) == (422, "cursor")

@@ -152,14 +152,14 @@ def test_cancel_ends_and_a_second_one_changes_nothing(caller: Caller, parked: st
         assert caller.post(f"/runs/{run_id}/cancel").json()["status"] == "cancelled"
     ended = caller.get(f"/runs/{run_id}/result").json()
     assert ended["result"]["status"] == "failure"
-    late = caller.post(f"/runs/{run_id}/messages", {"text": "hurry"})
+    late = caller.post(f"/runs/{run_id}/steer", {"text": "hurry"})
     assert late.status_code == 409
     assert late.json()["code"] == "no_longer_open"
 
 
 def test_a_run_is_steered(caller: Caller, worker: Worker) -> None:
     run_id = caller.submit("slow [[latency: 700]] [[text: First.]]", agent="writer")["run"]
-    told = caller.post(f"/runs/{run_id}/messages", {"text": "Stop it. [[text: Steered.]]"})
+    told = caller.post(f"/runs/{run_id}/steer", {"text": "Stop it. [[text: Steered.]]"})
     assert told.status_code == 200, told.text
     assert caller.ended(run_id)["result"]["text"] == "Steered."
 

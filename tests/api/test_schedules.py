@@ -173,6 +173,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"name": ""}, "validation", "The field name is not right"),
     ({"name": " "}, "schedule", "A schedule needs a name"),
     ({"name": "17"}, "schedule", "A schedule's name is more than a number"),
+    ({"name": "preview"}, "schedule", "A schedule's name cannot be 'preview'"),
     ({"name": "n" * 101}, "validation", "The field name is not right"),
     ({"agent": "nobody"}, "agent_not_found", "There is no agent named 'nobody'"),
     ({"task": " "}, "schedule", "The task is empty"),
@@ -391,18 +392,18 @@ def test_given_a_log_then_it_is_read_by_status_the_latest_first(
 def test_given_a_rhythm_then_it_is_said_in_words_with_its_next_slots_and_nothing_is_kept(
     caller: Caller, workspace: Workspace
 ) -> None:
-    said = caller.post("/rhythms/preview", {"cron": "30 2 * * *", "time_zone": "Europe/Berlin"})
+    said = caller.post("/schedules/preview", {"cron": "30 2 * * *", "time_zone": "Europe/Berlin"})
     assert said.status_code == 200, said.text
     assert said.json()["words"] == "At 02:30 every day (Europe/Berlin)"
     assert len(said.json()["next"]) == 5
     ends = {"begins_at": "2030-01-01T00:00:00Z", "ends_at": "2030-01-01T02:00:00Z"}
-    few = caller.post("/rhythms/preview", {"every_seconds": 3600, **ends}).json()
+    few = caller.post("/schedules/preview", {"every_seconds": 3600, **ends}).json()
     assert [slot["words"] for slot in few["next"]] == [
         f"Tue 1 Jan 2030, 0{hour}:00 (UTC)" for hour in range(3)
     ]
-    over = caller.post("/rhythms/preview", {"at": "2020-01-01T00:00:00Z"}).json()
+    over = caller.post("/schedules/preview", {"at": "2020-01-01T00:00:00Z"}).json()
     assert over["next"] == []
-    wrong = caller.post("/rhythms/preview", {"cron": "x x x x x"})
+    wrong = caller.post("/schedules/preview", {"cron": "x x x x x"})
     assert (wrong.status_code, wrong.json()["code"]) == (422, "schedule")
     assert not Schedule.objects.filter(workspace=workspace).exists()
 

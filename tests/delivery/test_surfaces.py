@@ -63,12 +63,12 @@ def test_given_the_api_then_deliveries_are_listed_by_run_and_sent_again(
         assert caller.get("/deliveries", status="pending").json()["deliveries"] == []
         wrong = caller.get("/deliveries", run="xyz")
         assert (wrong.status_code, wrong.json()["code"]) == (404, "run_not_found")
-        again = caller.post(f"/deliveries/{mail['delivery']}/again")
+        again = caller.post(f"/deliveries/{mail['delivery']}/redeliver")
         assert (again.status_code, again.json()["status"]) == (200, "pending")
         assert again.json()["message"] == mail["message"]
-        twice = caller.post(f"/deliveries/{mail['delivery']}/again")
+        twice = caller.post(f"/deliveries/{mail['delivery']}/redeliver")
         assert (twice.status_code, twice.json()["code"]) == (409, "delivery_state")
-        absent = caller.post("/deliveries/x/again")
+        absent = caller.post("/deliveries/x/redeliver")
         assert (absent.status_code, absent.json()["code"]) == (404, "delivery_not_found")
     [entry] = AuditEntry.objects.filter(chain=alone.pk, action="delivery.send_again")
     assert (entry.via, entry.target) == ("api", f"delivery:{mail['delivery']}")

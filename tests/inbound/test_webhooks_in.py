@@ -336,7 +336,7 @@ def test_channels_are_made_changed_and_removed_over_the_api(
     changed = caller.http.patch(f"/channels/{number}", json={"enabled": False}).json()
     assert (changed["enabled"], changed["mapping"]["task"]) == (False, TICKET["task"])
     assert "secret" not in json.dumps(caller.get("/channels").json()).replace("former_secret", "")
-    rotated = caller.post(f"/channels/{number}/secret").json()
+    rotated = caller.post(f"/channels/{number}/rotate-secret").json()
     assert rotated["secret"] != made.json()["secret"]
     assert (made.json()["former_secret_until"], bool(rotated["former_secret_until"])) == (
         None,

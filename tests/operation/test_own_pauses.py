@@ -76,7 +76,7 @@ def test_given_an_operator_s_stop_then_the_workspace_s_managers_cannot_end_it(
 ) -> None:
     halt = f"/fleet/workspaces/{workspace.slug}/halt"
     assert held(operator.post(halt, {"reason": "an incident"})) == (True, True)
-    refused = manager.post("/workspace/continue")
+    refused = manager.post("/workspace/resume")
     assert refused.status_code == 403, refused.text
     assert refused.json()["code"] == "operators_stop"
     assert refused.json()["detail"] == (
@@ -85,7 +85,7 @@ def test_given_an_operator_s_stop_then_the_workspace_s_managers_cannot_end_it(
         f"`heartbit fleet continue {workspace.slug}`."
     )
     assert is_halted(workspace)
-    assert held(operator.post(halt.replace("halt", "continue"))) == (False, True)
+    assert held(operator.post(halt.replace("halt", "resume"))) == (False, True)
     assert not is_halted(workspace)
     assert audited(workspace)[-2:] == ["workspace.stop", "workspace.start"], "and no refusal"
 
@@ -102,14 +102,14 @@ def test_given_both_stops_then_the_managers_end_their_own_and_the_operator_s_hol
         start_run(workspace, "x", agent="solo")
     both = [one.by_operator for one in read_fleet().pauses if one.name == workspace.slug]
     assert both == [False, True]
-    assert held(manager.post("/workspace/continue")) == (True, True)
+    assert held(manager.post("/workspace/resume")) == (True, True)
     assert is_halted(workspace)
-    assert manager.post("/workspace/continue").status_code == 403
+    assert manager.post("/workspace/resume").status_code == 403
     assert held(manager.post("/workspace/halt")) == (True, True)
-    there = f"/fleet/workspaces/{workspace.slug}/continue"
+    there = f"/fleet/workspaces/{workspace.slug}/resume"
     assert held(operator.post(there)) == (False, True), "an operator ends both"
     assert not is_halted(workspace)
-    assert held(manager.post("/workspace/continue")) == (False, False)
+    assert held(manager.post("/workspace/resume")) == (False, False)
 
 
 def test_given_their_own_stop_then_a_held_run_says_who_ends_it(
@@ -122,7 +122,7 @@ def test_given_their_own_stop_then_a_held_run_says_who_ends_it(
     assert said in why_held(Run.objects.get(pk=run))
     said = f"The workspace {workspace.slug} was stopped by API key test, who manages it (ours)"
     assert any(line.startswith(said) for line in read_fleet().problems)
-    assert held(manager.post("/workspace/continue")) == (False, True)
+    assert held(manager.post("/workspace/resume")) == (False, True)
     assert why_held(Run.objects.get(pk=run)) == ""
 
 
@@ -131,18 +131,18 @@ def test_given_an_operator_s_stop_of_a_tool_there_then_the_managers_cannot_end_i
 ) -> None:
     theirs = f"/fleet/workspaces/{workspace.slug}/tools/calculate"
     own = "/workspace/tools/calculate"
-    assert held(operator.post(f"{theirs}/halt", {"reason": "a leak"})) == (True, True)
-    refused = manager.post(f"{own}/continue")
+    assert held(operator.post(f"{theirs}/disable", {"reason": "a leak"})) == (True, True)
+    refused = manager.post(f"{own}/enable")
     assert (refused.status_code, refused.json()["detail"]) == (
         403,
         f"The tool calculate was stopped in {workspace.slug} by an operator, API key test "
         "(a leak): only an operator can end that, on the page Fleet or by "
         f"`heartbit fleet start-tool calculate --workspace {workspace.slug}`.",
     )
-    assert held(manager.post(f"{own}/halt", {"reason": "ours"})) == (True, True)
+    assert held(manager.post(f"{own}/disable", {"reason": "ours"})) == (True, True)
     assert stopped_tools(workspace) == {"calculate": "API key test (a leak)"}
-    assert held(manager.post(f"{own}/continue")) == (True, True)
-    assert held(operator.post(f"{theirs}/continue")) == (False, True)
+    assert held(manager.post(f"{own}/enable")) == (True, True)
+    assert held(operator.post(f"{theirs}/enable")) == (False, True)
     assert stopped_tools(workspace) == {}
 
 

@@ -59,7 +59,15 @@ PASSWORD = "canary-word-5c0d7e91ab"
 TASK = "[[calls: current_time {}]] [[text: All **done**.]] [[stream: 60]]"
 READS = (
     *("/me", "/workspaces", "/members", "/keys", "/audit", "/agents", "/runs", "/approvals"),
-    *("/doubts", "/conversations", "/messages", "/tools", "/webhooks", "/deliveries", "/channels"),
+    *(
+        "/uncertain-calls",
+        "/conversations",
+        "/messages",
+        "/tools",
+        "/webhooks",
+        "/deliveries",
+        "/channels",
+    ),
 )
 
 

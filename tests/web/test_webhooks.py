@@ -405,7 +405,7 @@ def test_given_the_api_then_webhooks_are_made_changed_and_removed(
         [listed] = caller.get("/webhooks").json()["webhooks"]
         assert listed == {name: value for name, value in made.items() if name != "secret"}
         path = f"/webhooks/{made['webhook']}"
-        assert caller.post(f"{path}/secret").json()["secret"] != made["secret"]
+        assert caller.post(f"{path}/rotate-secret").json()["secret"] != made["secret"]
         changed = caller.http.patch(path, json={"events": ["run.failed", "run.cancelled"]}).json()
         assert changed["events"] == ["run.cancelled", "run.failed"]
         first, second = (caller.post(f"{path}/ping").json() for _ in range(2))
@@ -413,7 +413,7 @@ def test_given_the_api_then_webhooks_are_made_changed_and_removed(
         assert [row["delivery"] for row in page["deliveries"]] == [second["delivery"]]
         rest = caller.get(f"{path}/deliveries", cursor=page["next"]).json()
         assert [row["delivery"] for row in rest["deliveries"]] == [first["delivery"]]
-        again = caller.post(f"{path}/deliveries/{first['delivery']}/again")
+        again = caller.post(f"{path}/deliveries/{first['delivery']}/redeliver")
         assert (again.status_code, again.json()["code"]) == (409, "delivery_state")
         wrong = caller.post("/webhooks", {**given, "url": "ftp://x"})
         assert (wrong.status_code, wrong.json()["code"]) == (422, "configuration")

@@ -33,7 +33,7 @@ from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.secrets import SecretError
-from heartbit_site.contract.channels import TakenOut
+from heartbit_site.contract.channels import InboundReceiptOut
 from heartbit_site.contract.model import Word  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 router = Router(tags=["channels"])
 
-_NOTHING = TakenOut(run=None, conversation=None, repeated=False)
+_NOTHING = InboundReceiptOut(run=None, conversation=None, repeated=False)
 _LONGEST_THREAD = 200
 _MOST_SAID = 500
 CLOSED = "The channel takes no messages now; those who run it see why. Send it again later."
@@ -73,27 +73,28 @@ _BODY: dict[str, Any] = {
 
 
 @router.post(
-    "/in/{address}",
+    "/inbound/{endpoint}",
     auth=None,
-    response=answers(TakenOut, 409, status=202, body=True),
+    response=answers(InboundReceiptOut, 409, status=202, body=True),
+    operation_id="receive_message",
     summary="Send a message to a channel",
     openapi_extra=_BODY,
 )
-async def receive(request: HttpRequest, address: Word) -> Any:
+async def receive(request: HttpRequest, endpoint: Word) -> Any:
     """JSON to a webhook's channel, a whole mail (RFC 5322) to one of e-mail; no key is needed.
 
     It is signed as Standard Webhooks has it. `run` is null if nobody answers: the channel does not
     want such messages, or the mail's sender may not write to it.
     """
-    return Answer(202, await orm.in_thread(lambda: _take(request, address)))
+    return Answer(202, await orm.in_thread(lambda: _take(request, endpoint)))
 
 
-def _take(request: HttpRequest, address: str) -> TakenOut:
-    channel, message_id = _verified(request, address)
+def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
+    channel, message_id = _verified(request, endpoint)
     known_by(f"channel:{channel.pk}")
     try:
         if channel.kind == ChannelKind.EMAIL:
-            return TakenOut.of(receive_mail(channel, request.body))
+            return InboundReceiptOut.of(receive_mail(channel, request.body))
         return _of_body(channel, message_id, UntrustedParser().parse_body(request))
     except QuotaSpentError as error:
         _note(channel, error)
@@ -104,10 +105,10 @@ def _take(request: HttpRequest, address: str) -> TakenOut:
         raise ChannelClosedError(CLOSED) from None
 
 
-def _verified(request: HttpRequest, address: str) -> tuple[Channel, str]:
+def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
     """The channel that is meant, and the id of the message."""
     headers = {name.lower(): value for name, value in request.headers.items()}
-    channel = Channel.objects.select_related("workspace").filter(address=address).first()
+    channel = Channel.objects.select_related("workspace").filter(address=endpoint).first()
     try:
         if len(request.body) > MAX_BODY_BYTES:
             raise TooLargeError(TOO_LARGE)
@@ -129,7 +130,7 @@ def _note(channel: Channel, error: HeartbitError) -> None:
     Channel.objects.filter(pk=channel.pk).update(trouble=str(error)[:_MOST_SAID])
 
 
-def _of_body(channel: Channel, message_id: str, body: JsonValue) -> TakenOut:
+def _of_body(channel: Channel, message_id: str, body: JsonValue) -> InboundReceiptOut:
     found = read_body(check_mapping(channel.mapping), body)
     if found is None:
         return _NOTHING
@@ -141,7 +142,7 @@ def _of_body(channel: Channel, message_id: str, body: JsonValue) -> TakenOut:
         title=found.title or channel.name,
         thread=_name_of(found.conversation),
     )
-    return TakenOut.of(accept_message(channel, inbound))
+    return InboundReceiptOut.of(accept_message(channel, inbound))
 
 
 def _name_of(thread: str) -> str:

@@ -24,7 +24,7 @@ router = Router(tags=["identity"])
     auth=PERSON,
     response=answers(WorkspacesOut),
     operation_id="list_workspaces",
-    summary="Workspaces",
+    summary="List workspaces",
 )
 async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
     """Those that a session's person belongs to, or the one of a key; names no workspace."""

@@ -44,7 +44,7 @@ async function load() {
   }
   loading = true;
   try {
-    const found = await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")]);
+    const found = await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls")]);
     await show(found.flat().sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

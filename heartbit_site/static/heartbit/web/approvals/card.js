@@ -39,7 +39,7 @@ export function isBeingEdited(element) {
 /**
  * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
  * answer, deny; retried, done, skipped).
- * @param {object} asked One of `calls` of GET /approvals, or of GET /doubts.
+ * @param {object} asked One of `calls` of GET /approvals, or of GET /uncertain-calls.
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void}} [how]
  *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the
  *   run has ended. `onAway` is told that a closed card was put away.

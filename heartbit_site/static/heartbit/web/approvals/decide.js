@@ -45,7 +45,7 @@ function decide({ run, call, digest }, decision) {
 
 /**
  * Say what became of a call of unknown outcome.
- * @param {object} asked From GET /doubts.
+ * @param {object} asked From GET /uncertain-calls.
  * @param {"retried"|"done"|"skipped"} outcome
  * @param {string} [result] With done: what the model reads as the call's answer.
  */
@@ -57,7 +57,7 @@ export function settle({ run, call }, outcome, result = "") {
 
 /**
  * Ask how a question that is not asked any more was closed.
- * @param {object} asked From GET /approvals or GET /doubts.
+ * @param {object} asked From GET /approvals or GET /uncertain-calls.
  * @returns {Promise<{state: string, by: string, at: string|null, reason: string}>}
  */
 export function questionState({ run, call, digest, question }) {

@@ -20,7 +20,7 @@ export function questions(root) {
     if (asking) return;
     asking = true;
     try {
-      const found = await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")]);
+      const found = await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls")]);
       for (const call of found.flat()) show(call);
     } catch (error) {
       fill(node, el("p.problem", {}, error.message));

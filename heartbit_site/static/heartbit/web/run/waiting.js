@@ -25,7 +25,7 @@ export class Waiting {
   async look(root, some) {
     this.looks += 1;
     const mine = this.looks;
-    const asked = some ? (await Promise.all([all("/approvals", "calls"), all("/doubts", "calls")])).flat() : [];
+    const asked = some ? (await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls")])).flat() : [];
     const here = new Map(asked.filter((one) => one.root === root).map((one) => [keyOf(one), one]));
     for (const [key, one] of here) this.keepEdit(key, callOf(one));
     const gone = [...this.cards].filter(([key]) => !here.has(key));
