@@ -11,7 +11,7 @@ from django.conf import settings
 from pydantic import Field
 
 from agents.choices import DeliveryKind
-from agents.errors import LoopGuardError, SubAgentError
+from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.messaging.guard import hops_to, is_delegated
 from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
@@ -165,7 +165,7 @@ def _steps_to(run: Run) -> int:
 
     Raises:
         SubAgentError: It was delegated: its plan would be a run of its own, with a team.
-        LoopGuardError: Too many.
+        MessageLimitReachedError: Too many.
     """
     if is_delegated(run):
         raise SubAgentError(
@@ -174,7 +174,7 @@ def _steps_to(run: Run) -> int:
         )
     hops, limit = hops_to(run), int(settings.HEARTBIT_MESSAGE_HOPS)
     if hops > limit:
-        raise LoopGuardError(
+        raise MessageLimitReachedError(
             f"{hops} messages and plans in a row led to this task, and {limit} may: plan nothing "
             "more, and say in your answer what is left to do."
         )

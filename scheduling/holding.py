@@ -15,7 +15,7 @@ from agents.errors import (
     AgentNotFoundError,
     ConversationBusyError,
     HaltedError,
-    QuotaSpentError,
+    QuotaExceededError,
 )
 from agents.models import Agent
 from scheduling.choices import Cause, FiringStatus, Missed, Overlap
@@ -46,7 +46,7 @@ def will_pass(error: HeartbitError, schedule: Schedule) -> bool:
     if isinstance(error, AgentNotFoundError):
         # Where it is there it is stopped, or was published this very moment.
         return Agent.objects.filter(pk=schedule.agent_id, current_version__isnull=False).exists()
-    return isinstance(error, HaltedError | QuotaSpentError | ConversationBusyError)
+    return isinstance(error, HaltedError | QuotaExceededError | ConversationBusyError)
 
 
 def refuse(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:

@@ -17,7 +17,7 @@ from agents import snapshot
 from agents.actions.ring_run import ring_run
 from agents.argument_order import in_tool_order
 from agents.choices import Verdict
-from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant
 from agents.querysets import calls_waiting, shown_tool
@@ -97,7 +97,7 @@ def decide_call(
     Raises:
         InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or
             the verdict is none for such a call; nothing was decided.
-        NoLongerOpenError: The call is decided, its run has ended, or it is not what was shown.
+        CallClosedError: The call is decided, its run has ended, or it is not what was shown.
     """
     match verdict:
         case Verdict.APPROVED:
@@ -121,7 +121,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
 
     Raises:
         InvalidEditError: It is a question, and this is no answer.
-        NoLongerOpenError: It is decided, its run has ended, or it is not what was shown.
+        CallClosedError: It is decided, its run has ended, or it is not what was shown.
     """
     approved = Verdict.APPROVED
     offer = _offer(call.run)
@@ -136,7 +136,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     word = Decider(by.name, "grant", by.user_id)
     for other in _covered(grant, call):
         shown = other.digest
-        with suppress(NoLongerOpenError), transaction.atomic():
+        with suppress(CallClosedError), transaction.atomic():
             _decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant)
 
 
@@ -153,7 +153,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
     Raises:
         InvalidEditError: The arguments do not fit the tool, or it is a question; nothing was
             decided.
-        NoLongerOpenError: As for ``approve_call``.
+        CallClosedError: As for ``approve_call``.
     """
     offer = _offer(call.run)
     if _answer_parameter(call, offer) is not None:
@@ -173,7 +173,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
 
     Raises:
         InvalidEditError: The call is no question, or the answer does not fit its form.
-        NoLongerOpenError: As for ``approve_call``.
+        CallClosedError: As for ``approve_call``.
     """
     offer = _offer(call.run)
     name = _answer_parameter(call, offer)
@@ -203,7 +203,7 @@ def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
         reason: What the model reads.
 
     Raises:
-        NoLongerOpenError: As for ``approve_call``.
+        CallClosedError: As for ``approve_call``.
     """
     _decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip())
 
@@ -218,7 +218,7 @@ def _offer(run: Run) -> Offer:
 def _grant(call: ToolCall, offer: Offer, by: Decider, always: Always) -> Grant:
     tool = shown_tool(call)
     if tool not in offer.hashes:
-        raise NoLongerOpenError(
+        raise CallClosedError(
             f"The tool {tool} has changed since the agent was published: nothing was allowed."
         )
     return Grant.objects.create(

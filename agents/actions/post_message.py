@@ -103,7 +103,7 @@ def post_message(
         ReservedKeyError: The idempotency key begins as Heartbit's own do.
         AgentNotFoundError: The conversation's agent is gone or stopped.
         ConversationBusyError: The policy is to refuse it, and a run is under way.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
     policy = SecondMessage(second_message or conversation.second_message)
     key = stored_key(idempotency_key)

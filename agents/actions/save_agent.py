@@ -39,7 +39,7 @@ class AgentExistsError(ConflictError):
     """The workspace has an agent of that name already."""
 
 
-class AgentChangedError(ConflictError):
+class VersionConflictError(ConflictError):
     """Somebody published another version of the agent than the one that is to be changed."""
 
 
@@ -101,7 +101,7 @@ def change_agent(
 
     Raises:
         AgentNotFoundError: There is no such agent.
-        AgentChangedError: Its current version is another one.
+        VersionConflictError: Its current version is another one.
         InvalidSettingError: As ``create_agent``; also for another name: an agent keeps its own.
         ConfigurationError: As ``create_agent``.
     """
@@ -153,7 +153,7 @@ def _check_version(row: Agent, wanted: int | None) -> None:
     number = row.current_version.number if row.current_version is not None else None
     if wanted is not None and number != wanted:
         now = f"at version {number}" if number is not None else "not published"
-        raise AgentChangedError(
+        raise VersionConflictError(
             f"The agent {row.name} is {now}, not at version {wanted}: somebody changed it "
             f"meanwhile. GET /agents/{row.name} shows it."
         )

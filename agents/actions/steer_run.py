@@ -22,7 +22,7 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
 
     Raises:
         EmptyTaskError: ``text`` is blank.
-        NoLongerOpenError: The run has ended.
+        CallClosedError: The run has ended.
     """
     words = clean_text(text).strip()
     if not words:

@@ -99,7 +99,7 @@ def decide(call: ToolCall, form: DecisionForm | SettleForm, request: HttpRequest
         One sentence on what was done.
 
     Raises:
-        NoLongerOpenError: Somebody was quicker; the sentence says who.
+        CallClosedError: Somebody was quicker; the sentence says who.
         InvalidEditError: The arguments do not fit the tool, or the answer does not fit its form.
         UntrustedJSONError: The answer is to be JSON, and is none.
     """

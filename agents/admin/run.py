@@ -20,7 +20,7 @@ from agents.admin.approval_card import Refused
 from agents.admin.quarantine import QuarantineActions
 from agents.admin.travel import TravelPages
 from agents.choices import LIVE
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Agent, Run, ToolCall
 from heartbit_site.base.access import visible_to
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, page_action
@@ -226,7 +226,7 @@ class RunAdmin(TravelPages, QuarantineActions, ReadOnlyAdmin[Run]):
             return self._ask_again(request, object_id, call_pk, form.problem())
         try:
             messages.success(request, deciding.decide(call, form, request))
-        except NoLongerOpenError as lost:
+        except CallClosedError as lost:
             messages.warning(request, str(lost))
         except HeartbitError as error:
             return self._ask_again(request, object_id, call_pk, str(error))

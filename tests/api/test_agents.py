@@ -265,7 +265,7 @@ def test_given_two_who_know_the_same_version_then_the_later_one_overwrites_nothi
     assert sorted(answer.status_code for answer in told) == [200, 409]
     first = next(text for text, answer in zip(prompts, told, strict=True) if answer.is_success)
     late = next(answer.json() for answer in told if answer.status_code == 409)
-    assert late["code"] == "agent_changed"
+    assert late["code"] == "version_conflict"
     assert late["detail"].startswith(f"The agent writer is at version {known + 1}, not at version")
     now = caller.get("/agents/writer").json()
     assert (now["definition"]["system_prompt"], now["version"]) == (first, known + 1)

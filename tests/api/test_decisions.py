@@ -106,7 +106,7 @@ def test_an_edited_call_runs_as_it_was_edited(caller: Caller, call: dict[str, An
 
 def test_what_was_not_shown_is_not_approved(caller: Caller, call: dict[str, Any]) -> None:
     other = caller.post(address(call), {"digest": "0" * 64, "verdict": "approve"})
-    assert (other.status_code, other.json()["code"]) == (409, "no_longer_open")
+    assert (other.status_code, other.json()["code"]) == (409, "call_closed")
     assert "was shown" in other.json()["detail"]
     nowhere = f"/runs/{call['run']}/calls/99.9/decision"
     absent = caller.post(nowhere, {"digest": call["digest"], "verdict": "approve"})

@@ -95,7 +95,13 @@ def test_the_page_loads_nothing_from_elsewhere(web: WebServer) -> None:
 def test_an_error_s_type_is_its_class() -> None:
     names = [name_of(kind) for kind, _ in STATUSES]
     assert names == [
-        *("malformed_body", "unauthorized", "forged_message", "forbidden", "operators_stop"),
+        *(
+            "malformed_body",
+            "unauthorized",
+            "invalid_signature",
+            "forbidden",
+            "stopped_by_operator",
+        ),
         *("not_found", "too_slow", "conflict", "too_large", "too_busy", "too_many_requests"),
-        *("quota_spent", "heartbit"),
+        *("quota_exceeded", "heartbit"),
     ]

@@ -154,7 +154,7 @@ def test_cancel_ends_and_a_second_one_changes_nothing(caller: Caller, parked: st
     assert ended["result"]["status"] == "failure"
     late = caller.post(f"/runs/{run_id}/steer", {"text": "hurry"})
     assert late.status_code == 409
-    assert late.json()["code"] == "no_longer_open"
+    assert late.json()["code"] == "call_closed"
 
 
 def test_a_run_is_steered(caller: Caller, worker: Worker) -> None:

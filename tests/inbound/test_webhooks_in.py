@@ -247,7 +247,7 @@ def test_given_a_secret_that_cannot_be_read_then_no_message_is_taken(
     # A secret copied from another row cannot be decrypted.
     Channel.objects.filter(pk=channel.pk).update(secret=other.secret)
     refused = post(caller, channel, secret, {})
-    assert (refused.status_code, refused.json()["code"]) == (401, "forged_message")
+    assert (refused.status_code, refused.json()["code"]) == (401, "invalid_signature")
     assert InboundMessage.objects.filter(channel=channel).count() == 1
 
 

@@ -17,7 +17,7 @@ from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
 from agents.choices import RunStatus
-from agents.errors import LoopGuardError
+from agents.errors import MessageLimitReachedError
 from agents.events import ModelAnswered, RunSteered
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, Run, RunEvent
@@ -117,7 +117,7 @@ def test_two_runs_that_read_each_others_messages_are_stopped(
     settings.HEARTBIT_MESSAGE_HOPS = 8
     one, two = writes("writer"), writes("analyst")
     hops = []
-    with pytest.raises(LoopGuardError, match="9 messages in a row"):
+    with pytest.raises(MessageLimitReachedError, match="9 messages in a row"):
         for _ in range(25):
             for sender, to in ((one, "analyst"), (two, "writer")):
                 hops.append(send_message(sender, to, "Your turn.").hops)

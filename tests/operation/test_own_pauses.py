@@ -78,7 +78,7 @@ def test_given_an_operator_s_stop_then_the_workspace_s_managers_cannot_end_it(
     assert held(operator.post(halt, {"reason": "an incident"})) == (True, True)
     refused = manager.post("/workspace/resume")
     assert refused.status_code == 403, refused.text
-    assert refused.json()["code"] == "operators_stop"
+    assert refused.json()["code"] == "stopped_by_operator"
     assert refused.json()["detail"] == (
         f"The workspace {workspace.slug} was stopped by an operator, API key test (an incident): "
         "only an operator can end that, on the page Fleet or by "

@@ -11,7 +11,7 @@ from agents.actions.discard_run import discard_run
 from agents.actions.retry_run import retry_run
 from agents.actions.revive_run import revive_run
 from agents.actions.start_run import start_run
-from agents.errors import NoLongerOpenError, RunStateError
+from agents.errors import CallClosedError, RunStateError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs.claims import GENERATION
 from heartbit_site.base.audit import Actor
@@ -65,9 +65,9 @@ def test_discarded_it_is_settled_once(poison: Run) -> None:
     poison.refresh_from_db()
     assert poison.status == "cancelled"
     assert RunEvent.objects.get(run=poison, type="run.discarded").payload == {"by": "me"}
-    with pytest.raises(NoLongerOpenError, match="not in quarantine"):
+    with pytest.raises(CallClosedError, match="not in quarantine"):
         discard_run(poison, by=YOU)
-    with pytest.raises(NoLongerOpenError, match="not in quarantine"):
+    with pytest.raises(CallClosedError, match="not in quarantine"):
         revive_run(poison, by=YOU)
     assert told_of(poison) == [("run.discard", "me", {})]
 
@@ -77,7 +77,7 @@ def test_retried_its_task_is_a_new_run_and_it_is_discarded(worker: Worker, poiso
     assert (again.task, again.version_id) == (poison.task, poison.version_id)
     assert again.forked_from_id == poison.pk
     wait_until(lambda: Run.objects.get(pk=again.pk).output == "Done.", what="done")
-    with pytest.raises(NoLongerOpenError):
+    with pytest.raises(CallClosedError):
         retry_run(poison, by=ME)
     poison.refresh_from_db()
     assert poison.status == "cancelled"

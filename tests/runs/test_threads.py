@@ -17,7 +17,7 @@ from agents.actions.post_message import Posted, post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus, SecondMessage
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.events import ApprovalRequested, RunCancelled, RunSucceeded, encode
 from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
 from agents.loop.ports import Moved, PendingApproval, Settled
@@ -295,7 +295,7 @@ class TestSteering:
         posted = await post(thread, "Book it for eight.", SecondMessage.STEER)
         assert posted.outcome == "held"
         row = await fetch(first)
-        with pytest.raises(NoLongerOpenError, match="is being cancelled: start a new one"):
+        with pytest.raises(CallClosedError, match="is being cancelled: start a new one"):
             await orm.in_thread(lambda: steer_run(row, "For four."))
         assert await steers(first) == []
         await stopped(lease)

@@ -19,7 +19,7 @@ from agents.actions.announce_calls import announce_calls, announce_escalation
 from agents.actions.decide_call import Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Home
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.events import ApprovalEscalated, ApprovalRequested, decode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
@@ -163,12 +163,12 @@ async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_ma
     assert wait.escalates_at is not None
     assert abs(wait.escalates_at - wait.created_at - timedelta(minutes=5)) < timedelta(seconds=1)
     await approve(call, people.clerk)
-    with pytest.raises(NoLongerOpenError, match=f"members of the group {people.first} may"):
+    with pytest.raises(CallClosedError, match=f"members of the group {people.first} may"):
         await approve(call, people.chief)
 
     await make_due(run_id)
     await happened(studio, run_id, ApprovalEscalated)
-    with pytest.raises(NoLongerOpenError, match=f"{people.first} or {people.then} may decide"):
+    with pytest.raises(CallClosedError, match=f"{people.first} or {people.then} may decide"):
         await approve(call, people.stranger)
     await approve(call, people.chief)
     run = await wait_for_end(run_id, studio.host.window)
@@ -186,7 +186,7 @@ async def test_given_no_second_group_when_it_is_escalated_then_whoever_may_decid
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     by = Decider(people.stranger.username, "web", people.stranger.pk)
-    with pytest.raises(NoLongerOpenError, match="Only members"):
+    with pytest.raises(CallClosedError, match="Only members"):
         await orm.in_thread(partial(deny_call, call, digest=call.digest, by=by, reason="no"))
     await make_due(run_id)
     await happened(studio, run_id, ApprovalEscalated)

@@ -11,7 +11,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import Posted, post_message, start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus, SecondMessage
-from agents.errors import ConversationBusyError, NoLongerOpenError
+from agents.errors import CallClosedError, ConversationBusyError
 from agents.events import ModelAnswered
 from agents.live.follow import Streamed, follow, wait_for_end
 from agents.models import Agent, Conversation, Run
@@ -155,7 +155,7 @@ async def test_a_steer_during_the_last_answer_is_seen(studio: Studio, agent: Cre
     await happened(studio, run_id, ModelAnswered, 2)
     ended = await wait_for_end(run_id, studio.host.window)
     assert ended.output == "Two."
-    with pytest.raises(NoLongerOpenError, match="has succeeded"):
+    with pytest.raises(CallClosedError, match="has succeeded"):
         await orm.in_thread(lambda: steer_run(run, "Too late."))
 
 

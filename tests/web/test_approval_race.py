@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.actions.decide_call import Decider, approve_call, deny_call
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Decision, ToolCall
 from tests.api.server import Caller, key_for
 from tests.sizes import sized
@@ -46,7 +46,7 @@ class Deciders:
         """Decide as one of them.
 
         Raises:
-            NoLongerOpenError: Somebody was quicker; the sentence is what they were told.
+            CallClosedError: Somebody was quicker; the sentence is what they were told.
         """
         verdict = "deny" if number % 2 else "approve"
         match place:
@@ -61,7 +61,7 @@ class Deciders:
         body: dict[str, Any] = {"digest": call.digest, "verdict": verdict}
         answer = self.programs.post(f"/runs/{call.run_id}/calls/{call.call_id}/decision", body)
         if answer.status_code == 409:
-            raise NoLongerOpenError(answer.json()["detail"])
+            raise CallClosedError(answer.json()["detail"])
         assert answer.status_code == 200, answer.text
 
     def _in_the_admin(self, call: ToolCall, verdict: str, browser: Client) -> None:
@@ -71,7 +71,7 @@ class Deciders:
         told = [*get_messages(answer.wsgi_request)][-1]
         browser.cookies.pop("messages", None)  # which the next page would have shown
         if told.level != SUCCESS:
-            raise NoLongerOpenError(told.message)
+            raise CallClosedError(told.message)
 
 
 def _logged_in(workspace: Workspace) -> Client:
@@ -95,7 +95,7 @@ def _told(deed: Callable[[], object], gate: threading.Barrier) -> str:
     try:
         gate.wait(timeout=30)
         deed()
-    except NoLongerOpenError as error:
+    except CallClosedError as error:
         return str(error)
     finally:
         connections.close_all()

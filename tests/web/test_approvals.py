@@ -16,7 +16,7 @@ from agents.actions.decide_call import Decider, approve_call, deny_call, edit_ca
 from agents.actions.publish_agent import publish_agent
 from agents.admin.approval_card import card
 from agents.approval_links import token_of
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
@@ -144,14 +144,14 @@ class TestSeveralPeople:
         first, second = (Decider(one.username, "web", one.pk) for one in treasurers)
 
         stranger = member(workspace, "admin")
-        with pytest.raises(NoLongerOpenError, match="Only members of the group"):
+        with pytest.raises(CallClosedError, match="Only members of the group"):
             approve_call(call, digest=digest, by=Decider("x", "web", stranger.pk))
-        with pytest.raises(NoLongerOpenError, match="Only members of the group"):
+        with pytest.raises(CallClosedError, match="Only members of the group"):
             deny_call(call, digest=digest, by=Decider("x", "web"), reason="")
-        with pytest.raises(NoLongerOpenError, match="needs 2 people"):
+        with pytest.raises(CallClosedError, match="needs 2 people"):
             edit_call(call, digest=digest, by=first, arguments='{"expression": "1"}')
         approve_call(call, digest=digest, by=first)
-        with pytest.raises(NoLongerOpenError, match="You have approved the call already"):
+        with pytest.raises(CallClosedError, match="You have approved the call already"):
             approve_call(call, digest=digest, by=first)
         [again] = caller.get("/approvals").json()["calls"]
         assert again["approved_by"] == [first.name]

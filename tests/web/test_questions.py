@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from agents.actions.decide_call import Always, Decider, answer_call, approve_call
 from agents.actions.publish_agent import publish_agent
-from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.models import Agent, Decision, RunEvent, ToolBinding
 from heartbit_site.base.models import AuditEntry
 from tests.web.asked import address, asked_of, row_of
@@ -109,7 +109,7 @@ class TestOverTheApi:
         with pytest.raises(InvalidEditError, match="answer it"):
             approve_call(row_of(asked), digest=asked["digest"], by=ANN, always=Always("agent"))
         answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Blue")
-        with pytest.raises(NoLongerOpenError, match="already answered by ann"):
+        with pytest.raises(CallClosedError, match="already answered by ann"):
             answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Red")
         caller.ended(asked["run"])
         assert row_of(asked).result == "Blue"
@@ -123,7 +123,7 @@ class TestOverTheApi:
         clerk = member(workspace, "operator")
         clerk.groups.add(group)
         asked = asked_of(caller, task("Which colour?"))
-        with pytest.raises(NoLongerOpenError, match="travel-desk"):
+        with pytest.raises(CallClosedError, match="travel-desk"):
             answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Blue")
         by = Decider(clerk.username, "web", clerk.pk)
         answer_call(row_of(asked), digest=asked["digest"], by=by, answer="Blue")

@@ -18,8 +18,8 @@ from agents.actions.receive_mail import receive_mail
 from agents.choices import ChannelKind
 from agents.errors import (
     ChannelClosedError,
-    ForgedMessageError,
-    QuotaSpentError,
+    InvalidSignatureError,
+    QuotaExceededError,
     TooManyMessagesError,
 )
 from agents.inbound.mapping import check_mapping, read_body
@@ -96,7 +96,7 @@ def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
         if channel.kind == ChannelKind.EMAIL:
             return InboundReceiptOut.of(receive_mail(channel, request.body))
         return _of_body(channel, message_id, UntrustedParser().parse_body(request))
-    except QuotaSpentError as error:
+    except QuotaExceededError as error:
         _note(channel, error)
         raise TooManyMessagesError(FULL, error.seconds) from None
     except (NotFoundError, ConflictError, SecretError) as error:
@@ -113,15 +113,17 @@ def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
         if len(request.body) > MAX_BODY_BYTES:
             raise TooLargeError(TOO_LARGE)
         if channel is None:
-            raise ForgedMessageError(REFUSAL)  # as if it were there: nobody learns which there are
+            raise InvalidSignatureError(
+                REFUSAL
+            )  # as if it were there: nobody learns which there are
         return channel, verify(channel, headers, request.body, timezone.now())
     except RequestDataTooBig:
         raise refuse_unknown(request, TooLargeError(TOO_LARGE)) from None
-    except (TooLargeError, ForgedMessageError) as error:
+    except (TooLargeError, InvalidSignatureError) as error:
         raise refuse_unknown(request, error) from None
     except SecretError as error:
         logger.error("%s", error)
-        raise refuse_unknown(request, ForgedMessageError(REFUSAL)) from None
+        raise refuse_unknown(request, InvalidSignatureError(REFUSAL)) from None
 
 
 def _note(channel: Channel, error: HeartbitError) -> None:
