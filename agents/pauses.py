@@ -124,7 +124,7 @@ def refuse_if_halted(workspace: Workspace) -> None:
         return
     everything = halted.kind == PauseKind.ALL
     what = "Everything" if everything else f"The workspace {workspace.slug}"
-    again = "heartbit fleet continue" + ("" if everything else f" {workspace.slug}")
+    again = "heartbit fleet resume" + ("" if everything else f" {workspace.slug}")
     ends = "an operator ends that"
     if not halted.by_operator:
         ends = "whoever manages it ends that by `POST /api/v1/workspace/resume`, or an operator"

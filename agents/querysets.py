@@ -172,7 +172,7 @@ def load_message(workspace: Workspace, message_id: str) -> Message:
     if found is None:
         raise UnknownMessageError(
             f"In {workspace.slug} there is no message {message_id[:40]!r}: GET /messages and "
-            "`heartbit messages AGENT --json` list the ids."
+            "`heartbit inbox AGENT --json` list the ids."
         )
     return found
 

@@ -173,14 +173,14 @@ async def _settled() -> Settle | Skip | None:
     match "l" if answer is None else answer.strip().lower():
         case "r" | "retry":
             return Settle("retried")
-        case "d" | "done":
+        case "c" | "confirm":
             text = await keyboard.line("What did it answer? The model reads it; may be empty > ")
             return Settle("done", text.strip()) if text is not None else None
         case "s" | "skip":
             return Settle("skipped")
         case "l" | "later":
             return Skip()
-    note("Answer with one of the letters in brackets: r, d, s or l.")
+    note("Answer with one of the letters in brackets: r, c, s or l.")
     return None
 
 

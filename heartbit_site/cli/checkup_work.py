@@ -102,7 +102,7 @@ def _approvals() -> list[Check]:
             "approvals",
             "warn",
             detail,
-            "`heartbit approve` and `heartbit settle` list and decide them.",
+            "`heartbit approve` and `heartbit resolve` list and decide them.",
         )
     ]
 

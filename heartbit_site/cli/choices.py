@@ -69,7 +69,7 @@ class Settle:
 
     Attributes:
         outcome: `retried`: it is made again; `done`: it took effect; `skipped`: it is left.
-        result: With `done`: what the model reads as its answer.
+        result: With `confirm`: what the model reads as its answer.
     """
 
     outcome: Outcome
@@ -170,15 +170,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """What `heartbit settle` was told about a call; nothing: ask.
+    """What `heartbit resolve` was told about a call; nothing: ask.
 
     Attributes:
-        result: With `done`: what the model reads; None: nothing was said.
+        result: With `confirm`: what the model reads; None: nothing was said.
     """
 
     digest: ClassVar[str] = ""
     retry: bool = False
-    done: bool = False
+    confirm: bool = False
     skip: bool = False
     result: str | None = None
 
@@ -190,12 +190,12 @@ class Word:
         """
         said: dict[Outcome, bool] = {
             "retried": self.retry,
-            "done": self.done,
+            "done": self.confirm,
             "skipped": self.skip,
         }
         chosen = [outcome for outcome, is_said in said.items() if is_said]
         if len(chosen) > 1:
-            raise CommandError("Say one of --retry, --done and --skip.", USAGE)
+            raise CommandError("Say one of --retry, --confirm and --skip.", USAGE)
         if self.result is not None and chosen != ["done"]:
-            raise CommandError("--result goes with --done.", USAGE)
+            raise CommandError("--result goes with --confirm.", USAGE)
         return Settle(chosen[0], self.result or "") if chosen else None

@@ -52,12 +52,12 @@ QUESTION: Final = Kind(
     keys="[a]nswer  [d]ecline  [s]kip > ",
 )
 OUTCOME: Final = Kind(
-    command="settle",
-    options="--retry, --done or --skip",
+    command="resolve",
+    options="--retry, --confirm or --skip",
     prefix="outcome:",
     nothing="No call is in doubt.",
     subject="a word on its outcome",
     about="a word on",
     title="Nobody knows what became of a tool call.",
-    keys="[r]etry, it may happen twice  [d]one, it took effect  [s]kip it  [l]ater > ",
+    keys="[r]etry, it may happen twice  [c]onfirm that it took effect  [s]kip it  [l]ater > ",
 )

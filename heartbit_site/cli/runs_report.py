@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.runs import RunSummaryOut
 
-Settling = Literal["retry", "resume", "discard"]
+Settling = Literal["retry", "unquarantine", "discard"]
 REFRESH_SECONDS: Final = 1.0
 CANCEL_PATIENCE: Final = 10.0
 LOST_PATIENCE: Final = 60.0  # a server, or a database, that restarts is back within seconds
-_SETTLE: Final = {"retry": RETRY_RUN, "resume": UNQUARANTINE_RUN, "discard": DISCARD_RUN}
+_SETTLE: Final = {"retry": RETRY_RUN, "unquarantine": UNQUARANTINE_RUN, "discard": DISCARD_RUN}
 
 
 def list_runs(
@@ -143,7 +143,7 @@ def settle(url: str | None, name: str, how: Settling, *, as_json: bool) -> int:
     match how:
         case "retry":
             write(found.run)
-        case "resume":
+        case "unquarantine":
             write(f"Run {found.run} goes on where it was, alone in a process.")
         case "discard":
             write(f"Run {found.run} is discarded.")

@@ -57,17 +57,17 @@ class Order:
     every: str
     at: str
     after: str
-    zone: str
-    missed: str
+    time_zone: str
+    catch_up: str
     overlap: str
     jitter: str
     emails: Sequence[str]
     webhooks: Sequence[str] = ()
     artifacts: Sequence[str] = ()
-    message: bool
+    conversation: bool
     tool: str
     arguments: str
-    approve: bool
+    require_approval: bool
 
     def given(self) -> dict[str, Any]:
         """As the REST API takes it.
@@ -75,18 +75,20 @@ class Order:
         Raises:
             CommandError: Something of it is not understood, or does not go together.
         """
-        if self.message and self.tool:
-            raise CommandError("--message goes to the agent, --tool past it: choose one.", USAGE)
+        if self.conversation and self.tool:
+            raise CommandError(
+                "--conversation goes to the agent, --tool past it: choose one.", USAGE
+            )
         if self.arguments and not self.tool:
             raise CommandError("--arguments are those of --tool: name the tool.", USAGE)
         found: dict[str, Any] = {
             "name": self.name,
             "agent": self.agent,
             "task": self.task,
-            "time_zone": self.zone,
-            "missed": self.missed,
+            "time_zone": self.time_zone,
+            "missed": self.catch_up,
             "overlap": self.overlap,
-            "approve": self.approve,
+            "approve": self.require_approval,
             **self._when(),
         }
         if self.jitter:
@@ -99,7 +101,7 @@ class Order:
         deliver += [{"kind": "artifact", "name": name} for name in self.artifacts]
         if deliver:
             found["deliver"] = deliver
-        if self.message:
+        if self.conversation:
             found["task_type"] = "message"
         if self.tool:
             found |= {"task_type": "tool_call", "tool": self.tool}
@@ -121,7 +123,7 @@ class Order:
             case "--every":
                 return {"every_seconds": span(self.every, "--every")}
             case "--at":
-                return {"at": moment(self.at, time_zone(self.zone), "--at").isoformat()}
+                return {"at": moment(self.at, time_zone(self.time_zone), "--at").isoformat()}
             case _:
                 return {"at": _in(span(self.after, "--in")).isoformat(timespec="seconds")}
 

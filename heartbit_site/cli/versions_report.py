@@ -51,9 +51,9 @@ def compare(
     return OK
 
 
-def roll_back(url: str | None, agent: str, number: int, *, anyway: bool, as_json: bool) -> int:
+def roll_back(url: str | None, agent: str, number: int, *, force: bool, as_json: bool) -> int:
     """Bring an agent back to an earlier version and print which one it has now."""
-    body = contract.RollbackIn(anyway=anyway)
+    body = contract.RollbackIn(anyway=force)
     done = backend_for(url).call(contract.ROLL_BACK, body, name=agent, number=number)
     if as_json:
         write_view(done)

@@ -66,7 +66,7 @@ def test_a_signed_channel_is_made_used_changed_and_removed(
 
     changed = place(
         *("change", "tickets", "--name", "post", "--disable", "--hourly-limit", "7"),
-        *("--approve", "--deliver-email", "ann@example.org", "--json"),
+        *("--require-approval", "--deliver-email", "ann@example.org", "--json"),
     )
     assert changed.code == 0
     row.refresh_from_db()

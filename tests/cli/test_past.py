@@ -75,7 +75,7 @@ def test_a_fork_runs_on_the_fleet_and_here(
     plain = there("runs", "fork", run, "--turn", "1")
     fork = Run.objects.get(pk=plain.out.strip())
     assert str(fork.forked_from_id) == run
-    made = here("runs", "fork", run, "--call", "1.0", "--result", "43", "--here", "--json")
+    made = here("runs", "fork", run, "--call", "1.0", "--result", "43", "--local", "--json")
     assert made.json["status"] == "succeeded"
     assert made.json["home"] == "local"
     given = here("runs", "show", made.json["run"], "--turn", "1", "--json").json

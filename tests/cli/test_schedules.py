@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["afar"]
 
 BERLIN = ZoneInfo("Europe/Berlin")
-CRON = ("--cron", "0 9 * * MON", "--zone", "Europe/Berlin")
+CRON = ("--cron", "0 9 * * MON", "--time-zone", "Europe/Berlin")
 EVIL = "a\x1b[2Jb\u202ec"
 
 
@@ -67,7 +67,7 @@ def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
 ) -> None:
     asked = ("--agent", clerk, "--task", "Write it.", *CRON, "--deliver-email", "ann@example.org")
     for command, name in ((heartbit, f"{clerk} here"), (afar, f"{clerk} there")):
-        added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--missed", "all")
+        added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--catch-up", "all")
         assert (added.code, added.err) == (0, "")
         first, second = added.out.split(". Next: ")
         assert first.startswith(f"{name}: At 09:00 on Monday")
@@ -180,7 +180,9 @@ def test_one_off_times_are_meant_in_the_zone_and_messages_and_tools_are_said(
     heartbit: Command, clerk: str
 ) -> None:
     add = ("schedules", "add", f"{clerk} once", "-a", clerk, "-t", "x", "--json")
-    once = heartbit(*add, "--at", "2150-07-01T09:00", "--zone", "Europe/Berlin", "--message").json
+    once = heartbit(
+        *add, "--at", "2150-07-01T09:00", "--time-zone", "Europe/Berlin", "--conversation"
+    ).json
     assert (once["at"], once["task_type"]) == ("2150-07-01T07:00:00+00:00", "message")
     assert once["words"] == "Once, Wed 1 Jul 2150, 09:00 (Europe/Berlin)"
     took = heartbit(*add, "--in", "3d")
@@ -243,7 +245,10 @@ def order(**asked: Any) -> Order:
         ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
         ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
         ({"at": "2026-12-01", "zone": "Berlin"}, "There is no time zone 'Berlin': write it like"),
-        ({"every": "1d", "message": True, "tool": "x"}, "--message goes to the agent, --tool past"),
+        (
+            {"every": "1d", "conversation": True, "tool": "x"},
+            "--conversation goes to the agent, --tool past",
+        ),
         ({"every": "1d", "arguments": "{}"}, "--arguments are those of --tool: name the tool."),
         ({"every": "1d", "tool": "x", "arguments": "[]"}, "--arguments takes a JSON object"),
         ({"every": "1d", "tool": "x", "arguments": "{"}, "--arguments cannot be read: The JSON"),

@@ -82,7 +82,7 @@ def test_given_an_operator_s_stop_then_the_workspace_s_managers_cannot_end_it(
     assert refused.json()["detail"] == (
         f"The workspace {workspace.slug} was stopped by an operator, API key test (an incident): "
         "only an operator can end that, on the page Fleet or by "
-        f"`heartbit fleet continue {workspace.slug}`."
+        f"`heartbit fleet resume {workspace.slug}`."
     )
     assert is_halted(workspace)
     assert held(operator.post(halt.replace("halt", "resume"))) == (False, True)
@@ -137,7 +137,7 @@ def test_given_an_operator_s_stop_of_a_tool_there_then_the_managers_cannot_end_i
         403,
         f"The tool calculate was stopped in {workspace.slug} by an operator, API key test "
         "(a leak): only an operator can end that, on the page Fleet or by "
-        f"`heartbit fleet start-tool calculate --workspace {workspace.slug}`.",
+        f"`heartbit fleet enable-tool calculate --workspace {workspace.slug}`.",
     )
     assert held(manager.post(f"{own}/disable", {"reason": "ours"})) == (True, True)
     assert stopped_tools(workspace) == {"calculate": "API key test (a leak)"}
@@ -150,7 +150,7 @@ def test_the_command_ends_both(heartbit: Command, manager: Caller, workspace: Wo
     manager.post("/workspace/halt", {"reason": "ours"})
     done = heartbit("fleet", "halt", workspace.slug)
     assert done.out.strip() == f"The workspace {workspace.slug} is stopped.", done.err
-    done = heartbit("fleet", "continue", workspace.slug)
+    done = heartbit("fleet", "resume", workspace.slug)
     assert done.out.strip() == f"The workspace {workspace.slug} goes on.", done.err
     assert not is_halted(workspace)
 

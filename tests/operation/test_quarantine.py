@@ -111,7 +111,7 @@ def test_the_commands_settle_it(worker: Worker, heartbit: Command) -> None:
     assert retried.code == 0, retried.err
     assert Run.objects.get(pk=retried.out.strip()).forked_from_id == first.pk
     assert heartbit("runs", "discard", str(second.pk)).out == f"Run {second.pk} is discarded.\n"
-    refused = heartbit("runs", "resume", str(second.pk))
+    refused = heartbit("runs", "unquarantine", str(second.pk))
     assert refused.code == 2
     assert "not in quarantine" in refused.err
 
