@@ -172,7 +172,7 @@ def _steps_to(run: Run) -> int:
             "A sub-agent cannot plan tasks: say in your answer what is to be done and when, and "
             "your orchestrator plans it."
         )
-    hops, limit = hops_to(run), int(settings.HEARTBIT_MESSAGE_HOPS)
+    hops, limit = hops_to(run), int(settings.HEARTBIT_MAX_MESSAGE_HOPS)
     if hops > limit:
         raise MessageLimitReachedError(
             f"{hops} messages and plans in a row led to this task, and {limit} may: plan nothing "

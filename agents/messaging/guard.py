@@ -69,7 +69,7 @@ def hops_of(sender: Sender, answered: Message | None = None) -> int:
     if sender.run is None:
         return 0  # whatever a person says begins anew
     hops = max(hops_to(sender.run), answered.hops + 1 if answered is not None else 0)
-    limit: int = settings.HEARTBIT_MESSAGE_HOPS
+    limit: int = settings.HEARTBIT_MAX_MESSAGE_HOPS
     if hops > limit:
         raise MessageLimitReachedError(
             f"{hops} messages in a row led to this one, and {limit} may: end it here, and say in "

@@ -204,7 +204,7 @@ HEARTBIT_LEASE_SECONDS = variables.LEASE_SECONDS.read()
 #: How often each worker looks for the dead, lost doorbells and expired waits.
 HEARTBIT_SWEEP_SECONDS = variables.SWEEP_SECONDS.read()
 #: Slices of one run that die without progress before it is quarantined.
-HEARTBIT_MAX_ATTEMPTS = variables.MAX_ATTEMPTS.read()
+HEARTBIT_MAX_CRASHES = variables.MAX_ATTEMPTS.read()
 #: Model calls in a row that fail until an account is left alone for a while; 0: it never is.
 HEARTBIT_BREAKER_FAILURES = variables.BREAKER_FAILURES.read()
 #: How long a worker that is told to leave waits for the effects under way; models are not awaited.
@@ -212,11 +212,11 @@ HEARTBIT_DRAIN_SECONDS = variables.DRAIN_SECONDS.read()
 #: Where runs go whose time is over, as files, before they are deleted.
 HEARTBIT_ARCHIVE_DIR = variables.ARCHIVE_DIR.read() or str(ENVIRONMENT.state.path / "archive")
 #: Hosts that tools may reach although they are not public, e.g. "10.0.0.7:8080,intranet.example".
-HEARTBIT_HTTP_ALLOW = variables.HTTP_ALLOW.read()
+HEARTBIT_HTTP_ALLOWLIST = variables.HTTP_ALLOW.read()
 #: Requests a second that a key, a person or an unknown address may send to the API; 0: any number.
-HEARTBIT_API_RATE = variables.API_RATE.read()
+HEARTBIT_API_RATE_LIMIT = variables.API_RATE.read()
 #: Messages in a row, each from a run that the one before started, until agents are stopped.
-HEARTBIT_MESSAGE_HOPS = variables.MESSAGE_HOPS.read()
+HEARTBIT_MAX_MESSAGE_HOPS = variables.MESSAGE_HOPS.read()
 #: Messages that an agent may write in a minute, all its runs together; 0: any number.
 HEARTBIT_MESSAGES_PER_MINUTE = variables.MESSAGES_PER_MINUTE.read()
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.

@@ -226,7 +226,7 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
     with pytest.raises(HeartbitError, match="is a question"):
         docket.of_run(ServerBackend(server), str(runs[0]), None, Order(yes=True), as_json=False)
     assert answered('{"to": "Rome", "days": 2}') == 0
-    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE": str(tmp_path / "s"), **NOWHERE}
+    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(runs[1]), "--url", server.url, env=env) as terminal:
         assert "  | Where to?" in terminal.sees(PROMPT)
         terminal.types("a")

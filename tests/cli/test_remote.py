@@ -61,7 +61,7 @@ class Afar:
             **NOWHERE,
             "HEARTBIT_URL": url,
             "HEARTBIT_API_KEY": key,
-            "HEARTBIT_STATE": str(state),
+            "HEARTBIT_STATE_DIR": str(state),
         }
 
     def __call__(self, *arguments: str, **env: str) -> Ended:

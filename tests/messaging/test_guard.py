@@ -97,7 +97,7 @@ def test_a_run_that_works_for_another_inherits_what_led_to_that(writes: Writes) 
 
 
 def test_replies_to_replies_are_stopped(writes: Writes, settings: Settings) -> None:
-    settings.HEARTBIT_MESSAGE_HOPS = 3
+    settings.HEARTBIT_MAX_MESSAGE_HOPS = 3
     one, two = writes("writer"), writes("analyst")
     sent = send_message(one, "analyst", "Ping.")
     with pytest.raises(MessageLimitReachedError, match="4 messages in a row"):
@@ -107,7 +107,7 @@ def test_replies_to_replies_are_stopped(writes: Writes, settings: Settings) -> N
 
 
 def test_a_person_breaks_the_chain(ada: Sender, writes: Writes, settings: Settings) -> None:
-    settings.HEARTBIT_MESSAGE_HOPS = 0
+    settings.HEARTBIT_MAX_MESSAGE_HOPS = 0
     sent = send_message(writes("writer"), "analyst", "Ping.")
     assert reply_to_message(ada, str(sent.pk), "Stop it.").hops == 0
 

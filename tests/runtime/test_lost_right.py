@@ -90,7 +90,7 @@ def till(
 ) -> Iterator[Till]:
     ledger = tmp_path / "effects.jsonl"
     with EffectsServer(ledger=ledger) as effects:
-        settings.HEARTBIT_HTTP_ALLOW = effects.url.removeprefix("http://")
+        settings.HEARTBIT_HTTP_ALLOWLIST = effects.url.removeprefix("http://")
         yield Till(workspace, effects.url, ledger)
 
 

@@ -55,7 +55,7 @@ ALL = list(EVENTS)
 @pytest.fixture
 def receiver(settings: Settings) -> Iterator[Receiver]:
     with receiving() as opened:
-        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{opened.port}"
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{opened.port}"
         yield opened
 
 
@@ -320,13 +320,13 @@ def test_given_a_private_address_then_it_is_refused_unless_the_operator_lets(
 ) -> None:
     endpoint, _ = webhook(alone, receiver.url)
     ping_webhook(endpoint, by=SYSTEM)
-    settings.HEARTBIT_HTTP_ALLOW = ""
+    settings.HEARTBIT_HTTP_ALLOWLIST = ""
     assert deliver_webhooks() == 0
     assert receiver.told == []
     [row] = deliveries(endpoint)
-    assert "HEARTBIT_HTTP_ALLOW" in row.error
+    assert "HEARTBIT_HTTP_ALLOWLIST" in row.error
     assert row.response_code is None
-    settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{receiver.port}"
+    settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{receiver.port}"
     due(endpoint)
     assert deliver_webhooks() == 1
 

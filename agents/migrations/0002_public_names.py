@@ -1,0 +1,20 @@
+import agents.models.webhook
+from django.db import migrations, models
+
+from agents.runs.install import install
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('agents', '0001_initial'),
+    ]
+
+    operations = [
+        migrations.AlterField(
+            model_name='webhookendpoint',
+            name='url',
+            field=models.CharField(help_text='Where messages are posted to. A host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST.', max_length=500, validators=[agents.models.webhook.check_webhook_url], verbose_name='URL'),
+        ),
+        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
+    ]
