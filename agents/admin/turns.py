@@ -88,8 +88,10 @@ def _facts(turn: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if temperature is not None:
         facts.append(("Temperature", str(temperature)))
-    if request["left_out"]:
-        facts.append(("Left out", f"{request['left_out']} messages, by the context strategy"))
+    if request["omitted_messages"]:
+        facts.append(
+            ("Left out", f"{request['omitted_messages']} messages, by the context strategy")
+        )
     return facts
 
 
@@ -155,7 +157,7 @@ class ForkForm(forms.Form):
         calls = page.calls if page is not None else []
         self.fields["call"] = forms.ChoiceField(
             required=False,
-            choices=[("", "None"), *((c["call"], f"{c['call']} {c['tool']}") for c in calls)],
+            choices=[("", "None"), *((c["call_id"], f"{c['call_id']} {c['tool']}") for c in calls)],
             widget=forms.Select({"class": "hb-input"}),
         )
 

@@ -51,15 +51,15 @@ def uncertain_call(view: UncertainCallOut) -> WaitingCall:
         reason=UNCERTAIN_CALL,
         digest="",
         kind=OUTCOME,
-        question=view.question or f"{OUTCOME.prefix}{view.call}",  # nobody is asked yet
+        question=view.question or f"{OUTCOME.prefix}{view.call_id}",  # nobody is asked yet
     )
 
 
 def _common(view: PendingCallOut) -> dict[str, Any]:
     return {
-        "run_id": UUID(view.run),
-        "root_id": UUID(view.root),
-        "call_id": view.call,
+        "run_id": UUID(view.run_id),
+        "root_id": UUID(view.root_id),
+        "call_id": view.call_id,
         "agent": view.agent,
         "tool": view.tool,
         "effect": view.effect,

@@ -1,6 +1,6 @@
 """The machine form of runs (`--json`): one JSON object a run. No Django.
 
-    {"run": "0199...", "root": "0199...", "parent": null, "agent": "writer", "home": "fleet",
+    {"id": "0199...", "root_id": "0199...", "parent_id": null, "agent": "writer", "home": "fleet",
      "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
      "structured": null | the answer as the agent's response schema wants it,
      "error": null | {"kind": "model", "message": "...", ...},
@@ -15,7 +15,7 @@ beginning of its task with `task_characters`, and neither `output` nor `structur
 With `--watch` there is a JSON object a line: what is known, what happens (`agents.live.lines`), and
 at the end the run::
 
-    {"type": "result", "run": id, ... as above ...}
+    {"type": "result", "id": id, ... as above ...}
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: What is printed of a run; an answer of the REST API says more.
 FIELDS: Final = {
-    *("run", "root", "parent", "agent", "home", "model", "status", "task", "output"),
+    *("id", "root_id", "parent_id", "agent", "home", "model", "status", "task", "output"),
     *("structured", "error", "usage", "created_at", "started_at", "finished_at"),
 }
 

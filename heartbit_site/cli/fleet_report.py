@@ -42,7 +42,7 @@ def show(url: str | None, *, as_json: bool) -> int:
         return OK
     totals = fleet.totals
     write(
-        f"{_counted(totals.workers, 'worker')} alive, {totals.used} of {totals.slots} "
+        f"{_counted(totals.workers, 'worker')} alive, {totals.slots_used} of {totals.slots} "
         f"slots in use, {_counted(totals.queued, 'run')} queued"
     )
     if fleet.workers:
@@ -64,7 +64,7 @@ def act(url: str | None, wanted: Asked, name: str | None, *, patience: float, as
     {"stop": stop, "restart": restart}[wanted](backend, workers, patience=patience)
     names = [row.name for row in workers]
     if as_json:
-        write_json({"wanted": wanted, "workers": names})
+        write_json({"requested_action": wanted, "workers": names})
     elif not workers:
         write("There is no worker.")
     else:
@@ -141,8 +141,8 @@ def _worker(row: WorkerOut) -> tuple[str, ...]:
         one_line(row.name),
         row.state,
         seconds(row.uptime_seconds),
-        f"{row.used} of {row.slots}",
-        f"{seconds(row.beat_seconds)} ago",
+        f"{row.slots_used} of {row.slots}",
+        f"{seconds(row.heartbeat_age_seconds)} ago",
         one_line(", ".join(row.queues)) or "one suspicious run, alone",
     )
 
@@ -153,7 +153,7 @@ def _queue(row: QueueOut) -> tuple[str, ...]:
         str(row.depth),
         str(row.running),
         seconds(row.oldest_seconds) if row.depth else "-",
-        str(row.parked or "-"),
+        str(row.blocked or "-"),
         "paused" if row.paused else _counted(row.workers, "worker") if row.workers else "nobody",
     )
 

@@ -25,8 +25,8 @@ AGENTS: Final = ("AGENT", "RUNS", "TOKENS", "COST")
 DELIVERIES: Final = ("DELIVERY", "RUN", "STATUS", "ATTEMPTS", "WHERE", "PROBLEM")
 MESSAGES: Final = ("TIME", "FROM", "KIND", "THREAD", "TEXT")
 STYLES: Final = {
-    "nearly": "yellow",
-    "spent": "red",
+    "warning": "yellow",
+    "exceeded": "red",
     "delivered": "green",
     "failed": "red",
     "pending": "cyan",
@@ -101,7 +101,7 @@ def message(url: str | None, message_id: str, *, as_json: bool) -> int:
 
 def _write_rows(page: BaseModel) -> None:
     """Write the rows of a page as JSON, without the cursor: so many were asked for."""
-    write_json(page.model_dump(mode="json", exclude={"next"}))
+    write_json(page.model_dump(mode="json", exclude={"next_cursor"}))
 
 
 def _gauge(name: str, gauge: CountGaugeOut | MoneyGaugeOut, unit: str = "") -> tuple[str, ...]:
@@ -121,8 +121,8 @@ def _agent(row: AgentUseOut) -> tuple[str, ...]:
 
 def _delivery(row: ResultDeliveryOut) -> tuple[str, ...]:
     return (
-        str(row.delivery),
-        row.run[:SHORT_ID],
+        str(row.id),
+        row.run_id[:SHORT_ID],
         row.status,
         str(row.attempts),
         one_line(target_text(row.target), TEXT_WIDTH),

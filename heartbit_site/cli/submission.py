@@ -64,13 +64,13 @@ def accepted(
     """Print a run that was accepted just now; with ``follow``, stay until it has ended."""
     if follow:
         if not as_json:
-            note(f"Run {run.run}")
+            note(f"Run {run.id}")
         warn_without_worker(run)
         return stay(backend, run, as_json=as_json, plain=plain)
     if as_json:
         write_json(run_tree(run))
     else:
-        write(run.run)
+        write(run.id)
     warn_without_worker(run)
     return OK
 

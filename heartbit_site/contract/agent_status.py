@@ -33,7 +33,7 @@ class AgentQueueOut(View):
 class WorkingRunOut(View):
     """A run at work."""
 
-    run: Id = Field(validation_alias="id")
+    id: Id
     worker: str
 
 
@@ -66,7 +66,7 @@ class AgentStatusesOut(View):
     """What the workspace's agents are doing."""
 
     agents: list[AgentStatusOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_AGENT_STATUSES = Operation(

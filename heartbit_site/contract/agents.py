@@ -46,7 +46,7 @@ class AgentOut(View):
     queue: str = Field(validation_alias=AliasPath("agent", "queue"))
     version: int = Field(validation_alias=AliasPath("agent", "current_version", "number"))
     state: Literal["idle", "busy", "error", "stopped"]
-    current_run: Id | None
+    current_run_id: Id | None = Field(validation_alias="current_run")
     metrics: AgentMetricsOut
 
 
@@ -62,7 +62,7 @@ class AgentsOut(View):
     """The workspace's published agents."""
 
     agents: list[AgentOut]
-    next: Next
+    next_cursor: Next
 
 
 def _written_out(value: Any) -> Any:

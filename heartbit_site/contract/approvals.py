@@ -73,9 +73,9 @@ class CallDisplayOut(View):
 class PendingCallOut(View):
     """A tool call that a person is asked about."""
 
-    run: Id = Field(validation_alias="run_id")
-    root: Id = Field(validation_alias=AliasPath("run", "root_id"))
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    root_id: Id = Field(validation_alias=AliasPath("run", "root_id"))
+    call_id: str
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
     tool: str
     effect: str
@@ -118,7 +118,7 @@ class ApprovalsOut(View):
     """What waits, the oldest first."""
 
     calls: list[ApprovalOut]
-    next: Next
+    next_cursor: Next
 
 
 class UncertainCallOut(PendingCallOut):
@@ -131,14 +131,14 @@ class UncertainCallsOut(View):
     """What is in doubt, the oldest first."""
 
     calls: list[UncertainCallOut]
-    next: Next
+    next_cursor: Next
 
 
 class ResolvedOut(View):
     """An outcome that was taken in."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     outcome: Outcome
     settled_by: str
 
@@ -146,8 +146,8 @@ class ResolvedOut(View):
 class DecidedOut(View):
     """A decision that was taken."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
     missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
@@ -156,8 +156,8 @@ class DecidedOut(View):
 class QuestionStateOut(View):
     """The state of a question that a person was asked about a call."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     state: State
     by: str = Field(description="Who decided or cancelled; empty: nobody is named.")
     at: Time | None = Field(description="When; null: it is open, or not known.")
@@ -168,8 +168,8 @@ class QuestionStateOut(View):
 class DecisionOut(View):
     """A decision about a call, or an outcome that somebody said."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     wait_key: str = Field(description="Of the question that it ended.")
     verdict: str
     by: str = Field(validation_alias="decided_by")
@@ -182,7 +182,7 @@ class DecisionsOut(View):
     """Decisions about the calls of a run and its sub-agents, the newest first."""
 
     decisions: list[DecisionOut]
-    next: Next
+    next_cursor: Next
 
 
 class AlwaysIn(Body):

@@ -32,7 +32,7 @@ class BlackboardOut(View):
     """What a tree shares now, by key."""
 
     entries: list[BlackboardRowOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_BLACKBOARD = Operation(

@@ -28,7 +28,7 @@ SecondMessage = Literal["reject", "queue", "interrupt", "steer"]
 class ConversationOut(View):
     """A thread."""
 
-    conversation: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     agent: str
     title: str
     second_message: SecondMessage
@@ -50,13 +50,13 @@ class ConversationPageOut(View):
     """Conversations, the one last used first."""
 
     conversations: list[ConversationRowOut]
-    next: Next
+    next_cursor: Next
 
 
 class ChildRunOut(View):
     """A sub-agent's run."""
 
-    run: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     agent: str
     task: str = Field(description="Its beginning.")
     status: Status
@@ -74,13 +74,13 @@ class CallStepOut(View):
     """A tool call; of long arguments and results only the beginning is here, the run has all."""
 
     kind: Literal["call"]
-    call: str = Field(validation_alias="call_id")
+    call_id: str
     tool: str
     arguments: str = Field(description="JSON as the model wrote it.")
     status: str = Field(description="pending, waiting, ok, error, timeout, invalid ...")
     result: str | None
     duration_ms: int | None
-    helpers: list[ChildRunOut] = Field(description="The sub-agents it waits for.")
+    children: list[ChildRunOut] = Field(description="The sub-agents it waits for.")
 
 
 class SteerStepOut(View):
@@ -98,7 +98,7 @@ StepOut = Annotated[TextStepOut | CallStepOut | SteerStepOut, Field(discriminato
 class MessageOut(View):
     """A message and what answers it: one run."""
 
-    run: Id = Field(validation_alias="pk")
+    run_id: Id = Field(validation_alias="pk")
     status: Status
     held: bool = Field(description="It starts when the run before it has ended.")
     text: str = Field(validation_alias="task", description="What was said.")
@@ -130,7 +130,7 @@ class ThreadOut(ConversationRowOut):
 class PostedOut(View):
     """What became of a message."""
 
-    run: Id = Field(validation_alias="run_id")
+    run_id: Id
     outcome: Literal["new", "held", "steered"] = Field(
         description="new: it starts now; held: after the run before it; steered: that run was told."
     )

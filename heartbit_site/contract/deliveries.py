@@ -15,8 +15,8 @@ Status = Literal["pending", "delivered", "failed"]
 class ResultDeliveryOut(View):
     """A result on its way to somebody, and how far it has got."""
 
-    delivery: int = Field(validation_alias="pk")
-    run: Id = Field(validation_alias="run_id", description="It may be archived by now.")
+    id: int = Field(validation_alias="pk")
+    run_id: Id = Field(description="It may be archived by now.")
     kind: Literal["email", "webhook", "artifact"]
     target: dict[str, JsonValue] = Field(description="As it was ordered.")
     status: Status
@@ -26,8 +26,7 @@ class ResultDeliveryOut(View):
         description="Of a mail, those that are done with: empty, the mail server took it; else why "
         "it never will.",
     )
-    message: str = Field(
-        validation_alias="message_id",
+    message_id: str = Field(
         description="A mail's Message-ID, or the webhook-id; the same at each attempt.",
     )
     error: str = Field(description="Why it has not arrived.")
@@ -43,7 +42,7 @@ class ResultDeliveriesOut(View):
     """The workspace's deliveries, the newest first."""
 
     deliveries: list[ResultDeliveryOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_DELIVERIES = Operation(

@@ -22,7 +22,7 @@ class WorkspacesOut(View):
     """Those that whoever asks belongs to, by short name."""
 
     workspaces: list[WorkspaceOut]
-    next: Next
+    next_cursor: Next
 
 
 class MeOut(View):

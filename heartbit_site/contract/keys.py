@@ -32,7 +32,7 @@ class KeyOut(View):
     name: str
     scopes: list[str]
     state: Literal["active", "expired", "revoked"]
-    made_by: str | None = Field(
+    created_by: str | None = Field(
         None, validation_alias=AliasPath("user", "username"), description="Null: a command."
     )
     created_at: Time
@@ -50,7 +50,7 @@ class KeysOut(View):
     """The workspace's keys, the newest first."""
 
     keys: list[KeyOut]
-    next: Next
+    next_cursor: Next
 
 
 class KeyIn(Body):

@@ -16,7 +16,7 @@ Kind = Literal["notification", "reply", "request", "task"]
 class AgentMessageSummaryOut(View):
     """A message in a list; the whole of its text is in `GET /messages/{message_id}`."""
 
-    message: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     sender: str = Field(description="agent:NAME or person:NAME.")
     to: str = Field(
         validation_alias="recipient",
@@ -33,11 +33,10 @@ class AgentMessageSummaryOut(View):
         validation_alias="body_characters", description="Length of the whole text."
     )
     in_reply_to: Id | None
-    written_by_run: Id | None = Field(
+    sender_run_id: Id | None = Field(
         validation_alias="source_run_id", description="Null: a person or a program wrote it."
     )
-    run: Id | None = Field(
-        validation_alias="run_id",
+    run_id: Id | None = Field(
         description="The run that it started: its result is the answer.",
     )
     hops: int = Field(description="How many messages in a row led to it.")
@@ -57,7 +56,7 @@ class AgentMessagesOut(View):
     """Messages, the newest first."""
 
     messages: list[AgentMessageSummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 def _said(text: str) -> str:

@@ -40,13 +40,11 @@ class UsageOut(View):
 class RunSummaryOut(View):
     """A run in a list; its answer and the whole of its input are in `GET /runs/{id}`."""
 
-    run: Id = Field(validation_alias="pk")
-    root: Id = Field(validation_alias="root_id", description="The run at the top of its tree.")
-    parent: Id | None = Field(validation_alias="parent_id")
-    conversation: Id | None = Field(validation_alias="conversation_id")
-    forked_from: Id | None = Field(
-        validation_alias="forked_from_id", description="The run with whose journal it began."
-    )
+    id: Id = Field(validation_alias="pk")
+    root_id: Id = Field(description="The run at the top of its tree.")
+    parent_id: Id | None
+    conversation_id: Id | None
+    forked_from_id: Id | None = Field(description="The run with whose journal it began.")
     agent: str
     home: str
     model: str
@@ -126,7 +124,7 @@ class RunDetailOut(RunTreeOut):
 class ForkOut(View):
     """A run that began with another's journal."""
 
-    run: Id
+    id: Id
     turn: int = Field(description="The last turn that it kept; 0: the task alone.")
 
 
@@ -144,13 +142,13 @@ class RunPageOut(View):
     """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
 
     runs: list[RunSummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 class RunResultOut(View):
     """How a run ended; ``result`` is null as long as it has not."""
 
-    run: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     status: Status
     result: ResultOut | None
 
@@ -158,7 +156,7 @@ class RunResultOut(View):
 class RunStateOut(View):
     """Where a run is."""
 
-    run: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     status: Status
     home: str = Field(description="fleet: workers execute it; local: whoever resumes it.")
 

@@ -51,14 +51,16 @@ class OccurrenceOut(View):
     """A point in time at which something comes due, without jitter."""
 
     at: Time
-    words: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
+    text: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
 
 
 class RecurrenceOut(View):
     """When something comes due."""
 
-    words: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
-    next: list[OccurrenceOut] = Field(description="The next five; fewer, or none: no more come.")
+    description: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
+    upcoming: list[OccurrenceOut] = Field(
+        description="The next five; fewer, or none: no more come."
+    )
 
 
 class FiringOut(View):
@@ -73,7 +75,7 @@ class FiringOut(View):
         )
     )
     note: str = Field(description="Why it was skipped, held back or failed.")
-    run: Id | None = Field(validation_alias="run_id")
+    run_id: Id | None
     run_status: RunStatus | None = Field(description="Null: it has no run, or that is archived.")
     delivery_status: DeliveryState | None = Field(
         description="failed: at least one of its deliveries; null: nothing is delivered."
@@ -85,13 +87,13 @@ class FiringsOut(View):
     """What became of a schedule's slots, the latest first."""
 
     firings: list[FiringOut]
-    next: Next
+    next_cursor: Next
 
 
 class ScheduleSummaryOut(RecurrenceOut):
     """A schedule in a list; the whole of its task is in `GET /schedules/{schedule}`."""
 
-    schedule: int = Field(
+    id: int = Field(
         validation_alias="pk",
         description="Its number, which names it in addresses as its name does.",
     )
@@ -116,14 +118,16 @@ class ScheduleSummaryOut(RecurrenceOut):
     jitter_seconds: int
     approve: bool
     enabled: bool
-    conversation: Id | None = Field(
-        validation_alias="conversation_id",
+    conversation_id: Id | None = Field(
         description="Where its messages go; null: none was sent yet.",
     )
     next_at: Time | None = Field(description="When it fires next, with jitter; null: never.")
     last: FiringOut | None = Field(description="What became of its latest slot.")
-    made_by: str
-    made_in_run: Id | None = Field(description="The run whose agent made it; null: a person did.")
+    created_by: str = Field(validation_alias="made_by")
+    created_by_run_id: Id | None = Field(
+        validation_alias="made_in_run",
+        description="The run whose agent made it; null: a person did.",
+    )
     created_at: Time
     updated_at: Time
 
@@ -140,13 +144,13 @@ class SchedulesOut(View):
     """The workspace's schedules by name."""
 
     schedules: list[ScheduleSummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 class ScheduledRunOut(View):
     """The run of a schedule that somebody asked for."""
 
-    run: Id
+    run_id: Id
 
 
 class BackfilledOut(View):

@@ -25,7 +25,7 @@ class VersionsOut(View):
 
     agent: str
     versions: list[VersionOut]
-    next: Next
+    next_cursor: Next
 
 
 class VersionDetailOut(VersionOut):
@@ -70,14 +70,14 @@ class RolledBackOut(View):
 
     agent: str
     version: int = Field(description="The current one now.")
-    wanted: int
-    differs: str = Field(description="What is not as in the wanted version; empty: nothing.")
+    requested_version: int = Field(validation_alias="wanted")
+    differs: str = Field(description="What is not as in the requested version; empty: nothing.")
 
 
 class RollbackIn(Body):
     """How a version comes back."""
 
-    anyway: bool = Field(
+    force: bool = Field(
         default=False,
         description="Also when tools or team are not as they were: with today's, as a new version.",
     )

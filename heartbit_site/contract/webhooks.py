@@ -38,19 +38,22 @@ Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
 class WebhookOut(View):
     """An address that is told of events, without its secret."""
 
-    webhook: int = Field(validation_alias="pk")
+    id: int = Field(validation_alias="pk")
     name: str
     url: str
     events: list[str]
     enabled: bool
-    disabled_because: str = Field(description="Why Heartbit disabled it; empty: it did not.")
-    made_by: str | None = Field(
+    disabled_reason: str = Field(
+        validation_alias="disabled_because",
+        description="Why Heartbit disabled it; empty: it did not.",
+    )
+    created_by: str | None = Field(
         None,
         validation_alias=AliasPath("made_by", "username"),
         description="Null: a key that a command made.",
     )
     created_at: Time
-    former_secret_until: Time | None = Field(
+    previous_secret_expires_at: Time | None = Field(
         validation_alias="former_until", description="Until then both secrets sign."
     )
 
@@ -65,21 +68,18 @@ class WebhooksOut(View):
     """The workspace's webhooks, the newest first."""
 
     webhooks: list[WebhookOut]
-    next: Next
+    next_cursor: Next
 
 
 class DeliverySummaryOut(View):
     """A message in a list; what is posted is in `.../deliveries/{delivery_id}`."""
 
-    delivery: int = Field(validation_alias="pk")
-    message: str = Field(
-        validation_alias="message_id",
+    id: int = Field(validation_alias="pk")
+    message_id: str = Field(
         description="The header webhook-id, the same at each attempt.",
     )
     event: str
-    run: Id | None = Field(
-        validation_alias="run_id", description="Null: it is about no run: a ping, or a quota."
-    )
+    run_id: Id | None = Field(description="Null: it is about no run: a ping, or a quota.")
     status: Literal["pending", "delivered", "failed"]
     attempts: int
     response_code: int | None = Field(description="Of the last attempt; null: no answer.")
@@ -101,7 +101,7 @@ class DeliveriesOut(View):
     """What a webhook was told in the last 30 days, the newest first."""
 
     deliveries: list[DeliverySummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 class WebhookIn(Body):

@@ -72,7 +72,7 @@ def list_approvals(
         _approval(call, open_waits.get(key), offers, votes.get(key, []))
         for call, key in zip(calls, keys, strict=True)
     ]
-    return ApprovalsOut(calls=shown, next=following)
+    return ApprovalsOut(calls=shown, next_cursor=following)
 
 
 def list_uncertain_calls(
@@ -81,7 +81,9 @@ def list_uncertain_calls(
     """The tool calls of unknown outcome that wait for a person, the oldest first."""
     rows = asked_about(access.workspace).filter(_of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
-    return UncertainCallsOut(calls=[doubt_view(doubt_of(row)) for row in found], next=following)
+    return UncertainCallsOut(
+        calls=[doubt_view(doubt_of(row)) for row in found], next_cursor=following
+    )
 
 
 def list_decisions(
@@ -90,7 +92,7 @@ def list_decisions(
     """Who decided what about the calls of a run and its sub-agents, the newest first."""
     rows = Decision.objects.filter(_of_run(access.workspace, run_id))
     found, following = page(rows, "-pk", cursor, limit)
-    return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next=following)
+    return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next_cursor=following)
 
 
 def get_question(

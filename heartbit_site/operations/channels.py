@@ -29,7 +29,7 @@ def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
     """The workspace's channels, the newest first, without their secrets."""
     rows = Channel.objects.filter(workspace=access.workspace).select_related("made_by")
     found, following = page(rows, "-pk", cursor, limit)
-    return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next=following)
+    return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next_cursor=following)
 
 
 def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
@@ -67,7 +67,7 @@ def list_inbound_messages(
     """What was taken and what was refused, the newest first."""
     rows = InboundMessage.objects.filter(channel=_find(access.workspace, channel_id))
     found, following = page(rows, "-pk", cursor, limit)
-    return InboundsOut(messages=[InboundOut.of(row) for row in found], next=following)
+    return InboundsOut(messages=[InboundOut.of(row) for row in found], next_cursor=following)
 
 
 def _find(workspace: Workspace, channel_id: str) -> Channel:

@@ -67,7 +67,7 @@ def list_conversations(
             ConversationRowOut.of(row, heading=heading_of(row.title, row.first_task))
             for row in found
         ],
-        next=following,
+        next_cursor=following,
     )
 
 

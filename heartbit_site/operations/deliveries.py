@@ -40,7 +40,7 @@ def list_deliveries(
         rows = rows.filter(status=status)
     found, following = page(rows, "-pk", cursor, limit)
     return ResultDeliveriesOut(
-        deliveries=[ResultDeliveryOut.of(row) for row in found], next=following
+        deliveries=[ResultDeliveryOut.of(row) for row in found], next_cursor=following
     )
 
 

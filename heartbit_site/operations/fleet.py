@@ -24,10 +24,10 @@ def show_fleet(access: Access) -> FleetOut:
 def stop_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
     """It is told at once, hands its runs back and leaves; GET /fleet shows it until then."""
     ask_worker(worker_id, "stop", by=actor_of(access))
-    return WorkerActionOut(id=worker_id, wanted="stop")
+    return WorkerActionOut(id=worker_id, requested_action="stop")
 
 
 def restart_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
     """The same, and then it starts itself anew: with the same name and another id."""
     ask_worker(worker_id, "restart", by=actor_of(access))
-    return WorkerActionOut(id=worker_id, wanted="restart")
+    return WorkerActionOut(id=worker_id, requested_action="restart")

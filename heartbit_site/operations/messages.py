@@ -60,7 +60,7 @@ def list_messages(
         messages=[
             AgentMessageSummaryOut.of(row, body=preview(row.body_beginning)) for row in found
         ],
-        next=following,
+        next_cursor=following,
     )
 
 

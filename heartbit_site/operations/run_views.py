@@ -74,7 +74,7 @@ def seen(run: Run) -> RunViewOut:
     row, values = _whole(run)
     result: ResultOut | None = values["result"]
     metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
-    forks = [ForkOut(run=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
+    forks = [ForkOut(id=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
     return RunViewOut.of(row, **values, held=why_held(row), metrics=metrics, forks=forks)
 
 

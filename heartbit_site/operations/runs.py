@@ -124,7 +124,7 @@ def list_runs(
     access: Access,
     *,
     limit: Limit = 20,
-    cursor: Annotated[Word | None, Field(description="`next` of the page before.")] = None,
+    cursor: Annotated[Word | None, Field(description="`next_cursor` of the page before.")] = None,
     agent: Name | None = None,
     status: Status | None = None,
     text: Annotated[
@@ -156,7 +156,7 @@ def list_runs(
     more, found = len(found) > limit, found[:limit]
     costs = costs_of(found)
     return RunPageOut(
-        runs=[summary(run, costs) for run in found], next=str(found[-1].pk) if more else None
+        runs=[summary(run, costs) for run in found], next_cursor=str(found[-1].pk) if more else None
     )
 
 

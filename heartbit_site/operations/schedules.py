@@ -72,7 +72,9 @@ def list_schedules(
         rows = rows.filter(agent__name=agent)
     found, following = page(rows, "name", cursor, limit)
     beginnings = [{"task": preview(row.task_beginning)} for row in found]
-    return SchedulesOut(schedules=_views(ScheduleSummaryOut, found, beginnings), next=following)
+    return SchedulesOut(
+        schedules=_views(ScheduleSummaryOut, found, beginnings), next_cursor=following
+    )
 
 
 def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
@@ -117,8 +119,8 @@ def run_schedule(
     row = find_schedule(access.workspace, schedule)
     done = run_with(access.workspace, key)
     if done is not None:
-        return Answered(200, ScheduledRunOut(run=str(done)))
-    return ScheduledRunOut(run=str(run_schedule_now(row, by=actor_of(access), key=key)))
+        return Answered(200, ScheduledRunOut(run_id=str(done)))
+    return ScheduledRunOut(run_id=str(run_schedule_now(row, by=actor_of(access), key=key)))
 
 
 def backfill_schedule(access: Access, schedule: Named, body: BackfillIn) -> BackfilledOut:
@@ -144,7 +146,7 @@ def list_firings(
     if status is not None:
         rows = rows.filter(status=status)
     found, following = page(rows, "-slot", cursor, limit)
-    return FiringsOut(firings=[FiringOut.of(one) for one in found], next=following)
+    return FiringsOut(firings=[FiringOut.of(one) for one in found], next_cursor=following)
 
 
 def _whole(row: Schedule) -> ScheduleOut:
@@ -164,8 +166,8 @@ def _views(view: type[S], rows: Sequence[Any], more: Sequence[Mapping[str, Any]]
                 row,
                 **facts,
                 cron=row.cron or None,
-                words=due.words,
-                next=due.next,
+                description=due.description,
+                upcoming=due.upcoming,
                 last=latest.get(row.pk),
             )
         )
@@ -184,7 +186,7 @@ def _due(row: Schedule, now: datetime) -> RecurrenceOut:
     try:
         return _rhythm(row, now)
     except ScheduleError as error:  # a time zone that this machine does not know, for one
-        return RecurrenceOut(words=str(error), next=[])
+        return RecurrenceOut(description=str(error), upcoming=[])
 
 
 def _rhythm(row: Schedule, now: datetime) -> RecurrenceOut:
@@ -196,6 +198,6 @@ def _rhythm(row: Schedule, now: datetime) -> RecurrenceOut:
     zone = time_zone(row.time_zone)
     slots = next_slots(row, now, SHOWN) if row.enabled else []
     return RecurrenceOut(
-        words=rhythm_of(row).words,
-        next=[OccurrenceOut(at=slot, words=spoken(slot, zone)) for slot in slots],
+        description=rhythm_of(row).words,
+        upcoming=[OccurrenceOut(at=slot, text=spoken(slot, zone)) for slot in slots],
     )

@@ -30,7 +30,7 @@ def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
     """The workspace's webhooks, the newest first, without their secrets."""
     rows = WebhookEndpoint.objects.filter(workspace=access.workspace).select_related("made_by")
     found, following = page(rows, "-pk", cursor, limit)
-    return WebhooksOut(webhooks=[WebhookOut.of(row) for row in found], next=following)
+    return WebhooksOut(webhooks=[WebhookOut.of(row) for row in found], next_cursor=following)
 
 
 def create_webhook(access: Access, body: WebhookIn) -> NewWebhookOut:
@@ -76,7 +76,9 @@ def list_webhook_deliveries(
     """
     rows = WebhookDelivery.objects.filter(endpoint=_find(access.workspace, webhook_id))
     found, following = page(rows.defer("payload"), "-pk", cursor, limit)
-    return DeliveriesOut(deliveries=[DeliverySummaryOut.of(row) for row in found], next=following)
+    return DeliveriesOut(
+        deliveries=[DeliverySummaryOut.of(row) for row in found], next_cursor=following
+    )
 
 
 def show_webhook_delivery(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:

@@ -24,7 +24,11 @@ def test_what_is_in_doubt_is_listed_until_somebody_settles_it(
 ) -> None:
     call = in_doubt(workspace)
     [found] = caller.get("/uncertain-calls").json()["calls"]
-    assert (found["run"], found["call"], found["tool"]) == (str(call.run_id), "1.0", "http_request")
+    assert (found["run_id"], found["call_id"], found["tool"]) == (
+        str(call.run_id),
+        "1.0",
+        "http_request",
+    )
     assert (found["arguments"], found["question"]) == (ARGUMENTS, "outcome:1.0:1")
     assert found["since"]
     assert caller.get("/approvals").json()["calls"] == []
@@ -69,7 +73,7 @@ def test_a_call_that_is_not_in_doubt_cannot_be_settled(
 def test_a_word_that_makes_no_sense_is_refused(
     caller: Caller, body: dict[str, Any], words: str
 ) -> None:
-    run_id = caller.submit("x", agent="writer")["run"]
+    run_id = caller.submit("x", agent="writer")["id"]
     response = caller.post(f"/runs/{run_id}/calls/1.0/outcome", body)
     assert response.status_code == 422
     assert words in response.json()["detail"]

@@ -86,8 +86,8 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     run = started(TWO, waits=2)
     assert docket.overview(LocalBackend(), as_json=True) == 0
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["calls"]
-    mine = [call for call in found if call["run"] == str(run.pk)]
-    assert [call["call"] for call in mine] == ["1.0", "1.1"]
+    mine = [call for call in found if call["run_id"] == str(run.pk)]
+    assert [call["call_id"] for call in mine] == ["1.0", "1.1"]
     assert mine[0]["arguments"] == {"expression": "6*7"}
     refused(2, run, deny="no", part="name one of 1.0 of run ")
     refused(2, run, yes=True, deny="no", part="one of --yes, --edit, --answer and --deny")

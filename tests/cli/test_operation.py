@@ -95,9 +95,9 @@ def test_queues_workspaces_and_tools_are_held_back_and_go_on(
     slug = workspace.slug
     tool = f"The tool calculate in {slug}"
     steps = (
-        (("pause", queue, "--reason", "x"), f"The queue {queue} is paused."),
-        (("pause", queue), f"The queue {queue} was already paused."),
-        (("resume", queue), f"The queue {queue} goes on."),
+        (("pause-queue", queue, "--reason", "x"), f"The queue {queue} is paused."),
+        (("pause-queue", queue), f"The queue {queue} was already paused."),
+        (("resume-queue", queue), f"The queue {queue} goes on."),
         (("halt", slug), f"The workspace {slug} is stopped."),
         (("resume", slug), f"The workspace {slug} goes on."),
         (("resume",), "Everything was not stopped."),

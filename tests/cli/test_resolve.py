@@ -58,8 +58,8 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert told.startswith("researcher waits for a word on http_request: heartbit resolve ")
     assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
-    mine = next(each for each in found if each["run"] == str(call.run_id))
-    assert (mine["call"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
+    mine = next(each for each in found if each["run_id"] == str(call.run_id))
+    assert (mine["call_id"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
     assert (mine["arguments"], mine["question"]) == (ARGUMENTS, "outcome:1.0:1")
     listed = heartbit("resolve")
     assert "http_request" in listed.out
@@ -99,9 +99,9 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
     call = in_doubt(default_workspace(), task, asked=False)
     assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert str(call.run_id) not in {each["run"] for each in listed["calls"]}
-    [mine] = [each for each in listed["unasked"] if each["run"] == str(call.run_id)]
-    assert (mine["call"], mine["tool"], mine["arguments"]) == ("1.0", "http_request", ARGUMENTS)
+    assert str(call.run_id) not in {each["run_id"] for each in listed["calls"]}
+    [mine] = [each for each in listed["unasked"] if each["run_id"] == str(call.run_id)]
+    assert (mine["call_id"], mine["tool"], mine["arguments"]) == ("1.0", "http_request", ARGUMENTS)
     assert f"`heartbit resume {str(call.run_id)[:18]}`" in heartbit("resolve").out
     early = refused(call, done=True)
     assert early is not None
@@ -147,7 +147,7 @@ def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
     server = ServerBackend(Server(web.url, key_for(default_workspace())))
     assert docket.overview(server, OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
-    assert str(call.run_id) in {each["run"] for each in found}
+    assert str(call.run_id) in {each["run_id"] for each in found}
     name = str(call.run_id)
     assert docket.of_run(server, name, None, Word(retry=True), OUTCOME, as_json=False) == 0
     assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.command import Command
 
 FIELDS = {
-    *("run", "root", "parent", "agent", "home", "model", "status", "task", "output", "error"),
+    *("id", "root_id", "parent_id", "agent", "home", "model", "status", "task", "output", "error"),
     "structured",
     *("usage", "created_at", "started_at", "finished_at", "children"),
 }

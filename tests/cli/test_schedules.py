@@ -136,7 +136,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
         assert "nobody-serves-this" in ran.err
     paused = afar("schedules", "pause", name)
     assert paused.out == f"{name} is paused: it lets its slots pass.\n"
-    assert heartbit("schedules", "show", name, "--json").json["next"] == []
+    assert heartbit("schedules", "show", name, "--json").json["upcoming"] == []
     assert heartbit("schedules", "resume", name).out.startswith(f"{name} goes on. Next: ")
     row = Schedule.objects.get(workspace=default_workspace(), name=name)
     began = row.begins_at
@@ -184,7 +184,7 @@ def test_one_off_times_are_meant_in_the_zone_and_messages_and_tools_are_said(
         *add, "--at", "2150-07-01T09:00", "--time-zone", "Europe/Berlin", "--conversation"
     ).json
     assert (once["at"], once["task_type"]) == ("2150-07-01T07:00:00+00:00", "message")
-    assert once["words"] == "Once, Wed 1 Jul 2150, 09:00 (Europe/Berlin)"
+    assert once["description"] == "Once, Wed 1 Jul 2150, 09:00 (Europe/Berlin)"
     took = heartbit(*add, "--in", "3d")
     assert (took.code, took.out) == (2, "")
     assert f"The workspace has a schedule named '{clerk} once'" in took.err
@@ -225,12 +225,12 @@ def order(**asked: Any) -> Order:
         "name": "n",
         "agent": "a",
         "task": "t",
-        "zone": "UTC",
-        "missed": "one",
+        "time_zone": "UTC",
+        "catch_up": "one",
         "overlap": "skip",
         "emails": (),
-        "message": False,
-        "approve": False,
+        "conversation": False,
+        "require_approval": False,
     }
     return Order(**(nothing | asked))
 
@@ -244,7 +244,10 @@ def order(**asked: Any) -> Order:
         ({"after": "3 days"}, "--in is '3 days': write a number and its unit"),
         ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
         ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
-        ({"at": "2026-12-01", "zone": "Berlin"}, "There is no time zone 'Berlin': write it like"),
+        (
+            {"at": "2026-12-01", "time_zone": "Berlin"},
+            "There is no time zone 'Berlin': write it like",
+        ),
         (
             {"every": "1d", "conversation": True, "tool": "x"},
             "--conversation goes to the agent, --tool past",
@@ -271,7 +274,7 @@ def test_an_order_is_what_the_api_takes() -> None:
     assert called["jitter_seconds"] == 300
     soon = datetime.fromisoformat(order(after="1w").given()["at"])
     assert timedelta(days=7) - timedelta(seconds=60) < soon - datetime.now(UTC)
-    assert order(every="1d", message=True).given()["task_type"] == "message"
+    assert order(every="1d", conversation=True).given()["task_type"] == "message"
 
 
 def test_times_are_read_and_said_in_a_zone() -> None:
@@ -294,11 +297,11 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
 ) -> None:
     slot = datetime(2026, 7, 1, 7, tzinfo=UTC)
     firing = FiringOut(
-        slot=slot, cause="slot", status="failed", note=EVIL, run=None, run_status=None,
+        slot=slot, cause="slot", status="failed", note=EVIL, run_id=None, run_status=None,
         delivery_status=None, created_at=slot,
     )  # fmt: skip
     facts: dict[str, Any] = {
-        "schedule": 1,
+        "id": 1,
         "name": EVIL,
         "agent": EVIL,
         "agent_enabled": True,
@@ -311,9 +314,9 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         "cron": None,
         "every_seconds": None,
         "at": slot,
-        "words": EVIL,
+        "description": EVIL,
         "time_zone": EVIL,
-        "next": [{"at": slot, "words": "then"}],
+        "upcoming": [{"at": slot, "text": "then"}],
         "next_at": slot,
         "last": firing,
         "enabled": True,
@@ -325,16 +328,16 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         "missed": "one",
         "overlap": "skip",
         "jitter_seconds": 9,
-        "conversation": None,
-        "made_by": EVIL,
-        "made_in_run": None,
+        "conversation_id": None,
+        "created_by": EVIL,
+        "created_by_run_id": None,
         "deliver": [{"kind": "artifact", "name": EVIL}, {"kind": EVIL}],
     }
     one = ScheduleOut(**facts)
     answers: dict[Operation[Any], Any] = {
-        contract.LIST_SCHEDULES: SchedulesOut(schedules=[one], next=None),
-        contract.LIST_FIRINGS: FiringsOut(firings=[firing], next=None),
-        contract.RUN_SCHEDULE: ScheduledRunOut(run=EVIL),
+        contract.LIST_SCHEDULES: SchedulesOut(schedules=[one], next_cursor=None),
+        contract.LIST_FIRINGS: FiringsOut(firings=[firing], next_cursor=None),
+        contract.RUN_SCHEDULE: ScheduledRunOut(run_id=EVIL),
     }
 
     class Stub(Backend):

@@ -106,7 +106,7 @@ def test_the_commands_settle_it(worker: Worker, heartbit: Command) -> None:
     workspace = default_workspace()
     first, second = quarantined(workspace), quarantined(workspace)
     listed = heartbit("runs", "list", "--status", "quarantined", "--json")
-    assert {str(first.pk), str(second.pk)} <= {row["run"] for row in listed.json["runs"]}
+    assert {str(first.pk), str(second.pk)} <= {row["id"] for row in listed.json["runs"]}
     retried = heartbit("runs", "retry", str(first.pk))
     assert retried.code == 0, retried.err
     assert Run.objects.get(pk=retried.out.strip()).forked_from_id == first.pk

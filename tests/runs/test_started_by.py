@@ -173,7 +173,7 @@ def test_given_many_runs_then_an_index_gives_somebodys_own_in_their_order(
 def test_given_the_command_line_then_the_systems_user_is_named(heartbit: Command) -> None:
     workspace = default_workspace()
     me = (f"{login()} at a terminal", None)
-    ran = heartbit("run", "[[text: Hi.]]", "--agent", "writer", "--json").json["run"]
+    ran = heartbit("run", "[[text: Hi.]]", "--agent", "writer", "--json").json["id"]
     made = [
         heartbit(*arguments).out.strip()
         for arguments in (

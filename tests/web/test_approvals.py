@@ -104,21 +104,21 @@ class TestExpiry:
     ) -> None:
         careful(workspace, seconds=600, approval_seconds=1)
         asked = asked_of(caller, SUM)
-        ended = caller.ended(asked["run"])
+        ended = caller.ended(asked["run_id"])
         assert ended["result"]["text"] == "Done."
         call = row_of(asked)
         assert (call.status, call.result) == (
             "refused",
             "Nobody decided in time. The call was not run.",
         )
-        decision = Decision.objects.get(run_id=asked["run"])
+        decision = Decision.objects.get(run_id=asked["run_id"])
         assert (decision.verdict, decision.decided_by, decision.via) == (
             "denied",
             "expiry",
             "expiry",
         )
         entry = AuditEntry.objects.get(workspace=workspace, action="approval.expire")
-        assert (entry.via, entry.target) == ("system", f"run:{asked['run']}")
+        assert (entry.via, entry.target) == ("system", f"run:{asked['run_id']}")
         late = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
         assert late.status_code == 409
         assert late.json()["detail"] == "Nobody decided in time: the call is refused."
@@ -155,13 +155,13 @@ class TestSeveralPeople:
             approve_call(call, digest=digest, by=first)
         [again] = caller.get("/approvals").json()["calls"]
         assert again["approved_by"] == [first.name]
-        assert not Decision.objects.filter(run_id=asked["run"]).exists()
+        assert not Decision.objects.filter(run_id=asked["run_id"]).exists()
 
         approve_call(call, digest=digest, by=second)
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert row_of(asked).result == "42"
-        assert Vote.objects.filter(run_id=asked["run"]).count() == 2
-        actions = AuditEntry.objects.filter(target=f"run:{asked['run']}").values_list(
+        assert Vote.objects.filter(run_id=asked["run_id"]).count() == 2
+        actions = AuditEntry.objects.filter(target=f"run:{asked['run_id']}").values_list(
             "actor", flat=True
         )
         assert set(actions) == {first.name, second.name}
@@ -174,7 +174,7 @@ class TestSeveralPeople:
         answer = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
         assert (answer.status_code, answer.json()["missing"]) == (200, 1)
         deny_call(row_of(asked), digest=asked["digest"], by=Decider("bob", "web"), reason="No.")
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert row_of(asked).status == "refused"
 
 
@@ -309,14 +309,14 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     expect(
         page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
     ).to_have_count(1)
-    caller.ended(first["run"])
+    caller.ended(first["run_id"])
     assert row_of(first).result == "48"
 
     page.keyboard.press("d")
     page.get_by_label("Why not?").fill("Not today.")
     page.get_by_role("button", name="Deny", exact=True).last.click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    caller.ended(second["run"])
+    caller.ended(second["run_id"])
     assert "Not today." in (row_of(second).result or "")
     assert {one.via for one in Decision.objects.filter(run__workspace=workspace)} == {"web"}
     assert Run.objects.filter(workspace=workspace, status="succeeded").count() == 2
@@ -330,8 +330,8 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
     careful(workspace, approvers=first, escalate_minutes=5, escalate_group=then)
     asked = asked_of(caller, SUM)
     assert asked["escalated"] is None
-    Wait.objects.filter(run=asked["run"]).update(escalates_at="2000-01-01T00:00:00Z")
-    signed_in.go(f"runs/{asked['run']}/")
+    Wait.objects.filter(run=asked["run_id"]).update(escalates_at="2000-01-01T00:00:00Z")
+    signed_in.go(f"runs/{asked['run_id']}/")
     page = signed_in.page
     card = page.get_by_role("article", name="calculate of solo")
     expect(card).to_contain_text(f"escalated to {then}")

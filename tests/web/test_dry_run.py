@@ -356,9 +356,9 @@ def asked_of(caller: Caller, workspace: Workspace, task: str) -> dict[str, Any]:
     for tool in ("blackboard_write", "calculate"):
         ToolBinding.objects.create(agent=row, tool=tool)
     publish_agent(row)
-    run = caller.submit(task, agent="solo")["run"]
+    run = caller.submit(task, agent="solo")["id"]
     found = wait_until(
-        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run"] == run],
+        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run_id"] == run],
         what="it waits",
     )
     assert isinstance(found[0], dict)
@@ -366,7 +366,7 @@ def asked_of(caller: Caller, workspace: Workspace, task: str) -> dict[str, Any]:
 
 
 def address(asked: dict[str, Any]) -> str:
-    return f"/runs/{asked['run']}/calls/{asked['call']}/dry-run"
+    return f"/runs/{asked['run_id']}/calls/{asked['call_id']}/dry-run"
 
 
 def test_given_a_waiting_call_when_tried_over_the_api_then_it_waits_on_and_runs_once_approved(
@@ -382,17 +382,17 @@ def test_given_a_waiting_call_when_tried_over_the_api_then_it_waits_on_and_runs_
     [row] = table["rows"]
     values = {one["column"]: one["new"]["text"] for one in row["columns"]}
     assert (row["kind"], values["key"], values["author"]) == ("inserted", "plan", "solo")
-    assert not BlackboardEntry.objects.filter(root_id=asked["run"]).exists()
+    assert not BlackboardEntry.objects.filter(root_id=asked["run_id"]).exists()
     edited = {"digest": asked["digest"], "arguments": {"key": "k", "value": "v"}}
     assert caller.post(address(asked), edited).json()["result"] == "Wrote 'k'."
 
     narrow = Caller(site, key_for(workspace, ["runs:read", "agents:read"]))
     with narrow.http:
         assert narrow.post(address(asked), {"digest": asked["digest"]}).status_code == 403
-    decision = f"/runs/{asked['run']}/calls/{asked['call']}/decision"
+    decision = f"/runs/{asked['run_id']}/calls/{asked['call_id']}/decision"
     caller.post(decision, {"digest": asked["digest"], "verdict": "approve"})
-    caller.ended(asked["run"])
-    assert BlackboardEntry.objects.get(root_id=asked["run"]).value == "<b>Ship it.</b>"
+    caller.ended(asked["run_id"])
+    assert BlackboardEntry.objects.get(root_id=asked["run_id"]).value == "<b>Ship it.</b>"
     late = caller.post(address(asked), {"digest": asked["digest"]})
     assert (late.status_code, late.json()["code"]) == (409, "call_closed")
 
@@ -421,14 +421,14 @@ def test_given_a_waiting_call_when_tried_by_key_then_its_row_is_shown_and_nothin
     expect(table.get_by_role("row").last).to_contain_text("+inserted")
     expect(table).to_contain_text("<b>Ship it.</b>")
     expect(page.get_by_text("Wrote 'plan'.")).to_be_visible()
-    assert not BlackboardEntry.objects.filter(root_id=asked["run"]).exists()
+    assert not BlackboardEntry.objects.filter(root_id=asked["run_id"]).exists()
 
     page.keyboard.press("e")
     page.get_by_label("value", exact=True).fill("Wait.")
     page.get_by_role("button", name="Review the changes").click()
     page.get_by_role("button", name="Try these without keeping it").click()
     expect(table).to_contain_text("Wait.")
-    assert Run.objects.get(pk=asked["run"]).status == "waiting"
+    assert Run.objects.get(pk=asked["run_id"]).status == "waiting"
 
 
 def test_given_a_call_of_another_class_when_shown_then_it_cannot_be_tried(

@@ -233,7 +233,7 @@ class TestTheList:
     ) -> None:
         caller = Caller(site, key_for(workspace))
         task = '[[delegate: {"agent": "writer", "task": "Sing of tides."}]]'
-        run = caller.submit(task)["run"]
+        run = caller.submit(task)["id"]
         caller.ended(run)
 
         def found(**query: Any) -> list[str]:

@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 router = Router(tags=["channels"])
 
-_NOTHING = InboundReceiptOut(run=None, conversation=None, repeated=False)
+_NOTHING = InboundReceiptOut(run_id=None, conversation_id=None, duplicate=False)
 _LONGEST_THREAD = 200
 _MOST_SAID = 500
 CLOSED = "The channel takes no messages now; those who run it see why. Send it again later."
@@ -83,8 +83,8 @@ _BODY: dict[str, Any] = {
 async def receive(request: HttpRequest, endpoint: Word) -> Any:
     """JSON to a webhook's channel, a whole mail (RFC 5322) to one of e-mail; no key is needed.
 
-    It is signed as Standard Webhooks has it. `run` is null if nobody answers: the channel does not
-    want such messages, or the mail's sender may not write to it.
+    It is signed as Standard Webhooks has it. `run_id` is null if nobody answers: the channel does
+    not want such messages, or the mail's sender may not write to it.
     """
     return Answer(202, await orm.in_thread(lambda: _take(request, endpoint)))
 

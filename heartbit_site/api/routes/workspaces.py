@@ -32,7 +32,9 @@ async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limi
 
     def read() -> WorkspacesOut:
         accesses, following = _of(found, cursor, limit)
-        return WorkspacesOut(workspaces=[workspace_of(one) for one in accesses], next=following)
+        return WorkspacesOut(
+            workspaces=[workspace_of(one) for one in accesses], next_cursor=following
+        )
 
     return await orm.in_thread(read)
 

@@ -66,7 +66,7 @@ export async function all(path, name) {
   do {
     const page = await api(path, { query: { limit: MOST, cursor } });
     rows.push(...page[name]);
-    cursor = page.next;
+    cursor = page.next_cursor;
   } while (cursor);
   return rows;
 }

@@ -75,7 +75,7 @@ async function show(found) {
     return;
   }
   if (!inbox.isConnected) fill(state, inbox);
-  const linked = found.find((one) => keyOf(one) === chosen || `${one.run}/${one.call}` === chosen);
+  const linked = found.find((one) => keyOf(one) === chosen || `${one.run_id}/${one.call_id}` === chosen);
   choose(keyOf(linked ?? found[Math.min(Math.max(at, 0), found.length - 1)]), false);
 }
 

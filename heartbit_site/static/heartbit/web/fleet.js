@@ -49,7 +49,7 @@ async function act(path, body, done) {
 function show(fleet) {
   const { totals } = fleet;
   fill(parts.figures,
-    figure("Workers", totals.workers), figure("Slots in use", `${totals.used} of ${totals.slots}`),
+    figure("Workers", totals.workers), figure("Slots in use", `${totals.slots_used} of ${totals.slots}`),
     figure("Runs queued", totals.queued));
   const now = JSON.stringify(fleet.pauses.concat(fleet.problems));
   if (now !== shown) {

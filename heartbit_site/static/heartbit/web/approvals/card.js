@@ -50,7 +50,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {} } = {}) {
   const trial = el("div.trial");
   const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
     : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.group ? whoMay(asked) : whoCan("approvals:decide")}.`));
-  const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run, call: asked.call } },
+  const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run_id, call: asked.call_id } },
     head(asked), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
   if (end) count(end);
@@ -230,7 +230,7 @@ function head(asked) {
     asked.needed > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.needed} approvals`) : null,
     asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everybody"} ${ago(asked.escalated.since)}`) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,
-    el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${asked.root}/` }, "Open the run")));
+    el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${asked.root_id}/` }, "Open the run")));
 }
 
 function body(asked) {

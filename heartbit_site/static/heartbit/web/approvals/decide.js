@@ -4,7 +4,7 @@ import { api } from "../api.js";
 
 /** A name for a call that stays the same while it waits for the same people. */
 export function keyOf(asked) {
-  return `${asked.run}/${asked.call}/${asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
+  return `${asked.run_id}/${asked.call_id}/${asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
 }
 
 /** Whether a call has run with an unknown outcome, instead of waiting to run. */
@@ -37,7 +37,7 @@ export function deny(asked, reason) {
   return decide(asked, { verdict: "deny", reason });
 }
 
-function decide({ run, call, digest }, decision) {
+function decide({ run_id: run, call_id: call, digest }, decision) {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/decision`, {
     method: "POST", body: { digest, ...decision },
   });
@@ -49,7 +49,7 @@ function decide({ run, call, digest }, decision) {
  * @param {"retried"|"done"|"skipped"} outcome
  * @param {string} [result] With done: what the model reads as the call's answer.
  */
-export function settle({ run, call }, outcome, result = "") {
+export function settle({ run_id: run, call_id: call }, outcome, result = "") {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/outcome`, {
     method: "POST", body: { outcome, ...(outcome === "done" && result ? { result } : {}) },
   });
@@ -60,6 +60,6 @@ export function settle({ run, call }, outcome, result = "") {
  * @param {object} asked From GET /approvals or GET /uncertain-calls.
  * @returns {Promise<{state: string, by: string, at: string|null, reason: string}>}
  */
-export function questionState({ run, call, digest, question }) {
+export function questionState({ run_id: run, call_id: call, digest, question }) {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/decision`, { query: { digest, question } });
 }

@@ -122,6 +122,6 @@ async function versionsOf(agent) {
   }
 }
 
-function visit({ run }) {
+function visit({ id: run }) {
   location.assign(`../${run}/`);
 }

@@ -35,8 +35,8 @@ export class Facts {
       run.worker ? ["Worker", run.worker] : null,
       row ? ["Queue", `${row.queue}${row.priority ? `, priority ${row.priority}` : ""}`] : null,
       row?.approve ? ["Approval", "every tool call waits for a person"] : null,
-      row?.forked_from ? ["Begun with", runLink(row.forked_from)] : null,
-      row?.forks.length ? ["Forks", el("span", {}, row.forks.map((one, index) => [index ? ", " : "", runLink(one.run), one.turn ? ` after turn ${one.turn}` : " from the beginning"]))] : null,
+      row?.forked_from_id ? ["Begun with", runLink(row.forked_from_id)] : null,
+      row?.forks.length ? ["Forks", el("span", {}, row.forks.map((one, index) => [index ? ", " : "", runLink(one.id), one.turn ? ` after turn ${one.turn}` : " from the beginning"]))] : null,
       ["Run", el("code", {}, run.id)],
     ].filter(Boolean);
     const shown = JSON.stringify(facts.map(([name, value]) => [name, value.textContent ?? value]));

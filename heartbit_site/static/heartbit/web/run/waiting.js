@@ -26,7 +26,7 @@ export class Waiting {
     this.looks += 1;
     const mine = this.looks;
     const asked = some ? (await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls")])).flat() : [];
-    const here = new Map(asked.filter((one) => one.root === root).map((one) => [keyOf(one), one]));
+    const here = new Map(asked.filter((one) => one.root_id === root).map((one) => [keyOf(one), one]));
     for (const [key, one] of here) this.keepEdit(key, callOf(one));
     const gone = [...this.cards].filter(([key]) => !here.has(key));
     await Promise.all(gone.map(([key, shown]) => this.take(key, shown)));
@@ -62,7 +62,7 @@ export class Waiting {
   }
 }
 
-function callOf({ run, call, digest, question, since }) {
+function callOf({ run_id: run, call_id: call, digest, question, since }) {
   return `${run} ${call} ${digest ?? question} ${since} `;
 }
 

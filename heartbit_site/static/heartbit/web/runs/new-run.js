@@ -23,8 +23,8 @@ export async function newRun() {
     ],
     send: async (data) => {
       const body = { agent: data.get("agent"), task: data.get("task"), approve: data.has("approve") };
-      const { run } = await api("/runs", { method: "POST", body });
-      location.assign(`${run}/`);
+      const { id } = await api("/runs", { method: "POST", body });
+      location.assign(`${id}/`);
     },
   });
   agents = await all("/agents", "agents");
