@@ -30,7 +30,7 @@ _CONVERSE = (
     "SELECT * FROM heartbit_converse("
     "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_hops => %s)"
 )
-Outcome = Literal["new", "held", "steered"]
+Outcome = Literal["started", "queued", "steered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +150,11 @@ def post_message(
     notify_on_commit(conversation.workspace_id, "runs", "calls")
     match outcome:
         case "held":
-            return Posted(accepted, "held")
+            return Posted(accepted, "queued")
         case "steered":
             return Posted(accepted, "steered")
         case _:
-            return Posted(accepted, "new")
+            return Posted(accepted, "started")
 
 
 def _under_way(conversation: Conversation, policy: SecondMessage, key: str | None) -> list[Run]:

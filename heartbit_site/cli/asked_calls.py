@@ -38,9 +38,9 @@ def approval_call(view: ApprovalOut) -> WaitingCall:
         **_common(view),
         reason=view.reason,
         digest=view.digest,
-        kind=APPROVAL if view.form is None else QUESTION,
+        kind=APPROVAL if view.answer_schema is None else QUESTION,
         question=view.wait_key,
-        form=view.form,
+        form=view.answer_schema,
     )
 
 
@@ -64,5 +64,5 @@ def _common(view: PendingCallOut) -> dict[str, Any]:
         "tool": view.tool,
         "effect": view.effect,
         "arguments": view.arguments,
-        "since": view.since,
+        "since": view.waiting_since,
     }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heartbit_site.cli.question import WaitingCall
 
 Scope = Literal["run", "agent"]
-Outcome = Literal["retried", "done", "skipped"]
+Outcome = Literal["retry", "confirm", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,9 @@ def done(call: WaitingCall, choice: Choice) -> str:
             return f"Answered {subject}."
         case Deny():
             return f"{'Declined' if call.kind is QUESTION else 'Denied'} {subject}."
-        case Settle("retried"):
+        case Settle("retry"):
             return f"To be made again: {subject}."
-        case Settle("done"):
+        case Settle("confirm"):
             return f"It took effect: {subject}."
         case Settle():
             return f"Left as it is: {subject}."
@@ -189,13 +189,13 @@ class Word:
             CommandError: Its parts contradict each other.
         """
         said: dict[Outcome, bool] = {
-            "retried": self.retry,
-            "done": self.confirm,
-            "skipped": self.skip,
+            "retry": self.retry,
+            "confirm": self.confirm,
+            "skip": self.skip,
         }
         chosen = [outcome for outcome, is_said in said.items() if is_said]
         if len(chosen) > 1:
             raise CommandError("Say one of --retry, --confirm and --skip.", USAGE)
-        if self.result is not None and chosen != ["done"]:
+        if self.result is not None and chosen != ["confirm"]:
             raise CommandError("--result goes with --confirm.", USAGE)
         return Settle(chosen[0], self.result or "") if chosen else None

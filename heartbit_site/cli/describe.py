@@ -1,7 +1,7 @@
 """The machine form of runs (`--json`): one JSON object a run. No Django.
 
-    {"id": "0199...", "root_id": "0199...", "parent_id": null, "agent": "writer", "home": "fleet",
-     "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
+    {"id": "0199...", "root_id": "0199...", "parent_id": null, "agent": "writer",
+     "placement": "fleet", "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
      "structured": null | the answer as the agent's response schema wants it,
      "error": null | {"kind": "model", "message": "...", ...},
      "usage": {"input_tokens": 512, "output_tokens": 98},
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: What is printed of a run; an answer of the REST API says more.
 FIELDS: Final = {
-    *("id", "root_id", "parent_id", "agent", "home", "model", "status", "task", "output"),
+    *("id", "root_id", "parent_id", "agent", "placement", "model", "status", "task", "output"),
     *("structured", "error", "usage", "created_at", "started_at", "finished_at"),
 }
 

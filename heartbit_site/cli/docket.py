@@ -207,7 +207,10 @@ def described(call: WaitingCall) -> dict[str, Any]:
     """Its machine form."""
     named: dict[str, Any] = {"question": call.question}
     if call.kind is not OUTCOME:
-        named = {"digest": call.digest, "form": dict(call.form) if call.form is not None else None}
+        named = {
+            "digest": call.digest,
+            "answer_schema": dict(call.form) if call.form is not None else None,
+        }
     return {
         "run_id": str(call.run_id),
         "root_id": str(call.root_id),
@@ -218,7 +221,7 @@ def described(call: WaitingCall) -> dict[str, Any]:
         "reason": call.reason,
         "arguments": dict(call.arguments),
         **named,
-        "since": call.since.astimezone(UTC).isoformat() if call.since else None,
+        "waiting_since": call.since.astimezone(UTC).isoformat() if call.since else None,
     }
 
 

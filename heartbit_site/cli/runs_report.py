@@ -147,7 +147,7 @@ def settle(url: str | None, name: str, how: Settling, *, as_json: bool) -> int:
             write(f"Run {found.id} goes on where it was, alone in a process.")
         case "discard":
             write(f"Run {found.id} is discarded.")
-    if found.home == "local" and how != "discard":
+    if found.placement == "local" and how != "discard":
         note(f"It is a local run: `heartbit resume {found.id}` where it began goes on with it.")
     return OK
 

@@ -81,7 +81,7 @@ def _start(backend: Backend, order: Order) -> RunDetailOut:
         "agent": order.agent,
         "model": order.model,
         "priority": order.priority,
-        "approve": order.approve,
+        "require_approval": order.approve,
     }
     # The long form is read after the installation is ready, as everything else that may be slow.
     payload = payload_of(order.payload)

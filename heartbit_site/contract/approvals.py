@@ -12,7 +12,8 @@ from heartbit_site.contract.model import Body, Id, Moment, Next, Text, Time, Vie
 from heartbit_site.contract.operation import DECIDE as MAY_DECIDE
 from heartbit_site.contract.operation import READ_WAITING, Operation
 
-Outcome = Literal["retried", "done", "skipped"]
+Resolution = Literal["retry", "confirm", "skip"]
+Outcome = Literal["retried", "confirmed", "skipped"]
 OfRun = Annotated[
     Word | None,
     Field(description="Only of this run and its sub-agents: its id, or how it begins."),
@@ -60,14 +61,20 @@ class CallDisplayOut(View):
     """A call as a person should see it, with nothing hidden."""
 
     tool: list[PieceOut]
-    asked_as: list[PieceOut] = Field(description="What the model called it, if that differs.")
+    requested_name: list[PieceOut] = Field(description="What the model called it, if that differs.")
     reason: list[PieceOut]
     effect: str
     arguments: list[ShownArgumentOut]
     hosts: list[HostOut]
-    hidden: int = Field(description="How many characters of the arguments are shown as escapes.")
-    editable: str = Field(description="The arguments as JSON that means exactly what is shown.")
-    exact: bool = Field(description="Whether JavaScript's numbers can hold its numbers.")
+    hidden_character_count: int = Field(
+        description="How many characters of the arguments are shown as escapes."
+    )
+    arguments_json: str = Field(
+        description="The arguments as JSON that means exactly what is shown."
+    )
+    is_javascript_safe: bool = Field(
+        description="Whether JavaScript's numbers can hold its numbers."
+    )
 
 
 class PendingCallOut(View):
@@ -80,10 +87,10 @@ class PendingCallOut(View):
     tool: str
     effect: str
     arguments: dict[str, JsonValue]
-    since: Time | None = Field(description="When it began to wait.")
+    waiting_since: Time | None = Field(description="When it began to wait.")
     task: str = Field(description="Of its run: the first 500 characters; the run has all.")
     task_characters: int = Field(description="Length of the whole task.")
-    home: str = Field(validation_alias=AliasPath("run", "home"))
+    placement: str = Field(validation_alias=AliasPath("run", "home"))
     queue: str = Field(validation_alias=AliasPath("run", "queue"))
     view: CallDisplayOut
 
@@ -102,14 +109,16 @@ class ApprovalOut(PendingCallOut):
     wait_key: str = Field(description="Another one when the call is asked about again.")
     digest: str = Field(description="A decision names it: what runs is what was shown.")
     expires_at: Time | None = Field(description="When it is refused unless somebody decides.")
-    needed: int = Field(description="How many people have to approve it.")
+    required_approvals: int = Field(description="How many people have to approve it.")
     approved_by: list[str] = Field(description="Who has, so far.")
-    group: str = Field(description="Only its members may decide; empty: whoever may at all.")
+    approver_group: str = Field(
+        description="Only its members may decide; empty: whoever may at all."
+    )
     escalated: EscalatedOut | None = Field(description="More people may decide by now; null: no.")
     parameters: dict[str, JsonValue] | None = Field(
         description="The JSON Schema of the tool's arguments; null: the tool has changed."
     )
-    form: dict[str, JsonValue] | None = Field(
+    answer_schema: dict[str, JsonValue] | None = Field(
         description="It is a question: the JSON Schema of its answer; null: it is none."
     )
 
@@ -140,7 +149,7 @@ class ResolvedOut(View):
     run_id: Id
     call_id: str
     outcome: Outcome
-    settled_by: str
+    resolved_by: str
 
 
 class DecidedOut(View):
@@ -150,7 +159,9 @@ class DecidedOut(View):
     call_id: str
     verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
-    missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
+    remaining_approvals: int = Field(
+        description="How many people more have to approve it; 0: it is decided."
+    )
 
 
 class QuestionStateOut(View):
@@ -236,15 +247,15 @@ class DryRunIn(Body):
 class OutcomeIn(Body):
     """What became of a call of unknown outcome, or is to become of it."""
 
-    outcome: Outcome = Field(
-        description="retried: it is made again; done: it took effect; skipped: it is left."
+    outcome: Resolution = Field(
+        description="retry: it is made again; confirm: it took effect; skip: it is left."
     )
-    result: Text = Field("", description="With done: the model reads it as the call's answer.")
+    result: Text = Field("", description="With confirm: the model reads it as the call's answer.")
 
     @model_validator(mode="after")
     def _fits(self) -> OutcomeIn:
-        if self.result and self.outcome != "done":
-            raise ValueError(f"result goes with the outcome done, not {self.outcome}")
+        if self.result and self.outcome != "confirm":
+            raise ValueError(f"result goes with the outcome confirm, not {self.outcome}")
         return self
 
 

@@ -53,7 +53,7 @@ class ChannelOut(View):
     kind: Kind
     agent: str
     enabled: bool
-    approve: bool
+    require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
     deliver: list[dict[str, JsonValue]]
     mapping: dict[str, JsonValue]
@@ -135,7 +135,7 @@ class ChannelIn(Body):
     kind: Kind
     agent: Name
     enabled: bool = True
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
     hourly_limit: HourlyLimit = 60
     deliver: Targets = Field(default_factory=list)
     mapping: MappingOf = Field(default_factory=dict)
@@ -150,7 +150,7 @@ class ChannelChangeIn(Body):
     name: ChannelName | None = None
     agent: Name | None = None
     enabled: bool | None = None
-    approve: bool | None = None
+    require_approval: bool | None = None
     hourly_limit: HourlyLimit | None = None
     deliver: Targets | None = None
     mapping: MappingOf | None = None

@@ -22,7 +22,7 @@ from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import Status, UsageOut
 
 #: As ``agents.choices.SecondMessage`` has them.
-SecondMessage = Literal["reject", "queue", "interrupt", "steer"]
+BusyPolicy = Literal["reject", "queue", "interrupt", "steer"]
 
 
 class ConversationOut(View):
@@ -31,7 +31,7 @@ class ConversationOut(View):
     id: Id = Field(validation_alias="pk")
     agent: str
     title: str
-    second_message: SecondMessage
+    busy_policy: BusyPolicy = Field(validation_alias="second_message")
     created_at: Time
 
 
@@ -100,7 +100,9 @@ class MessageOut(View):
 
     run_id: Id = Field(validation_alias="pk")
     status: Status
-    held: bool = Field(description="It starts when the run before it has ended.")
+    waits_for_previous: bool = Field(
+        validation_alias="held", description="It starts when the run before it has ended."
+    )
     text: str = Field(validation_alias="task", description="What was said.")
     started_by: str = Field(description="Who said it; empty: nobody is named.")
     created_at: Time
@@ -131,8 +133,8 @@ class PostedOut(View):
     """What became of a message."""
 
     run_id: Id
-    outcome: Literal["new", "held", "steered"] = Field(
-        description="new: it starts now; held: after the run before it; steered: that run was told."
+    outcome: Literal["started", "queued", "steered"] = Field(
+        description="started: now; queued: after the run before it; steered: that run was told."
     )
 
 
@@ -141,7 +143,7 @@ class ConversationIn(Body):
 
     agent: Name = Field("orchestrator", description="Who answers.")
     title: Word = ""
-    second_message: SecondMessage = Field(
+    busy_policy: BusyPolicy = Field(
         "queue", description="What becomes of a message while the last one is still worked on."
     )
 
@@ -152,14 +154,14 @@ class ConversationChangeIn(Body):
     title: Word | None = Field(
         None, description="Empty: it is called by the beginning of its first message."
     )
-    second_message: SecondMessage | None = Field(
+    busy_policy: BusyPolicy | None = Field(
         None, description="What becomes of a message while the last one is still worked on."
     )
 
     @model_validator(mode="after")
     def _changes(self) -> ConversationChangeIn:
-        if self.title is None and self.second_message is None:
-            raise ValueError("name what is to change: title or second_message")
+        if self.title is None and self.busy_policy is None:
+            raise ValueError("name what is to change: title or busy_policy")
         return self
 
 
@@ -168,10 +170,10 @@ class MessageIn(Body):
 
     text: Text
     model: Reference = Field("", description="For the run that answers, and its sub-agents.")
-    second_message: SecondMessage | None = Field(
+    busy_policy: BusyPolicy | None = Field(
         None, description="For this message; null: as the conversation says."
     )
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
 
 
 CREATE_CONVERSATION = Operation(

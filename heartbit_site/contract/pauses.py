@@ -47,7 +47,7 @@ class PauseStateOut(View):
     kind: HeldKind
     name: str = Field(description=NAME)
     workspace: str = Field(description=PLACE)
-    held: bool = Field(description="Whether it is held back now; an operator's stop may hold on.")
+    paused: bool = Field(description="Whether it is held back now; an operator's stop may hold on.")
     changed: bool = Field(description="Whether the request changed that.")
 
 

@@ -46,7 +46,7 @@ class RunSummaryOut(View):
     conversation_id: Id | None
     forked_from_id: Id | None = Field(description="The run with whose journal it began.")
     agent: str
-    home: str
+    placement: str = Field(validation_alias="home")
     model: str
     status: Status
     task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
@@ -57,7 +57,7 @@ class RunSummaryOut(View):
     started_by: str = Field(
         description="A person, or a key; empty: nobody is named, or it is a sub-agent's run."
     )
-    approve: bool
+    require_approval: bool = Field(validation_alias="approve")
     priority: int
     queue: str
     last_seq: int = Field(description="Of its last event.")
@@ -131,7 +131,7 @@ class ForkOut(View):
 class RunViewOut(RunDetailOut):
     """A run that is looked at, also with what is in its way and what came of it."""
 
-    held: str = Field(
+    blocked_reason: str = Field(
         description="Why nobody takes it while it is queued, as a sentence; empty: nothing known."
     )
     metrics: MetricsOut = Field(description="What it took until now.")
@@ -158,7 +158,9 @@ class RunStateOut(View):
 
     id: Id = Field(validation_alias="pk")
     status: Status
-    home: str = Field(description="fleet: workers execute it; local: whoever resumes it.")
+    placement: str = Field(
+        validation_alias="home", description="fleet: workers execute it; local: whoever resumes it."
+    )
 
 
 class RunIn(Body):
@@ -174,7 +176,7 @@ class RunIn(Body):
     conversation_id: Word | None = Field(
         None, description="Answer on this thread; its agent does it, so name no other."
     )
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
     deliver: Targets = Field(default_factory=list)
 
     @model_validator(mode="after")

@@ -53,6 +53,13 @@ from heartbit_site.operations.paging import page
 if TYPE_CHECKING:
     from agents.dry_runs.changes import DryRun
 
+#: By what a request says: what is stored, and what is answered.
+RESOLUTIONS = {
+    "retry": (Outcome.RETRIED, "retried"),
+    "confirm": (Outcome.DONE, "confirmed"),
+    "skip": (Outcome.SKIPPED, "skipped"),
+}
+
 
 def list_approvals(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
@@ -125,15 +132,18 @@ def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> Dec
         answer=body.answer,
         reason=body.reason,
     )
-    return DecidedOut.of(call, verdict=verdict.value, decided_by=by.name, missing=_missing(call))
+    return DecidedOut.of(
+        call, verdict=verdict.value, decided_by=by.name, remaining_approvals=_missing(call)
+    )
 
 
 def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> ResolvedOut:
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
     call = find_call(access.workspace, run_id, call_id)
     by = _decider(access)
-    settle_call(call, Outcome(body.outcome), by=by, result=body.result)
-    return ResolvedOut.of(call, outcome=body.outcome, settled_by=by.name)
+    stored, outcome = RESOLUTIONS[body.outcome]
+    settle_call(call, stored, by=by, result=body.result)
+    return ResolvedOut.of(call, outcome=outcome, resolved_by=by.name)
 
 
 async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -> DryRunOut:
@@ -173,12 +183,12 @@ def _approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str
         arguments=arguments,
         wait_key=approval_of(call),
         expires_at=wait.expires_at if wait is not None else None,
-        needed=shown.get("needed", 1),
+        required_approvals=shown.get("needed", 1),
         approved_by=votes,
-        group=shown.get("group", ""),
+        approver_group=shown.get("group", ""),
         escalated=_escalated(wait, shown.get("escalated_to", "")),
         parameters=offers.parameters(call.run, shown_tool(call)),
-        form=asked_form(call),
+        answer_schema=asked_form(call),
         view=asked_view(call, arguments, reason),
     )
 
@@ -194,7 +204,7 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
     task = call.run.task
     return {
         "tool": shown_tool(call),
-        "since": since,
+        "waiting_since": since,
         "task": preview(task),
         "task_characters": len(task),
     }

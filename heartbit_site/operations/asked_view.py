@@ -66,14 +66,14 @@ def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> Cal
     pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
     return CallDisplayOut(
         tool=_parts(tool),
-        asked_as=[] if call.tool == tool else _parts(call.tool),
+        requested_name=[] if call.tool == tool else _parts(call.tool),
         reason=_parts(reason),
         effect=describe_effect(call.effect),
         arguments=shown,
         hosts=_hosts(arguments),
-        hidden=sum(piece.escaped for piece in pieces_shown),
-        editable=readable_json(arguments),
-        exact=all(abs(number) <= _SAFE for number in _integers(arguments)),
+        hidden_character_count=sum(piece.escaped for piece in pieces_shown),
+        arguments_json=readable_json(arguments),
+        is_javascript_safe=all(abs(number) <= _SAFE for number in _integers(arguments)),
     )
 
 

@@ -82,6 +82,8 @@ def _columns(body: ChannelIn | ChannelChangeIn) -> tuple[dict[str, Any], str | N
     """Return the columns that a request sets, and the mailbox's password, if it has one."""
     sent = body.model_dump(exclude_unset=isinstance(body, ChannelChangeIn), exclude={"mailbox"})
     columns = {name: value for name, value in sent.items() if value is not None}
+    if "require_approval" in columns:
+        columns["approve"] = columns.pop("require_approval")
     if "mailbox" not in body.model_fields_set:
         return columns, None
     if body.mailbox is None:

@@ -48,7 +48,7 @@ def create_conversation(access: Access, body: ConversationIn) -> ConversationOut
         access.workspace,
         agent=body.agent,
         title=body.title,
-        second_message=SecondMessage(body.second_message),
+        second_message=SecondMessage(body.busy_policy),
     )
     return ConversationOut.of(row)
 
@@ -121,7 +121,7 @@ def post_message(
     access: Access, conversation_id: Word, body: MessageIn, *, idempotency_key: Word | None = None
 ) -> PostedOut:
     """Give the agent a message; 409 when the last one is worked on and the policy is to refuse."""
-    policy = body.second_message
+    policy = body.busy_policy
     posted = posting.post_message(
         find_conversation(access.workspace, conversation_id, lock=True),
         body.text,
@@ -129,6 +129,6 @@ def post_message(
         model=body.model,
         idempotency_key=idempotency_key or None,
         second_message=None if policy is None else SecondMessage(policy),
-        approve=body.approve,
+        approve=body.require_approval,
     )
     return PostedOut.of(posted)

@@ -86,7 +86,7 @@ def _view(found: pauses.Held, *, held: bool, changed: bool) -> PauseStateOut:
         kind=found.kind.value,
         name=found.queue or found.tool or slug,
         workspace=slug if found.tool else "",
-        held=held,
+        paused=held,
         changed=changed,
     )
 

@@ -75,7 +75,7 @@ def seen(run: Run) -> RunViewOut:
     result: ResultOut | None = values["result"]
     metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
     forks = [ForkOut(id=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
-    return RunViewOut.of(row, **values, held=why_held(row), metrics=metrics, forks=forks)
+    return RunViewOut.of(row, **values, blocked_reason=why_held(row), metrics=metrics, forks=forks)
 
 
 def result_of(run: Run) -> ResultOut | None:

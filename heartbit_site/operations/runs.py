@@ -97,7 +97,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
                 by=by,
                 model=body.model,
                 idempotency_key=key,
-                approve=body.approve,
+                approve=body.require_approval,
             )
             if posted.outcome == "steered":
                 _refuse_to_deliver(posted.run_id, targets)  # undoes the message
@@ -112,7 +112,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
             priority=body.priority,
             idempotency_key=key,
             origin=origin,
-            approve=body.approve,
+            approve=body.require_approval,
             payload=payload,
             by=by,
         )

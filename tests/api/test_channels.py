@@ -38,7 +38,9 @@ def test_given_a_change_that_cannot_be_then_the_channel_stays_as_it_was(
     channel_of(workspace, name="other")
     channel, _ = channel_of(workspace)
     before = Channel.objects.filter(pk=channel.pk).values().get()
-    refused = caller.http.patch(f"/channels/{channel.pk}", json={"approve": True, **fields})
+    refused = caller.http.patch(
+        f"/channels/{channel.pk}", json={"require_approval": True, **fields}
+    )
     assert (refused.status_code, refused.json()["code"]) == (status, code), refused.text
     assert Channel.objects.filter(pk=channel.pk).values().get() == before
 
@@ -47,7 +49,7 @@ def test_given_a_change_that_cannot_be_then_the_channel_stays_as_it_was(
 def test_given_what_is_no_channel_then_it_is_not_found(caller: Caller, number: str) -> None:
     path = f"/channels/{number}"
     for answer in (
-        caller.http.patch(path, json={"approve": True}),
+        caller.http.patch(path, json={"require_approval": True}),
         caller.http.delete(path),
         caller.post(f"{path}/rotate-secret"),
         caller.get(f"{path}/messages"),

@@ -22,7 +22,7 @@ SUM = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
 @pytest.fixture
 def call(caller: Caller, worker: Worker) -> dict[str, Any]:
     """A call that waits for a person."""
-    caller.submit(SUM, agent="analyst", approve=True)
+    caller.submit(SUM, agent="analyst", require_approval=True)
     [found] = wait_until(lambda: caller.get("/approvals").json()["calls"], what="it waits")
     assert isinstance(found, dict)
     return found
@@ -39,7 +39,7 @@ def results(call: dict[str, Any]) -> list[tuple[str, str | None]]:
 
 def test_an_approved_call_runs_as_it_was_shown(caller: Caller, call: dict[str, Any]) -> None:
     assert (call["tool"], call["arguments"]) == ("calculate", {"expression": "6*7"})
-    assert call["since"]
+    assert call["waiting_since"]
     decided = caller.post(address(call), {"digest": call["digest"], "verdict": "approve"})
     assert decided.status_code == 200, decided.text
     assert decided.json()["decided_by"] == "API key test"

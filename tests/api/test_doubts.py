@@ -30,11 +30,11 @@ def test_what_is_in_doubt_is_listed_until_somebody_settles_it(
         "http_request",
     )
     assert (found["arguments"], found["question"]) == (ARGUMENTS, "outcome:1.0:1")
-    assert found["since"]
+    assert found["waiting_since"]
     assert caller.get("/approvals").json()["calls"] == []
-    settled = caller.post(address(call), {"outcome": "done", "result": "Sent."})
+    settled = caller.post(address(call), {"outcome": "confirm", "result": "Sent."})
     assert settled.status_code == 200, settled.text
-    assert settled.json()["settled_by"] == "API key test"
+    assert settled.json()["resolved_by"] == "API key test"
     assert caller.get("/uncertain-calls").json()["calls"] == []
     decision = Decision.objects.get(run=call.run_id)
     assert (decision.verdict, decision.via, decision.reason) == ("done", "api", "Sent.")
@@ -45,8 +45,8 @@ def test_what_is_in_doubt_is_listed_until_somebody_settles_it(
 
 def test_whoever_is_late_hears_who_was_quicker(caller: Caller, workspace: Workspace) -> None:
     call = in_doubt(workspace)
-    assert caller.post(address(call), {"outcome": "skipped"}).status_code == 200
-    late = caller.post(address(call), {"outcome": "retried"})
+    assert caller.post(address(call), {"outcome": "skip"}).status_code == 200
+    late = caller.post(address(call), {"outcome": "retry"})
     assert late.status_code == 409
     assert "already skipped by API key test" in late.json()["detail"]
 
@@ -55,17 +55,17 @@ def test_a_call_that_is_not_in_doubt_cannot_be_settled(
     caller: Caller, workspace: Workspace
 ) -> None:
     call = in_doubt(workspace)
-    nowhere = caller.post(f"/runs/{call.run_id}/calls/7.0/outcome", {"outcome": "done"})
+    nowhere = caller.post(f"/runs/{call.run_id}/calls/7.0/outcome", {"outcome": "confirm"})
     assert nowhere.status_code == 404
     caller.post(f"/runs/{call.run_id}/cancel")
-    ended = caller.post(address(call), {"outcome": "retried"})
+    ended = caller.post(address(call), {"outcome": "retry"})
     assert ended.status_code == 409
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"outcome": "retried", "result": "x"}, "result goes with the outcome done"),
+        ({"outcome": "retry", "result": "x"}, "result goes with the outcome confirm"),
         ({"outcome": "maybe"}, "The field outcome is not right"),
         ({}, "The field outcome is missing"),
     ],

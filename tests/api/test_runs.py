@@ -31,7 +31,7 @@ def parked(workspace: Workspace) -> str:
 
 def test_a_team_answers_and_its_result_has_everything(caller: Caller, worker: Worker) -> None:
     accepted = caller.submit(TEAM)
-    assert (accepted["agent"], accepted["home"]) == ("orchestrator", "fleet")
+    assert (accepted["agent"], accepted["placement"]) == ("orchestrator", "fleet")
     assert accepted["has_worker"]
     assert accepted["result"] is None
     ended = caller.ended(accepted["id"])
@@ -165,7 +165,7 @@ def test_a_run_is_steered(caller: Caller, worker: Worker) -> None:
 
 
 def test_a_conversation_goes_on(caller: Caller, worker: Worker) -> None:
-    thread = caller.post("/conversations", {"agent": "writer", "second_message": "reject"})
+    thread = caller.post("/conversations", {"agent": "writer", "busy_policy": "reject"})
     assert thread.status_code == 201
     address = f"/conversations/{thread.json()['id']}/messages"
     first = caller.post(address, {"text": "Hello. [[text: Hi.]] [[latency: 600]]"}).json()
@@ -204,7 +204,7 @@ def test_health_needs_no_key(web: WebServer) -> None:
 def test_what_a_run_under_way_is_told_has_no_result_of_its_own(
     caller: Caller, parked: str, workspace: Workspace
 ) -> None:
-    body = {"agent": parked, "second_message": "steer"}
+    body = {"agent": parked, "busy_policy": "steer"}
     thread = caller.post("/conversations", body).json()["id"]
     to_ann = {"deliver": [{"kind": "email", "to": ["ann@example.org"]}]}
     live = caller.submit("First.", conversation_id=thread, **to_ann)["id"]

@@ -152,7 +152,7 @@ def test_an_account_counts_once_wherever_at_a_terminal_it_approves(database: Non
         return backend.call(DECIDE, body, run_id=str(call.run_id), call_id=call.call_id)
 
     first = approve(LocalBackend("inline"))
-    assert (first.decided_by, first.missing) == (login(), 1)
+    assert (first.decided_by, first.remaining_approvals) == (login(), 1)
     with pytest.raises(ConflictError, match="You have approved the call already"):
         approve(LocalBackend())
     cancel_run(default_workspace(), call.run_id, reason="test")

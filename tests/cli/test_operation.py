@@ -115,7 +115,7 @@ def test_queues_workspaces_and_tools_are_held_back_and_go_on(
     assert audited(f"queue:{queue}") == ["queue.pause", "queue.resume"]
     assert audited(f"workspace:{workspace.pk}")[-2:] == ["workspace.stop", "workspace.start"]
     assert place("fleet", "resume-queue", queue, "--json").json == {
-        "kind": "queue", "name": queue, "workspace": "", "held": False, "changed": False,
+        "kind": "queue", "name": queue, "workspace": "", "paused": False, "changed": False,
     }  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def test_a_fork_runs_on_the_fleet_and_here(
     assert str(fork.forked_from_id) == run
     made = here("runs", "fork", run, "--call", "1.0", "--result", "43", "--local", "--json")
     assert made.json["status"] == "succeeded"
-    assert made.json["home"] == "local"
+    assert made.json["placement"] == "local"
     given = here("runs", "show", made.json["id"], "--turn", "1", "--json").json
     assert given["calls"][0]["result"] == "43"
 

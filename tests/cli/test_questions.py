@@ -172,7 +172,7 @@ def test_given_no_terminal_then_scripts_answer_and_other_flags_leave_a_question_
     run = Run.objects.get(task=task)
     docket.overview(LocalBackend(), as_json=True)
     found = json.loads(capsys.readouterr().out)["calls"]
-    forms = {call["tool"]: call["form"] for call in found if call["run_id"] == str(run.pk)}
+    forms = {call["tool"]: call["answer_schema"] for call in found if call["run_id"] == str(run.pk)}
     assert (forms["calculate"], forms["ask_human"]["type"]) == (None, "string")
     refused(2, run, answer="Blue", part="name one of 1.0 of run ")
     refused(2, run, "1.0", answer="Blue", part="Call 1.0 asks nothing")

@@ -57,7 +57,7 @@ def operator(web: WebServer, workspace: Workspace) -> Iterator[Caller]:
 def held(response: httpx.Response) -> tuple[bool, bool]:
     """Whether it is held back, and whether that was the request's doing."""
     assert response.status_code == 200, response.text
-    return response.json()["held"], response.json()["changed"]
+    return response.json()["paused"], response.json()["changed"]
 
 
 def is_halted(workspace: Workspace) -> bool:

@@ -244,7 +244,7 @@ class TestHeldRuns:
             await ending
         assert lease.ring is None
         posted = await post(thread, "Still there?")
-        assert posted.outcome == "new"
+        assert posted.outcome == "started"
         assert await is_due(posted.run_id)
 
 
@@ -293,7 +293,7 @@ class TestSteering:
         _, lease = await hold(pool, claimant, first)
         await orm.in_thread(partial(cancel_run, workspace, first, reason="stop"))
         posted = await post(thread, "Book it for eight.", SecondMessage.STEER)
-        assert posted.outcome == "held"
+        assert posted.outcome == "queued"
         row = await fetch(first)
         with pytest.raises(CallClosedError, match="is being cancelled: start a new one"):
             await orm.in_thread(lambda: steer_run(row, "For four."))
@@ -305,7 +305,7 @@ class TestSteering:
 
     @pytest.mark.parametrize(
         ("asks", "wants", "outcome"),
-        [(False, True, "held"), (True, True, "steered"), (False, False, "steered")],
+        [(False, True, "queued"), (True, True, "steered"), (False, False, "steered")],
     )
     async def test_who_wants_to_be_asked_does_not_steer_a_run_that_asks_nobody(
         self, thread: Conversation, outcome: str, *, asks: bool, wants: bool

@@ -86,7 +86,7 @@ async def test_by_default_a_second_message_is_answered_afterwards(
     [call] = await waiting(studio, first.run_id)
     second = await voice.post("[[text: Second.]]")
     third = await voice.post("[[text: Third.]]")
-    assert [first.outcome, second.outcome, third.outcome] == ["new", "held", "held"]
+    assert [first.outcome, second.outcome, third.outcome] == ["started", "queued", "queued"]
     held = await orm.in_thread(lambda: Run.objects.get(pk=second.run_id))
     assert (held.status, held.rung_at) == (RunStatus.QUEUED, None)
     await orm.in_thread(lambda: cancel_run(studio.workspace, call.run_id, reason="enough"))

@@ -109,7 +109,7 @@ ROUTES = (
         "POST",
         "/runs/{run_id}/calls/{call_id}/outcome",
         "approvals:decide",
-        {"outcome": "skipped"},
+        {"outcome": "skip"},
         right=409,  # it is not in doubt
     ),
     Route("POST", "/conversations", "runs:write", {"agent": "parked"}, right=201),
@@ -214,7 +214,7 @@ ROUTES = (
         {"name": "{newcomer}", "kind": "webhook", "agent": "parked"},
         right=201,
     ),
-    Route("PATCH", "/channels/{channel_id}", "workspace:manage", {"approve": True}),
+    Route("PATCH", "/channels/{channel_id}", "workspace:manage", {"require_approval": True}),
     Route("DELETE", "/channels/{channel_id}", "workspace:manage", right=204),
     Route("POST", "/channels/{channel_id}/rotate-secret", "workspace:manage"),
     Route("GET", "/channels/{channel_id}/messages", "workspace:manage"),

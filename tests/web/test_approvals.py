@@ -61,13 +61,21 @@ class TestWhatACardSays:
     ) -> None:
         careful(workspace, seconds=600)
         asked = asked_of(caller, SUM)
-        assert asked["expires_at"] > asked["since"]
+        assert asked["expires_at"] > asked["waiting_since"]
         assert asked["parameters"]["required"] == ["expression"]
-        assert (asked["needed"], asked["approved_by"], asked["group"]) == (1, [], "")
+        assert (asked["required_approvals"], asked["approved_by"], asked["approver_group"]) == (
+            1,
+            [],
+            "",
+        )
         seen = asked["view"]
         assert seen["tool"] == [{"text": "calculate", "escaped": False}]
         assert [one["kind"] for one in seen["arguments"]] == ["text"]
-        assert (seen["hidden"], seen["exact"], seen["hosts"]) == (0, True, [])
+        assert (seen["hidden_character_count"], seen["is_javascript_safe"], seen["hosts"]) == (
+            0,
+            True,
+            [],
+        )
 
     def test_given_a_text_that_hides_something_when_viewed_then_every_hidden_character_is_an_escape(
         self,
@@ -79,7 +87,7 @@ class TestWhatACardSays:
         escaped = [piece.text for piece in pieces if piece.escaped]
         assert escaped == ["\\u200d", "\\u202e", "\\u200b", "\\u001b", "\\u2066", "\\u202e"]
         assert all(piece.text.isprintable() for piece in pieces)
-        assert (seen.hidden, seen.exact) == (5, False)
+        assert (seen.hidden_character_count, seen.is_javascript_safe) == (5, False)
 
     @pytest.mark.parametrize(
         ("address", "host"),
@@ -139,7 +147,7 @@ class TestSeveralPeople:
         group = f"treasurers-{workspace.slug}"
         careful(workspace, approvals=2, approvers=group)
         asked = asked_of(caller, SUM)
-        assert (asked["needed"], asked["group"]) == (2, group)
+        assert (asked["required_approvals"], asked["approver_group"]) == (2, group)
         call, digest = row_of(asked), asked["digest"]
         first, second = (Decider(one.username, "web", one.pk) for one in treasurers)
 
@@ -172,7 +180,7 @@ class TestSeveralPeople:
         careful(workspace, approvals=2)
         asked = asked_of(caller, SUM)
         answer = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
-        assert (answer.status_code, answer.json()["missing"]) == (200, 1)
+        assert (answer.status_code, answer.json()["remaining_approvals"]) == (200, 1)
         deny_call(row_of(asked), digest=asked["digest"], by=Decider("bob", "web"), reason="No.")
         caller.ended(asked["run_id"])
         assert row_of(asked).status == "refused"
@@ -341,7 +349,7 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
     expect(card).to_contain_text(f"members of {first} and of {then}")
     [again] = caller.get("/approvals").json()["calls"]
     assert again["escalated"]["group"] == then
-    assert again["escalated"]["since"] > again["since"]
+    assert again["escalated"]["since"] > again["waiting_since"]
 
 
 def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_left_as_said(

@@ -58,7 +58,11 @@ def test_given_an_answered_message_then_the_thread_has_its_steps_answer_and_cost
     assert found["status"] == "succeeded"
     assert found["before"] is None
     (message,) = found["messages"]
-    assert (message["run_id"], message["held"], message["error"]) == (run, False, None)
+    assert (message["run_id"], message["waits_for_previous"], message["error"]) == (
+        run,
+        False,
+        None,
+    )
     assert message["answer"] == "It is **42**."
     assert message["html"] == "<p>It is <strong>42</strong>.</p>\n"
     (call,) = message["steps"]
@@ -98,15 +102,15 @@ def test_given_a_message_after_a_live_one_then_it_is_held_or_steers_as_it_says(
     thread, first = said(caller, "one", agent=parked.name)
 
     def say(text: str, way: str) -> Any:
-        body = {"text": text, "second_message": way}
+        body = {"text": text, "busy_policy": way}
         return caller.post(f"/conversations/{thread}/messages", body)
 
     assert say("two", "steer").json() == {"run_id": first, "outcome": "steered"}
     held = say("three", "queue").json()
-    assert held["outcome"] == "held"
+    assert held["outcome"] == "queued"
     assert say("four", "reject").status_code == 409
     messages = caller.get(f"/conversations/{thread}").json()["messages"]
-    assert [(one["run_id"], one["held"]) for one in messages] == [
+    assert [(one["run_id"], one["waits_for_previous"]) for one in messages] == [
         (first, False),
         (held["run_id"], True),
     ]
@@ -154,9 +158,9 @@ def test_given_a_title_then_it_is_the_heading_until_it_is_emptied(
     def renamed(body: Any) -> Any:
         return caller.http.patch(path, json=body)
 
-    assert renamed({"title": "Plans", "second_message": "steer"}).json()["title"] == "Plans"
+    assert renamed({"title": "Plans", "busy_policy": "steer"}).json()["title"] == "Plans"
     found = caller.get(path).json()
-    assert (found["heading"], found["second_message"]) == ("Plans", "steer")
+    assert (found["heading"], found["busy_policy"]) == ("Plans", "steer")
     renamed({"title": ""})
     assert caller.get(path).json()["heading"] == "the first words"
     assert renamed({}).status_code == 422

@@ -60,7 +60,7 @@ class TestOverTheApi:
         self, caller: Caller
     ) -> None:
         asked = asked_of(caller, task("Which colour?"))
-        assert asked["form"]["type"] == "string"
+        assert asked["answer_schema"]["type"] == "string"
         answer = decide(caller, asked, verdict="answer", answer="Blue, please.")
         assert (answer.status_code, answer.json()["verdict"]) == (200, "answered")
         assert caller.ended(asked["run_id"])["result"]["text"] == "Thank you."
@@ -73,7 +73,7 @@ class TestOverTheApi:
         self, caller: Caller
     ) -> None:
         asked = asked_of(caller, task("Where to?", TRIP))
-        assert asked["form"] == TRIP
+        assert asked["answer_schema"] == TRIP
         wrong = decide(caller, asked, verdict="answer", answer={"to": "Rome", "days": 0})
         assert wrong.status_code == 422
         assert "days: 0 is less than 1" in wrong.json()["detail"]
@@ -105,7 +105,7 @@ class TestOverTheApi:
         asker.bindings.update(approval="never", approvals=2)
         publish_agent(asker)
         asked = asked_of(caller, task("Which colour?"))
-        assert asked["needed"] == 1
+        assert asked["required_approvals"] == 1
         with pytest.raises(InvalidEditError, match="answer it"):
             approve_call(row_of(asked), digest=asked["digest"], by=ANN, always=Always("agent"))
         answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Blue")
@@ -136,7 +136,7 @@ class TestOverTheApi:
         ToolBinding.objects.create(agent=asker, tool="calculate", approval="always")
         publish_agent(asker)
         asked = asked_of(caller, '[[calls: calculate {"expression": "6*7"}]] [[text: 42.]]')
-        assert asked["form"] is None
+        assert asked["answer_schema"] is None
         refused = decide(caller, asked, verdict="answer", answer="43")
         assert (refused.status_code, "asks nothing" in refused.json()["detail"]) == (422, True)
 

@@ -45,7 +45,7 @@ async function load() {
   loading = true;
   try {
     const found = await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls")]);
-    await show(found.flat().sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
+    await show(found.flat().sort((one, other) => (one.waiting_since ?? "").localeCompare(other.waiting_since ?? "")));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (calls === null) fill(state, el("p.problem", { role: "alert" }, error.message));
@@ -84,7 +84,7 @@ function rows() {
   fill(list, calls.map((one) => el("li", {}, el("button.plain", {
     type: "button", data: { key: keyOf(one) }, "aria-current": keyOf(one) === chosen ? "true" : null,
     onclick: () => choose(keyOf(one)),
-  }, el("span.row", {}, el("span.strong.clip", {}, seen(titleOf(one))), el("span.quiet.number", {}, one.since ? ago(one.since) : "")),
+  }, el("span.row", {}, el("span.strong.clip", {}, seen(titleOf(one))), el("span.quiet.number", {}, one.waiting_since ? ago(one.waiting_since) : "")),
   el("span.quiet.clip", {}, isInDoubt(one) ? "Outcome unknown · " : "", one.agent, " · ", seen(one.task.slice(0, 120)))))));
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
 }

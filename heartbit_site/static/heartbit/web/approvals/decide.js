@@ -46,12 +46,12 @@ function decide({ run_id: run, call_id: call, digest }, decision) {
 /**
  * Say what became of a call of unknown outcome.
  * @param {object} asked From GET /uncertain-calls.
- * @param {"retried"|"done"|"skipped"} outcome
+ * @param {"retry"|"confirm"|"skip"} outcome
  * @param {string} [result] With done: what the model reads as the call's answer.
  */
 export function settle({ run_id: run, call_id: call }, outcome, result = "") {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/outcome`, {
-    method: "POST", body: { outcome, ...(outcome === "done" && result ? { result } : {}) },
+    method: "POST", body: { outcome, ...(outcome === "confirm" && result ? { result } : {}) },
   });
 }
 

@@ -47,7 +47,7 @@ export function messageView(first, { ended }) {
 
   function live(message) {
     if (!leave) showSteps(message.steps);
-    if (message.held) {
+    if (message.waits_for_previous) {
       fill(doing, icon("schedule"), "Comes after the answer before it.", may("runs:write") ? takeBack(message.run_id) : null).hidden = false;
     } else if (!leave) {
       say("Waiting for a worker");
@@ -91,7 +91,7 @@ export function messageView(first, { ended }) {
 
   async function whyNot(run) {
     const found = await api(`/runs/${run}`).catch(() => null);
-    if (found?.held) fill(doing, icon("hourglass_empty"), found.held);
+    if (found?.blocked_reason) fill(doing, icon("hourglass_empty"), found.blocked_reason);
     else if (found?.status === "queued" && !found.has_worker) {
       fill(doing, icon("hourglass_empty"), `No worker serves the queue ${found.queue}: heartbit serve starts one. The message waits.`);
     }

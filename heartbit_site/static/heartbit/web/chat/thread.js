@@ -129,7 +129,7 @@ export function thread({ moved, deleted }) {
   }
 
   function working() {
-    return views.find(({ message }) => LIVE.has(message.status) && !message.held)?.message;
+    return views.find(({ message }) => LIVE.has(message.status) && !message.waits_for_previous)?.message;
   }
 
   function state() {
@@ -149,7 +149,7 @@ export function thread({ moved, deleted }) {
       target = (await api("/conversations", { method: "POST", body: { agent: agent.name } })).id;
       sentTo = target;
     }
-    const body = { text, ...(way ? { second_message: way } : {}) };
+    const body = { text, ...(way ? { busy_policy: way } : {}) };
     let posted;
     try {
       posted = await api(`/conversations/${target}/messages`, { method: "POST", body });

@@ -34,7 +34,7 @@ export class Facts {
       row?.started_by ? ["Started by", person(row.started_by)] : null,
       run.worker ? ["Worker", run.worker] : null,
       row ? ["Queue", `${row.queue}${row.priority ? `, priority ${row.priority}` : ""}`] : null,
-      row?.approve ? ["Approval", "every tool call waits for a person"] : null,
+      row?.require_approval ? ["Approval", "every tool call waits for a person"] : null,
       row?.forked_from_id ? ["Begun with", runLink(row.forked_from_id)] : null,
       row?.forks.length ? ["Forks", el("span", {}, row.forks.map((one, index) => [index ? ", " : "", runLink(one.id), one.turn ? ` after turn ${one.turn}` : " from the beginning"]))] : null,
       ["Run", el("code", {}, run.id)],

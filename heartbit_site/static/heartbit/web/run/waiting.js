@@ -62,7 +62,7 @@ export class Waiting {
   }
 }
 
-function callOf({ run_id: run, call_id: call, digest, question, since }) {
+function callOf({ run_id: run, call_id: call, digest, question, waiting_since: since }) {
   return `${run} ${call} ${digest ?? question} ${since} `;
 }
 
