@@ -114,7 +114,7 @@ def change_agent(
             ("name",),
             f"is {changed.name}, but an agent keeps its name, {row.name}: make another one",
         )
-    beside = {"name": row.name, "approval_seconds": row.approval_seconds}
+    beside = {"name": row.name, "approval_timeout_seconds": row.approval_timeout_seconds}
     check_agreement({**beside, **_table(changed, settings)}, _names(locked))
     columns = {setting: getattr(changed, setting) for setting in SETTINGS if setting in settings}
     enabled = columns.pop("enabled", row.enabled)

@@ -1,7 +1,8 @@
 """The machine form of runs (`--json`): one JSON object a run. No Django.
 
     {"id": "0199...", "root_id": "0199...", "parent_id": null, "agent": "writer",
-     "placement": "fleet", "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...", "output": "...",
+     "placement": "fleet", "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...",
+     "output": "...",
      "structured": null | the answer as the agent's response schema wants it,
      "error": null | {"kind": "model", "message": "...", ...},
      "usage": {"input_tokens": 512, "output_tokens": 98},

@@ -154,8 +154,8 @@ def sweep(told: list[int], *, gate: threading.Barrier | None = None, times: int 
 async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_make_the_quorum(
     studio: Studio, people: People
 ) -> None:
-    how = {"approvals": 2, "approvers": people.first}
-    more = {"escalate_minutes": 5, "escalate_group": people.then}
+    how = {"required_approvals": 2, "approver_group": people.first}
+    more = {"escalate_after_minutes": 5, "escalation_group": people.then}
     await orm.in_thread(partial(careful, studio.workspace, **how, **more))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
@@ -181,7 +181,7 @@ async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_ma
 async def test_given_no_second_group_when_it_is_escalated_then_whoever_may_decide_at_all_may(
     studio: Studio, people: People
 ) -> None:
-    how = {"approvers": people.first, "escalate_minutes": 1}
+    how = {"approver_group": people.first, "escalate_after_minutes": 1}
     await orm.in_thread(partial(careful, studio.workspace, **how))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)

@@ -48,7 +48,7 @@ def careful(workspace: Workspace, *, seconds: int | None = None, **binding: Any)
         name="solo",
         system_prompt="Be brief.",
         approval="always",
-        approval_seconds=seconds,
+        approval_timeout_seconds=seconds,
     )
     ToolBinding.objects.create(agent=row, tool="calculate", **binding)
     publish_agent(row)
@@ -110,7 +110,7 @@ class TestExpiry:
     def test_given_a_time_limit_when_nobody_decides_then_the_call_is_refused_and_the_model_goes_on(
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
-        careful(workspace, seconds=600, approval_seconds=1)
+        careful(workspace, seconds=600, approval_timeout_seconds=1)
         asked = asked_of(caller, SUM)
         ended = caller.ended(asked["run_id"])
         assert ended["result"]["text"] == "Done."
@@ -145,7 +145,7 @@ class TestSeveralPeople:
         self, caller: Caller, worker: Worker, workspace: Workspace, treasurers: list[User]
     ) -> None:
         group = f"treasurers-{workspace.slug}"
-        careful(workspace, approvals=2, approvers=group)
+        careful(workspace, required_approvals=2, approver_group=group)
         asked = asked_of(caller, SUM)
         assert (asked["required_approvals"], asked["approver_group"]) == (2, group)
         call, digest = row_of(asked), asked["digest"]
@@ -177,7 +177,7 @@ class TestSeveralPeople:
     def test_given_two_are_needed_when_one_denies_then_it_is_denied(
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
-        careful(workspace, approvals=2)
+        careful(workspace, required_approvals=2)
         asked = asked_of(caller, SUM)
         answer = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
         assert (answer.status_code, answer.json()["remaining_approvals"]) == (200, 1)
@@ -335,7 +335,7 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
 ) -> None:
     first, then = (f"{name}-{workspace.slug}" for name in ("clerks", "chiefs"))
     Group.objects.bulk_create([Group(name=first), Group(name=then)])
-    careful(workspace, approvers=first, escalate_minutes=5, escalate_group=then)
+    careful(workspace, approver_group=first, escalate_after_minutes=5, escalation_group=then)
     asked = asked_of(caller, SUM)
     assert asked["escalated"] is None
     Wait.objects.filter(run=asked["run_id"]).update(escalates_at="2000-01-01T00:00:00Z")

@@ -102,7 +102,7 @@ class TestOverTheApi:
     def test_given_a_standing_permission_or_a_quorum_then_a_question_is_asked_all_the_same(
         self, caller: Caller, asker: Agent
     ) -> None:
-        asker.bindings.update(approval="never", approvals=2)
+        asker.bindings.update(approval="never", required_approvals=2)
         publish_agent(asker)
         asked = asked_of(caller, task("Which colour?"))
         assert asked["required_approvals"] == 1
@@ -118,7 +118,7 @@ class TestOverTheApi:
         self, caller: Caller, asker: Agent, workspace: Workspace
     ) -> None:
         group, _ = Group.objects.get_or_create(name="travel-desk")
-        asker.bindings.update(approvers="travel-desk")
+        asker.bindings.update(approver_group="travel-desk")
         publish_agent(asker)
         clerk = member(workspace, "operator")
         clerk.groups.add(group)
