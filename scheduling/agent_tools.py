@@ -102,7 +102,8 @@ def schedule(
         time_zone=time_zone,
         made_in_run=context.run_id,
         hops=hops + 1,
-        approve=run.approve,  # who is asked about what a run does is asked about what it plans
+        # Who is asked about what a run does is asked about what it plans.
+        require_approval=run.approve,
     )
     if cron is not None:
         planned.kind, planned.cron = Kind.CRON, cron

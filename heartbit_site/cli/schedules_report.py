@@ -39,7 +39,7 @@ STYLES: Final = {
     "agent stopped": "yellow",
     "over": "dim",
     "failed": "red",
-    "held": "cyan",
+    "deferred": "cyan",
     "skipped": "dim",
 }
 SHOWN: Final = 10  # firings
@@ -86,9 +86,9 @@ class Order:
             "agent": self.agent,
             "task": self.task,
             "time_zone": self.time_zone,
-            "missed": self.catch_up,
+            "catch_up": self.catch_up,
             "overlap": self.overlap,
-            "approve": self.require_approval,
+            "require_approval": self.require_approval,
             **self._when(),
         }
         if self.jitter:
@@ -227,7 +227,10 @@ def backfill(url: str | None, name: str, begin: str, end: str, *, as_json: bool)
     else:
         order = "at once" if found.overlap == "parallel" else "one after the other"
         when = "" if found.enabled else ", when it is resumed"
-        write(f"{done.slots} {'slot runs' if done.slots == 1 else 'slots run'}, {order}{when}.")
+        write(
+            f"{done.firings_created} {'slot runs' if done.firings_created == 1 else 'slots run'}, "
+            f"{order}{when}."
+        )
     return OK
 
 
@@ -292,9 +295,9 @@ def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
         ("tool call", f"{one.tool} {readable_json(one.arguments)}")
         if is_call
         else ("task", one.task),
-        ("approval", "every tool call waits for a person" if one.approve else ""),
+        ("approval", "every tool call waits for a person" if one.require_approval else ""),
         ("results to", "; ".join(target_text(target) for target in one.deliver)),
-        ("missed", one.missed),
+        ("catch-up", one.catch_up),
         ("overlap", one.overlap),
         ("jitter", f"up to {one.jitter_seconds} s" if one.jitter_seconds else ""),
         ("made by", f"{made} in run {one.created_by_run_id}" if one.created_by_run_id else made),
@@ -303,8 +306,8 @@ def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
 
 def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
     return (
-        spoken(one.slot, zone),
-        one.cause,
+        spoken(one.scheduled_for, zone),
+        one.trigger,
         _standing(one),
         one.run_id or "-",
         one_line(one.note),

@@ -27,7 +27,7 @@ from scheduling import rules
 from scheduling.spec import (
     KINDS,
     AgentName,
-    Missed,
+    CatchUp,
     Overlap,
     RhythmSpec,
     ScheduleName,
@@ -40,7 +40,7 @@ RunStatus = Literal[
     "queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"
 ]
 DeliveryState = Literal["pending", "delivered", "failed"]
-FiringState = Literal["started", "held", "skipped", "failed"]
+FiringState = Literal["started", "deferred", "skipped", "failed"]
 
 At = Annotated[Moment, AfterValidator(rules.moment)]
 
@@ -66,11 +66,14 @@ class RecurrenceOut(View):
 class FiringOut(View):
     """What became of a slot."""
 
-    slot: Time = Field(description="When it was due; of a manual one, when somebody asked for it.")
-    cause: Literal["slot", "manual", "backfill"]
+    scheduled_for: Time = Field(
+        validation_alias="slot",
+        description="When it was due; of a manual one, when somebody asked for it.",
+    )
+    trigger: Literal["schedule", "manual", "backfill"] = Field(validation_alias="cause")
     status: FiringState = Field(
         description=(
-            "started: it has a run, see run_status; held: it starts when the run before it has "
+            "started: it has a run, see run_status; deferred: it starts when the run before it has "
             "ended, or when it can: see note."
         )
     )
@@ -113,10 +116,10 @@ class ScheduleSummaryOut(RecurrenceOut):
     time_zone: str
     begins_at: Time
     ends_at: Time | None
-    missed: Missed
+    catch_up: CatchUp
     overlap: Overlap
     jitter_seconds: int
-    approve: bool
+    require_approval: bool
     enabled: bool
     conversation_id: Id | None = Field(
         description="Where its messages go; null: none was sent yet.",
@@ -156,7 +159,7 @@ class ScheduledRunOut(View):
 class BackfilledOut(View):
     """How many slots of the past are going to run."""
 
-    slots: int
+    firings_created: int
 
 
 class RecurrenceIn(RhythmSpec):

@@ -129,7 +129,7 @@ def backfill_schedule(access: Access, schedule: Named, body: BackfillIn) -> Back
     While the schedule is paused none of them starts.
     """
     row = find_schedule(access.workspace, schedule)
-    return BackfilledOut(slots=backfill(row, body.begin, body.end, by=actor_of(access)))
+    return BackfilledOut(firings_created=backfill(row, body.begin, body.end, by=actor_of(access)))
 
 
 def list_firings(

@@ -21,7 +21,7 @@ from heartbit_site.contract.schedules import (
     ScheduleSummaryOut,
 )
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap, TaskType
+from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap, TaskType
 from scheduling.firings import note
 from scheduling.models import Firing, Schedule
 from scheduling.spec import SETTINGS, ScheduleSpec
@@ -75,7 +75,7 @@ def test_given_a_task_and_a_rhythm_then_it_is_made_and_says_what_comes_next(
     assert {name: body[name] for name in REPORT} == REPORT
     assert body["description"] == "At 09:00 on Monday (Europe/Berlin)"
     assert (body["kind"], body["every_seconds"], body["at"]) == ("cron", None, None)
-    assert (body["missed"], body["overlap"], body["jitter_seconds"]) == ("one", "skip", 0)
+    assert (body["catch_up"], body["overlap"], body["jitter_seconds"]) == ("latest", "skip", 0)
     assert (body["enabled"], body["agent_enabled"], body["last"]) == (True, True, None)
     assert (body["created_by"], body["created_by_run_id"]) == ("API key test", None)
     slots = [moment(slot["at"]) for slot in body["upcoming"]]
@@ -147,8 +147,8 @@ def test_given_a_change_then_the_rest_stays_and_another_rhythm_counts_from_now(
     assert (after["name"], after["agent"], after["task"]) == ("Report", "second", "Write it all.")
     same = set(before) - {"name", "agent", "task", "task_characters", "updated_at"}
     assert {name: after[name] for name in same} == {name: before[name] for name in same}
-    other = patch(caller, before["id"], every_seconds=60, missed="all").json()
-    assert (other["kind"], other["cron"], other["missed"]) == ("interval", None, "all")
+    other = patch(caller, before["id"], every_seconds=60, catch_up="all").json()
+    assert (other["kind"], other["cron"], other["catch_up"]) == ("interval", None, "all")
     assert moment(other["next_at"]) < timezone.now() + timedelta(seconds=61)
     ends = (timezone.now() + timedelta(hours=2)).replace(microsecond=0)
     assert patch(caller, "Report", ends_at=ends.isoformat()).json()["ends_at"] is not None
@@ -162,7 +162,9 @@ def test_given_a_change_then_the_rest_stays_and_another_rhythm_counts_from_now(
 def test_given_what_get_answers_when_it_is_sent_back_then_nothing_changes(
     caller: Caller, workspace: Workspace, parked: Agent
 ) -> None:
-    made = caller.post("/schedules", {**REPORT, "jitter_seconds": 60, "approve": True}).json()
+    made = caller.post(
+        "/schedules", {**REPORT, "jitter_seconds": 60, "require_approval": True}
+    ).json()
     given = {name: made[name] for name in ScheduleIn.model_fields}
     same = caller.http.patch("/schedules/Monday report", json=given)
     assert (same.status_code, same.json()) == (200, made)
@@ -191,7 +193,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"cron": None, "at": "2020-01-01T00:00:00Z"}, "schedule", "That time is over"),
     ({"begins_at": "9999-12-31T23:59:59Z"}, "validation", "The field begins_at is not right"),
     ({"ends_at": "2020-01-01T00:00:00Z"}, "schedule", "The schedule ends before it begins."),
-    ({"missed": "none"}, "validation", "The field missed is not right"),
+    ({"catch_up": "one"}, "validation", "The field catch_up is not right"),
     ({"jitter_seconds": 3601}, "validation", "The field jitter_seconds is not right"),
     ({"enabled": 1}, "validation", "The field enabled is not right"),
     ({"every": "15m"}, "validation", "There is no field every"),
@@ -248,7 +250,7 @@ def test_given_a_change_that_cannot_be_then_nothing_of_it_is_written(
         ({"cron": "0 9 * * *", "every_seconds": 60}, 422),
         ({"task": "y", "agent": "nobody"}, 404),
         ({"task": "y", "arguments": {"a": 1}}, 422),
-        ({"missed": None}, 422),
+        ({"catch_up": None}, 422),
     ):
         assert patch(caller, "Monday report", **fields).status_code == code
     assert caller.get("/schedules/Monday report").json() == before
@@ -264,7 +266,7 @@ def test_given_two_who_change_different_things_then_neither_is_lost(
     changes: list[dict[str, Any]] = [
         {"task": "New."},
         {"jitter_seconds": 7},
-        {"missed": "all"},
+        {"catch_up": "all"},
         {"overlap": "queue"},
     ]
     with ThreadPoolExecutor(4) as pool:
@@ -298,7 +300,7 @@ def test_given_run_now_then_one_run_starts_beside_the_slots(
     shown = caller.get("/schedules/Monday report").json()
     assert (shown["next_at"], shown["enabled"]) == (made["next_at"], False)
     assert set(shown["last"]) == set(FiringOut.model_fields)
-    assert (shown["last"]["cause"], shown["last"]["status"]) == ("manual", "started")
+    assert (shown["last"]["trigger"], shown["last"]["status"]) == ("manual", "started")
     assert (shown["last"]["run_id"], shown["last"]["run_status"]) == (
         second.json()["run_id"],
         "queued",
@@ -376,7 +378,9 @@ def test_given_a_log_then_it_is_read_by_status_the_latest_first(
 ) -> None:
     caller.post("/schedules", REPORT)
     schedule = row(workspace)
-    for hour, status in enumerate((FiringStatus.SKIPPED, FiringStatus.HELD, FiringStatus.SKIPPED)):
+    for hour, status in enumerate(
+        (FiringStatus.SKIPPED, FiringStatus.DEFERRED, FiringStatus.SKIPPED)
+    ):
         note(schedule, datetime(2025, 1, 1, hour, tzinfo=UTC), status, f"note {hour}")
     every = caller.get("/schedules/Monday report/firings").json()["firings"]
     assert [one["note"] for one in every] == ["note 2", "note 1", "note 0"]
@@ -461,11 +465,11 @@ def test_given_a_firing_meanwhile_then_a_change_does_not_bring_its_slot_back(
 def test_the_api_s_words_are_those_of_the_rows() -> None:
     fields = ScheduleIn.model_json_schema()["properties"]
     assert fields["task_type"]["enum"] == TaskType.values
-    assert fields["missed"]["enum"] == Missed.values
+    assert fields["catch_up"]["enum"] == CatchUp.values
     assert fields["overlap"]["enum"] == Overlap.values
     schema = FiringOut.model_json_schema()["properties"]
     assert schema["status"]["enum"] == FiringStatus.values
-    assert schema["cause"]["enum"] == Cause.values
+    assert schema["trigger"]["enum"] == Cause.values
     assert ScheduleOut.model_json_schema()["properties"]["kind"]["enum"] == Kind.values
 
 

@@ -73,7 +73,7 @@ def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
         assert first.startswith(f"{name}: At 09:00 on Monday")
         assert re.fullmatch(r"Mon .* 09:00 \(Europe/Berlin\), in .*\.\n", second)
         made = Schedule.objects.get(workspace=default_workspace(), name=name)
-        assert (made.agent.name, made.jitter_seconds, made.missed) == (clerk, 90, "all")
+        assert (made.agent.name, made.jitter_seconds, made.catch_up) == (clerk, 90, "all")
         assert made.deliver[0]["to"] == ["ann@example.org"]
         shown = command("schedules", "show", name)
         for line in ("agent", "state        active", "when         At 09:00 on Monday (Europe"):
@@ -226,7 +226,7 @@ def order(**asked: Any) -> Order:
         "agent": "a",
         "task": "t",
         "time_zone": "UTC",
-        "catch_up": "one",
+        "catch_up": "latest",
         "overlap": "skip",
         "emails": (),
         "conversation": False,
@@ -297,7 +297,8 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
 ) -> None:
     slot = datetime(2026, 7, 1, 7, tzinfo=UTC)
     firing = FiringOut(
-        slot=slot, cause="slot", status="failed", note=EVIL, run_id=None, run_status=None,
+        scheduled_for=slot, trigger="schedule", status="failed",
+        note=EVIL, run_id=None, run_status=None,
         delivery_status=None, created_at=slot,
     )  # fmt: skip
     facts: dict[str, Any] = {
@@ -307,7 +308,7 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         "agent_enabled": True,
         "task": EVIL,
         "task_characters": len(EVIL),
-        "task_type": "system_prompt",
+        "task_type": "task",
         "tool": "",
         "arguments": {},
         "kind": "once",
@@ -320,12 +321,12 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         "next_at": slot,
         "last": firing,
         "enabled": True,
-        "approve": True,
+        "require_approval": True,
         "begins_at": slot,
         "ends_at": None,
         "created_at": slot,
         "updated_at": slot,
-        "missed": "one",
+        "catch_up": "latest",
         "overlap": "skip",
         "jitter_seconds": 9,
         "conversation_id": None,

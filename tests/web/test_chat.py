@@ -264,7 +264,7 @@ def test_given_a_call_that_waits_when_it_is_approved_in_the_thread_then_the_answ
     caller: Caller, signed_in: Visitor
 ) -> None:
     task = '[[calls: calculate {"expression": "6*7"}]] [[text: Forty-two.]]'
-    thread, _ = said(caller, task, agent="analyst", approve=True)
+    thread, _ = said(caller, task, agent="analyst", require_approval=True)
     signed_in.go(f"chat/analyst/{thread}/")
     page = signed_in.page
     page.get_by_role("article", name="calculate of analyst").get_by_role(

@@ -12,8 +12,8 @@ from heartbit_site.cli import options, remote_options
 class CatchUp(StrEnum):
     """Policy for occurrences that passed while nothing could fire."""
 
-    SKIP = "skip"
-    ONE = "one"
+    NONE = "none"
+    LATEST = "latest"
     ALL = "all"
 
 
@@ -38,7 +38,7 @@ TIME_ZONE = typer.Option(
     "UTC", "--time-zone", metavar="ZONE", help="Set the IANA time zone of the times."
 )
 CATCH_UP = typer.Option(
-    CatchUp.ONE, "--catch-up", help="Run missed occurrences: none, only the latest, or all."
+    CatchUp.LATEST, "--catch-up", help="Run missed occurrences: none, only the latest, or all."
 )
 OVERLAP = typer.Option(Overlap.SKIP, "--overlap", help="When the last run is still at work.")
 JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
