@@ -116,7 +116,7 @@ def _calls(trees: dict[UUID, list[Run]]) -> dict[OfCall, CallStepOut]:
             arguments=call.arguments[:_LONGEST],
             result=call.result[:_LONGEST] if call.result is not None else None,
             duration_ms=took.get(name),
-            helpers=helpers.get(name, []),
+            children=helpers.get(name, []),
         )
     return found
 

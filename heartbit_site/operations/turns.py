@@ -75,7 +75,8 @@ def fork(
     Returns:
         The new run's id.
     """
-    edits = body.model_dump(exclude={"turn", "arguments"})
+    edits = body.model_dump(exclude={"turn", "call_id", "arguments"})
+    edits["call"] = body.call_id
     if body.arguments is not None:
         edits["arguments"] = json.dumps(body.arguments)
     return forking.fork_run(

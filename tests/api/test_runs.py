@@ -172,7 +172,7 @@ def test_a_conversation_goes_on(caller: Caller, worker: Worker) -> None:
     busy = caller.post(address, {"text": "And?"})
     assert busy.status_code == 409
     assert busy.json()["code"] == "conversation_busy"
-    caller.ended(first["id"])
+    caller.ended(first["run_id"])
     again = {"task": "More. [[text: More.]]", "conversation_id": thread.json()["id"]}
     second = caller.post("/runs", again)
     assert second.status_code == 201

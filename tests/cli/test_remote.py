@@ -189,8 +189,8 @@ def test_ctrl_c_leaves_the_run_alone(afar: Afar, parked: str) -> None:
     ended = afar.end(process)
     assert ended.code == 130
     assert "The run goes on" in ended.err
-    assert Run.objects.get(pk=first["id"]).status == "queued"
-    assert afar("cancel", first["id"]).out == f"Run {first['id']} was cancelled.\n"
+    assert Run.objects.get(pk=first["run_id"]).status == "queued"
+    assert afar("cancel", first["run_id"]).out == f"Run {first['run_id']} was cancelled.\n"
 
 
 def test_a_queue_without_a_worker_is_said(afar: Afar, parked: str) -> None:
@@ -228,11 +228,11 @@ def test_what_waits_is_listed_and_decided(afar: Afar, worker: Worker) -> None:
     def decide(verdict: str, **more: Any) -> DecidedOut:
         body = {"digest": call.digest, "verdict": verdict, **more}
         given = checked(DecisionIn, body)
-        return backend.call(DECIDE, given, run_id=call.run, call_id=call.call)
+        return backend.call(DECIDE, given, run_id=call.run_id, call_id=call.call_id)
 
     [call] = wait_until(mine, what="it waits")
     decided = decide("approve", always={"scope": "run", "until": None})
-    assert (decided.call_id, decided.verdict) == (call.call, "approved")
+    assert (decided.call_id, decided.verdict) == (call.call_id, "approved")
     with pytest.raises(ConflictError, match="already approved by API key test"):
         decide("deny", reason="late")
     assert afar("result", run_id, "--wait").out == "Done.\n"

@@ -339,7 +339,7 @@ def test_channels_are_made_changed_and_removed_over_the_api(
         assert part.lower() in refused.json()["detail"].lower(), refused.text
     changed = caller.http.patch(f"/channels/{number}", json={"enabled": False}).json()
     assert (changed["enabled"], changed["mapping"]["task"]) == (False, TICKET["task"])
-    assert "secret" not in json.dumps(caller.get("/channels").json()).replace("former_secret", "")
+    assert "secret" not in json.dumps(caller.get("/channels").json()).replace("previous_secret", "")
     rotated = caller.post(f"/channels/{number}/rotate-secret").json()
     assert rotated["secret"] != made.json()["secret"]
     assert (
