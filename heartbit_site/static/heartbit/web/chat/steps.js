@@ -76,7 +76,7 @@ function callView() {
     fill(state, pill(step.status === "started" ? "running" : step.status));
     fill(took, step.duration_ms ? duration(step.duration_ms) : "");
     fill(helpers, step.children.map(helperLine));
-    helpers.hidden = step.helpers.length === 0;
+    helpers.hidden = step.children.length === 0;
     if (!same) show();
   }
   return { node, update };
