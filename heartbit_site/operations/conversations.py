@@ -88,7 +88,8 @@ def change_conversation(
 ) -> ConversationOut:
     """Give it another title, or another policy for second messages."""
     found = find_conversation(access.workspace, conversation_id)
-    changes = body.model_dump(exclude_none=True)
+    columns = {"title": body.title, "second_message": body.busy_policy}
+    changes = {name: value for name, value in columns.items() if value is not None}
     for name, value in changes.items():
         setattr(found, name, value)
     found.save(update_fields=list(changes))
