@@ -33,8 +33,8 @@ class CallDecisionOut(View):
 class CallOut(View):
     """A tool call."""
 
-    run: Id = Field(validation_alias="run_id", description="Its run, maybe of a sub-agent.")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id = Field(description="Its run, maybe of a sub-agent.")
+    call_id: str
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
     tool: str
     arguments: str = Field(description="JSON as the model wrote it.")
@@ -48,7 +48,7 @@ class CallSummaryOut(CallOut):
     """A tool call in a list; of long texts only the beginnings are here."""
 
     shortened: bool = Field(
-        description="A text ends in … here: all of it is in `GET /runs/{run}/calls/{call}`."
+        description="A text ends in … here: all of it is in `GET /runs/{run_id}/calls/{call_id}`."
     )
 
 
@@ -56,7 +56,7 @@ class CallsOut(View):
     """The calls of a run, of one at the top of a tree with those of its sub-agents."""
 
     calls: list[CallSummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_CALLS = Operation(
@@ -64,5 +64,5 @@ LIST_CALLS = Operation(
     rows="calls",
 )  # fmt: skip
 SHOW_CALL = Operation(
-    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "A tool call", READ_RUNS
+    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "Get a tool call", READ_RUNS
 )
