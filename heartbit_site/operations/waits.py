@@ -29,7 +29,7 @@ class WaitNotFoundError(NotFoundError):
 def list_waits(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> WaitsOut:
-    """Return what waits for a person's answer and is no tool call to approve or settle."""
+    """Return what waits for a person's answer and is no tool call to approve or resolve."""
     rows = waits_for_answers(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
     calls = _calls(found)

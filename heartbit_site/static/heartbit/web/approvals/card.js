@@ -39,7 +39,7 @@ export function isBeingEdited(element) {
 
 /**
  * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
- * answer, deny; retried, done, skipped).
+ * answer, deny; retry, confirm, skip).
  * @param {object} asked One of what `decide.js` lists.
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void, link?: HTMLElement|null}} [how]
  *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the

@@ -6,7 +6,7 @@ import { ago, moment } from "../words.js";
 import { seen } from "./pieces.js";
 import { FormProblem, schemaForm } from "./schema-form.js";
 
-/** Whether it is a wait, and no tool call to approve or settle. */
+/** Whether it is a wait, and no tool call to approve or resolve. */
 export function isWait(asked) {
   return asked.key !== undefined;
 }
