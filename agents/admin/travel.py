@@ -85,7 +85,7 @@ class TravelPages:
             "form": form,
             "calls": calls,
             "instead": request.POST.get("instead", ""),
-            "effects": [f"{c['call']} {c['tool']}" for c in calls if c["effect"] != "pure"],
+            "effects": [f"{c['call_id']} {c['tool']}" for c in calls if c["effect"] != "pure"],
             "problem": problem,
         }
         return render(request, "admin/agents/run/fork.html", context)
