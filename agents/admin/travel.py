@@ -51,7 +51,7 @@ class TravelPages:
             "page": page,
             "short": words.short(run.pk),
             "before": number - 1,
-            "after": number + 1 if number < page.turn["turns"] else 0,
+            "after": number + 1 if number < page.turn["turn_count"] else 0,
             "may_fork": self.may(request, "fork", run),
         }
         return render(request, "admin/agents/run/turn.html", context)
