@@ -145,7 +145,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
     here = heartbit("schedules", "backfill", name, "--from", day, "--to", day)
     assert (here.code, here.out) == (0, "1 slot runs, one after the other.\n")
     there = afar("schedules", "backfill", name, "--from", before, "--to", before, "--json")
-    assert (there.code, there.json) == (0, {"slots": 1})
+    assert (there.code, there.json) == (0, {"firings_created": 1})
     shown = heartbit("schedules", "show", name)
     causes = [line.split()[5] for line in shown.out.splitlines()[-4:]]
     assert causes == ["manual", "manual", "backfill", "backfill"]
