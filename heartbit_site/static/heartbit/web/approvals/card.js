@@ -223,7 +223,7 @@ function saidOf({ verdict, outcome, remaining_approvals: missing }, asked) {
   return SAID[verdict ?? outcome] ?? "Noted";
 }
 
-function runLink({ root }) {
+function runLink({ root_id: root }) {
   return el("a", { href: `/w/${WORKSPACE}/runs/${root}/` }, "Open the run");
 }
 
