@@ -57,7 +57,7 @@ class ChainOut(View):
 class ChainsOut(View):
     """Every audit of the installation."""
 
-    holds: bool = Field(description="True if all of them do.")
+    valid: bool = Field(description="True if every chain holds.")
     chains: list[ChainOut]
 
 

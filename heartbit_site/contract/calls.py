@@ -24,8 +24,7 @@ class CallDecisionOut(View):
     runs_digest: str = Field(description="Of what runs; empty: nothing does.")
     at: Time
     text: str = Field(description="In words, such as `Approved by alice`.")
-    grant: int | None = Field(
-        validation_alias="grant_id",
+    grant_id: int | None = Field(
         description="The standing permission that decided it (via grant), or was given with it.",
     )
 

@@ -82,4 +82,4 @@ def verify_all_audits(access: Access) -> ChainsOut:
         for tip in audit.tips()
         for at in [broken.get(tip.workspace_id)]
     ]
-    return ChainsOut(holds=not broken, chains=chains)
+    return ChainsOut(valid=not broken, chains=chains)
