@@ -18,7 +18,7 @@ COPY templates templates
 RUN /opt/venv/bin/python -m pip install --no-deps --no-build-isolation -e . \
     && /opt/venv/bin/python -m compileall -q heartbit_site agents tools memory scheduling
 # No service is asked: the addresses only keep the settings from looking for embedded ones.
-RUN HEARTBIT_STATE=/tmp/state HEARTBIT_SECRET_KEY=build \
+RUN HEARTBIT_STATE_DIR=/tmp/state HEARTBIT_SECRET_KEY=build \
     DATABASE_URL=postgresql://build/build REDIS_URL=redis://build \
     /opt/venv/bin/python manage.py collectstatic --noinput --ignore "*.map"
 
@@ -33,7 +33,7 @@ COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
-    HEARTBIT_STATE=/var/lib/heartbit
+    HEARTBIT_STATE_DIR=/var/lib/heartbit
 WORKDIR /app
 USER heartbit
 EXPOSE 8000

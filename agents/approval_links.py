@@ -14,7 +14,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import signing
 
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import ToolCall
 from heartbit_site.base.access import NoWorkspaceError, access_of_user
 from heartbit_site.base.refusals import describe_refusal
@@ -49,25 +49,25 @@ def open_link(token: str) -> Opened:
     """Whom and what a link is for.
 
     Raises:
-        NoLongerOpenError: It is not one of ours, its time is over, its call is gone, or its person
+        CallClosedError: It is not one of ours, its time is over, its call is gone, or its person
             may not decide (any more).
     """
     age = timedelta(hours=settings.HEARTBIT_APPROVAL_LINK_HOURS)
     try:
         run_id, call_id, digest, user_id = signing.loads(token, salt=_SALT, max_age=age)
     except signing.SignatureExpired as error:
-        raise NoLongerOpenError("The link is too old: open the approvals page instead.") from error
+        raise CallClosedError("The link is too old: open the approvals page instead.") from error
     except (signing.BadSignature, ValueError) as error:
-        raise NoLongerOpenError("The link is not whole: open it as it was sent.") from error
+        raise CallClosedError("The link is not whole: open it as it was sent.") from error
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
     call = calls.filter(run_id=run_id, call_id=call_id).first()
     user = get_user_model().objects.filter(pk=user_id).first()
     if call is None or user is None:
-        raise NoLongerOpenError("The call of this link is gone: nothing can be decided.")
+        raise CallClosedError("The call of this link is gone: nothing can be decided.")
     try:
         access = access_of_user(user, call.run.workspace.slug)
     except NoWorkspaceError as error:
-        raise NoLongerOpenError(str(error)) from error
+        raise CallClosedError(str(error)) from error
     if not access.allows(_SCOPE):
-        raise NoLongerOpenError(describe_refusal(access, _SCOPE))
+        raise CallClosedError(describe_refusal(access, _SCOPE))
     return Opened(access, call, digest)

@@ -17,7 +17,7 @@ class AgentNotFoundError(NotFoundError):
     """There is no agent of that name in the workspace."""
 
 
-class SubAgentGoneError(AgentNotFoundError):
+class SubAgentUnavailableError(AgentNotFoundError):
     """A sub-agent was deleted or stopped since the model was offered it.
 
     Attributes:
@@ -49,7 +49,7 @@ class ConversationBusyError(ConflictError):
     """The conversation's last message is still worked on, and this one cannot be taken now."""
 
 
-class NoLongerOpenError(ConflictError):
+class CallClosedError(ConflictError):
     """Somebody, or something, was quicker: the call is decided, or its run has ended."""
 
 
@@ -57,7 +57,7 @@ class InvalidEditError(HeartbitError):
     """The arguments that a person wrote for a call do not fit the tool."""
 
 
-class NoDryRunError(HeartbitError):
+class DryRunUnavailableError(HeartbitError):
     """The call cannot be tried: of its tool, or of who asks, more is wanted."""
 
 
@@ -73,7 +73,7 @@ class HaltedError(ConflictError):
     """An operator stopped the workspace, or everything: no run starts."""
 
 
-class OperatorsStopError(HeartbitError):
+class StoppedByOperatorError(HeartbitError):
     """An operator placed the stop: whoever manages the workspace cannot end it."""
 
 
@@ -113,7 +113,7 @@ class MailboxError(HeartbitError):
     """A mailbox cannot be read now, or not as it is described."""
 
 
-class LoopGuardError(ConflictError):
+class MessageLimitReachedError(ConflictError):
     """Messages go round between agents, or come too fast."""
 
 
@@ -125,7 +125,7 @@ class SubAgentError(HeartbitError):
     """A sub-agent hands no work on: the hierarchy is flat."""
 
 
-class QuotaSpentError(HeartbitError):
+class QuotaExceededError(HeartbitError):
     """A workspace has started as many runs as it may for now.
 
     Attributes:
@@ -137,7 +137,7 @@ class QuotaSpentError(HeartbitError):
         self.seconds = seconds
 
 
-class TooManyRunsError(QuotaSpentError):
+class TooManyRunsError(QuotaExceededError):
     """An agent has been given as many runs as it takes in a minute."""
 
 
@@ -153,7 +153,7 @@ class ChannelClosedError(ConflictError):
     """The channel is disabled."""
 
 
-class ForgedMessageError(HeartbitError):
+class InvalidSignatureError(HeartbitError):
     """A message is not signed by whoever has a channel's secret, or not now."""
 
 
@@ -169,5 +169,5 @@ class MessageTooLongError(HeartbitError):
     """A message makes a task that is too long."""
 
 
-class TooManyMessagesError(QuotaSpentError):
+class TooManyMessagesError(QuotaExceededError):
     """A channel has taken as many messages as it may within an hour."""

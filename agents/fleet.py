@@ -244,11 +244,11 @@ def _standing_still(pauses: Iterable[PauseNow]) -> Iterable[str]:
         why = "" if pause.by_operator else ", who manages it"
         why += f" ({pause.reason})" if pause.reason else ""
         if pause.kind == PauseKind.ALL:
-            yield f"Everything was stopped by {pause.by}{why}: `heartbit fleet continue` ends that."
+            yield f"Everything was stopped by {pause.by}{why}: `heartbit fleet resume` ends that."
         elif pause.kind == PauseKind.WORKSPACE:
             yield (
                 f"The workspace {pause.name} was stopped by {pause.by}{why}: "
-                f"`heartbit fleet continue {pause.name}` ends that."
+                f"`heartbit fleet resume {pause.name}` ends that."
             )
         elif pause.kind == PauseKind.TOOL:
             place, there = "", ""
@@ -256,7 +256,7 @@ def _standing_still(pauses: Iterable[PauseNow]) -> Iterable[str]:
                 place, there = f" in {pause.workspace}", f" --workspace {pause.workspace}"
             yield (
                 f"The tool {pause.name} was stopped{place} by {pause.by}{why}: "
-                f"`heartbit fleet start-tool {pause.name}{there}` ends that."
+                f"`heartbit fleet enable-tool {pause.name}{there}` ends that."
             )
 
 
@@ -272,7 +272,7 @@ def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Itera
             runs = "1 run is" if queue.parked == 1 else f"{queue.parked or 'no'} runs are"
             yield (
                 f"The queue {queue.name} is paused and {runs} held back in it: "
-                f"`heartbit fleet resume {queue.name}` ends that."
+                f"`heartbit fleet resume-queue {queue.name}` ends that."
             )
     for worker in workers:
         if worker.state == "stale":

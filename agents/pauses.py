@@ -108,7 +108,7 @@ def of_operator(held: Held, pause: Pause) -> str:
     what, ends = f"The workspace {slug} was stopped", f"continue {slug}"
     if held.tool:
         what = f"The tool {held.tool} was stopped in {slug}"
-        ends = f"start-tool {held.tool} --workspace {slug}"
+        ends = f"enable-tool {held.tool} --workspace {slug}"
     return (
         f"{what} by an operator, {_who(pause)}: only an operator can end that, on the page Fleet "
         f"or by `heartbit fleet {ends}`."
@@ -126,10 +126,10 @@ def refuse_if_halted(workspace: Workspace) -> None:
         return
     everything = halted.kind == PauseKind.ALL
     what = "Everything" if everything else f"The workspace {workspace.slug}"
-    again = "heartbit fleet continue" + ("" if everything else f" {workspace.slug}")
+    again = "heartbit fleet resume" + ("" if everything else f" {workspace.slug}")
     ends = "an operator ends that"
     if not halted.by_operator:
-        ends = "whoever manages it ends that by POST /workspace/continue, or an operator"
+        ends = "whoever manages it ends that by POST /workspace/resume, or an operator"
     raise HaltedError(
         f"{what} was stopped by {_who(halted)}, so no run starts: {ends} on the page Fleet, or by "
         f"`{again}`."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection
 
 from agents.choices import Home
-from agents.errors import QuotaSpentError, TooManyRunsError
+from agents.errors import QuotaExceededError, TooManyRunsError
 
 if TYPE_CHECKING:
     from agents.models import Agent, Run
@@ -43,13 +43,13 @@ def refuse_if_spent(agent: Agent) -> None:
     """Say why the database did not accept a run of an agent, if a quota is the reason.
 
     Raises:
-        QuotaSpentError: The workspace has started its tier's runs of today.
+        QuotaExceededError: The workspace has started its tier's runs of today.
         TooManyRunsError: The agent has been given its runs of this minute.
     """
     now = _now(agent)
     if now["a_day"] is not None and now["today"] >= now["a_day"]:
         seconds = math.ceil(now["day_seconds"])
-        raise QuotaSpentError(
+        raise QuotaExceededError(
             f"The workspace {agent.workspace.slug} has started its {_runs(now['a_day'])} of today "
             f"(tier {now['tier']}): more can be started in {_spoken(seconds)}, at midnight UTC, or "
             "once an operator gives it another tier.",

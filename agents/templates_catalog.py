@@ -17,12 +17,12 @@ class TemplateTool:
     Attributes:
         name: Its name in the registry.
         approval: A value of ``BindingApproval``; empty: as the agent says.
-        approval_seconds: A call that nobody decides for so long is refused; None: it waits.
+        approval_timeout_seconds: A call that nobody decides for so long is refused; None: it waits.
     """
 
     name: str
     approval: str = ""
-    approval_seconds: int | None = None
+    approval_timeout_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

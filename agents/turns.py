@@ -1,6 +1,6 @@
 """Any past turn of a run, as every surface shows it: one JSON form, from the journal alone.
 
-    {"run": id, "agent": "writer", "version": 3, "turn": 2, "turns": 4, "complete": true,
+    {"run_id": id, "agent": "writer", "version": 3, "number": 2, "turn_count": 4, "complete": true,
      "request": {"system": "...", "messages": [{"role": "user", "text": "..."},
                      {"role": "assistant", "text": "", "tool_calls": [{"id", "name", "arguments"}]},
                      {"role": "tool", "call_id", "name", "content", "is_error"}],
@@ -8,7 +8,7 @@
                  "changed_tools": [], "tool_choice": "auto", "max_tokens": 4096,
                  "temperature": null, "stop": [], "reasoning_effort": ""},
      "answer": {"text": "...", "tool_calls": [...], "finish_reason": "stop"},
-     "calls": [{"call": "2.0", "tool", "arguments", "effect", "status", "result", "duration_ms",
+     "calls": [{"call_id": "2.0", "tool", "arguments", "effect", "status", "result", "duration_ms",
                 "finished_at", "decision": null | {"status", "by", "reason", "arguments"},
                 "runs": [ids of the sub-agents' runs]}],
      "model": "openai:gpt-6-sol", "usage": {"input_tokens", "output_tokens",
@@ -59,7 +59,7 @@ def list_turns(run: Run) -> list[dict[str, Any]]:
     """Each turn in short: number, model, tools called, figures, whether its calls are done."""
     return [
         {
-            "turn": turn.number,
+            "number": turn.number,
             "text": preview(turn.answer.message.text),
             "text_characters": len(turn.answer.message.text),
             "tools": [call.name for call in turn.answer.message.tool_calls],
@@ -90,11 +90,11 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
     state = state_at(past.journal, turn.asked_seq, spoken(past.thread))
     message = turn.answer.message
     return {
-        "run": str(run.pk),
+        "run_id": str(run.pk),
         "agent": run.agent,
         "version": version.number,
-        "turn": number,
-        "turns": len(turns(past.journal)),
+        "number": number,
+        "turn_count": len(turns(past.journal)),
         "complete": turn.closed_seq is not None,
         "request": _request(state, definition, offer)
         | {"changed_tools": _changed(run, definition)},
@@ -121,7 +121,7 @@ def _request(state: RunState, definition: AgentDefinition, offer: Offer) -> dict
     return {
         "system": request.system,
         "messages": [_message(message) for message in request.messages],
-        "left_out": max(0, len(state.messages) - len(request.messages)),
+        "omitted_messages": max(0, len(state.messages) - len(request.messages)),
         "tools": [
             {"name": t.name, "description": t.description, "parameters": t.parameters}
             for t in request.tools
@@ -166,7 +166,7 @@ def _calls(turn: Turn, past: Past, offer: Offer) -> list[dict[str, Any]]:
     for call_id, call in zip(turn.call_ids, turn.answer.message.tool_calls, strict=True):
         spec = resolve(offer.specs, call.name)
         row: dict[str, Any] = {
-            "call": call_id,
+            "call_id": call_id,
             "tool": call.name,
             "arguments": call.arguments,
             "effect": spec.effect.value if spec is not None else "",

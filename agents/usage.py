@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
 
-State = Literal["unlimited", "open", "nearly", "spent"]
+State = Literal["unlimited", "ok", "warning", "exceeded"]
 DAYS = 30
 MOST_AGENTS = 100
 NO_AGENT = ""  # of runs that are deleted by now; the ledger outlives them
@@ -113,8 +113,8 @@ class Gauge:
         if percent is None:
             return "unlimited"
         if percent >= 100 or self.stopped:
-            return "spent"
-        return "nearly" if percent >= self.warn_at else "open"
+            return "exceeded"
+        return "warning" if percent >= self.warn_at else "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +285,10 @@ def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[di
 def alerts(usage: Usage) -> Iterable[tuple[Gauge, str]]:
     """What is nearly or wholly used up, of the tier and of budgets, each with whose it is."""
     for gauge in usage.gauges:
-        if gauge.state in ("nearly", "spent"):
+        if gauge.state in ("warning", "exceeded"):
             yield gauge, f"tier {usage.tier}"
     for budget in usage.budgets:
         whose = f"agent {budget.agent}" if budget.agent else "the workspace"
         for gauge in budget.gauges:
-            if gauge.state in ("nearly", "spent"):
+            if gauge.state in ("warning", "exceeded"):
                 yield gauge, f"the {budget.period}'s budget of {whose}"

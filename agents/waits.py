@@ -189,7 +189,13 @@ APPROVAL: Final = register(
 )
 OUTCOME: Final = register(
     WaitKind(
-        *("outcome", "Unknown outcome", "a word on its outcome", "approvals.settle", "settle"),
+        *(
+            "outcome",
+            "Unknown outcome",
+            "a word on its outcome",
+            "approvals.resolve_call",
+            "resolve",
+        ),
         opened_by="outcome.asked",
     )
 )

@@ -91,7 +91,8 @@ def _refuse_early_tables() -> None:
     if EARLY in MigrationRecorder(connection).applied_migrations():
         raise ConfigurationError(
             "The database was made before Heartbit's first release, and no way leads from its "
-            "tables to today's: begin with an empty one, by another HEARTBIT_STATE or DATABASE_URL."
+            "tables to today's: begin with an empty one, by another HEARTBIT_STATE_DIR or "
+            "DATABASE_URL."
         )
 
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from pydantic import Field
 
 from agents.choices import DeliveryKind
-from agents.errors import LoopGuardError, SubAgentError
+from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.messaging.guard import hops_to, is_delegated
 from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
@@ -102,7 +102,8 @@ def schedule(
         time_zone=time_zone,
         made_in_run=context.run_id,
         hops=hops + 1,
-        approve=run.approve,  # who is asked about what a run does is asked about what it plans
+        # Who is asked about what a run does is asked about what it plans.
+        require_approval=run.approve,
     )
     if cron is not None:
         planned.kind, planned.cron = Kind.CRON, cron
@@ -165,16 +166,16 @@ def _steps_to(run: Run) -> int:
 
     Raises:
         SubAgentError: It was delegated: its plan would be a run of its own, with a team.
-        LoopGuardError: Too many.
+        MessageLimitReachedError: Too many.
     """
     if is_delegated(run):
         raise SubAgentError(
             "A sub-agent cannot plan tasks: say in your answer what is to be done and when, and "
             "your orchestrator plans it."
         )
-    hops, limit = hops_to(run), int(settings.HEARTBIT_MESSAGE_HOPS)
+    hops, limit = hops_to(run), int(settings.HEARTBIT_MAX_MESSAGE_HOPS)
     if hops > limit:
-        raise LoopGuardError(
+        raise MessageLimitReachedError(
             f"{hops} messages and plans in a row led to this task, and {limit} may: plan nothing "
             "more, and say in your answer what is left to do."
         )

@@ -16,16 +16,16 @@ class Kind(models.TextChoices):
 class TaskType(models.TextChoices):
     """What happens when it is time."""
 
-    SYSTEM_PROMPT = "system_prompt", "A task for the agent"
+    TASK = "task", "A task for the agent"
     MESSAGE = "message", "A message on the schedule's conversation"
     TOOL_CALL = "tool_call", "A call of one of the agent's tools"
 
 
-class Missed(models.TextChoices):
-    """What becomes of slots that passed while nobody could fire them."""
+class CatchUp(models.TextChoices):
+    """Policy for slots that passed while nothing could fire."""
 
-    SKIP = "skip", "Skip them"
-    ONE = "one", "Run the last one"
+    NONE = "none", "Skip them"
+    LATEST = "latest", "Run the last one"
     ALL = "all", "Run all of them"
 
 
@@ -41,7 +41,7 @@ class FiringStatus(models.TextChoices):
     """What became of a slot."""
 
     STARTED = "started", "Started"
-    HELD = "held", "Held back"  # it starts when the run before it has ended, or when it can
+    DEFERRED = "deferred", "Deferred"  # it starts when the run before it has ended, or when it can
     SKIPPED = "skipped", "Skipped"  # by the policies of its schedule
     FAILED = "failed", "Failed"  # no run could be started
 
@@ -49,6 +49,6 @@ class FiringStatus(models.TextChoices):
 class Cause(models.TextChoices):
     """Why there is a firing."""
 
-    SLOT = "slot", "Its time came"
-    MANUAL = "manual", "Somebody ran it"
-    BACKFILL = "backfill", "Somebody asked for a past slot"
+    SCHEDULE = "schedule", "Schedule"
+    MANUAL = "manual", "Manual"
+    BACKFILL = "backfill", "Backfill"

@@ -95,7 +95,7 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
                 schedule.arguments,
                 agent=schedule.agent.name,
                 idempotency_key=name,
-                approve=schedule.approve,
+                approve=schedule.require_approval,
                 by=by,
                 hops=schedule.hops,
             )
@@ -105,7 +105,7 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
                 _task(schedule, slot),
                 agent=schedule.agent.name,
                 idempotency_key=name,
-                approve=schedule.approve,
+                approve=schedule.require_approval,
                 by=by,
                 hops=schedule.hops,
             )
@@ -133,7 +133,7 @@ def _post(schedule: Schedule, text: str, key: str | OwnKey, by: Actor) -> UUID:
         idempotency_key=key,
         # A run of its own: one that is only told would deliver to its own addressees.
         second_message=SecondMessage.QUEUE,
-        approve=schedule.approve,
+        approve=schedule.require_approval,
         hops=schedule.hops,
     )
     return posted.run_id

@@ -15,10 +15,10 @@ from agents.errors import (
     AgentNotFoundError,
     ConversationBusyError,
     HaltedError,
-    QuotaSpentError,
+    QuotaExceededError,
 )
 from agents.models import Agent
-from scheduling.choices import Cause, FiringStatus, Missed, Overlap
+from scheduling.choices import CatchUp, Cause, FiringStatus, Overlap
 from scheduling.models import Firing
 from scheduling.querysets import database_now
 from scheduling.slots import MOST
@@ -46,7 +46,7 @@ def will_pass(error: HeartbitError, schedule: Schedule) -> bool:
     if isinstance(error, AgentNotFoundError):
         # Where it is there it is stopped, or was published this very moment.
         return Agent.objects.filter(pk=schedule.agent_id, current_version__isnull=False).exists()
-    return isinstance(error, HaltedError | QuotaSpentError | ConversationBusyError)
+    return isinstance(error, HaltedError | QuotaExceededError | ConversationBusyError)
 
 
 def refuse(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:
@@ -63,7 +63,7 @@ def refuse(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:
         firing.status, firing.note = FiringStatus.FAILED, str(error)[:_NOTE]
         firing.refused_at = firing.try_at = None
         return
-    firing.status, firing.note = FiringStatus.HELD, f"{_AGAIN}{error}"[:_NOTE]
+    firing.status, firing.note = FiringStatus.DEFERRED, f"{_AGAIN}{error}"[:_NOTE]
     firing.refused_at = since
     firing.try_at = now + min(max(now - since, SHORTEST), LONGEST)
     behind = line(firing.schedule).exclude(pk=firing.pk)
@@ -80,7 +80,7 @@ def wait_behind(schedule: Schedule, slot: datetime) -> bool:
     first = line(schedule).first()
     if first is None:
         return False
-    row = Firing(schedule=schedule, slot=slot, status=FiringStatus.HELD, note=_BEHIND)
+    row = Firing(schedule=schedule, slot=slot, status=FiringStatus.DEFERRED, note=_BEHIND)
     if first.try_at is not None:
         row.refused_at, row.try_at = database_now(), first.try_at
     Firing.objects.bulk_create([row], ignore_conflicts=True)
@@ -94,8 +94,10 @@ def give_way(schedule: Schedule) -> None:
     """
     if schedule.overlap == Overlap.QUEUE:
         return
-    kept = MOST - 1 if schedule.missed == Missed.ALL else 0
-    waiting = line(schedule).filter(cause=Cause.SLOT, refused_at__isnull=False).order_by("-slot")
+    kept = MOST - 1 if schedule.catch_up == CatchUp.ALL else 0
+    waiting = (
+        line(schedule).filter(cause=Cause.SCHEDULE, refused_at__isnull=False).order_by("-slot")
+    )
     for firing in waiting[kept:]:
         firing.status = FiringStatus.SKIPPED
         firing.note = f"{_REPLACED}{firing.note.removeprefix(_AGAIN)}"[:_NOTE]
@@ -105,4 +107,4 @@ def give_way(schedule: Schedule) -> None:
 
 def line(schedule: Schedule) -> QuerySet[Firing]:
     """The slots that wait, the first in line first."""
-    return Firing.objects.filter(schedule=schedule, status=FiringStatus.HELD).order_by("slot")
+    return Firing.objects.filter(schedule=schedule, status=FiringStatus.DEFERRED).order_by("slot")

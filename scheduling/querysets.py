@@ -56,7 +56,7 @@ def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
     those that are not tried again yet.
     """
     to_try = Q(try_at=None) | Q(try_at__lte=Now())
-    held = Firing.objects.filter(to_try, status=FiringStatus.HELD)
+    held = Firing.objects.filter(to_try, status=FiringStatus.DEFERRED)
     earliest = held.filter(schedule=OuterRef("pk")).order_by("slot").values("slot")[:1]
     live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
     at_work = Firing.objects.filter(

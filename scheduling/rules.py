@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _YEARS: Final = range(2000, 2200)
 _UTC: Final = ZoneInfo("UTC")
+#: `POST /schedules/preview` is a path of the REST API, where a schedule's name stands too.
+PREVIEW: Final = "preview"
 
 
 class UnusableError(ValueError):
@@ -40,6 +42,11 @@ def titled(name: str) -> str:
         raise UnusableError(
             "must be more than a number",
             "A schedule's name is more than a number: say what it is for.",
+        )
+    if name.strip() == PREVIEW:
+        raise UnusableError(
+            "must not be 'preview'",
+            "A schedule's name cannot be 'preview', a path of the REST API: choose another.",
         )
     return name.strip()
 

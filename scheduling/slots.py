@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from scheduling.choices import Missed
+from scheduling.choices import CatchUp
 from scheduling.rhythm import rhythm_of
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ def due(schedule: Schedule, now: datetime) -> Due:
         following = _first(schedule, rhythm, max(now, first - _EARLIEST))
     late = come[: bisect_left(times, now - LATE)]
     on_time = ready[len(late) :]
-    match schedule.missed:
-        case Missed.ALL:
+    match schedule.catch_up:
+        case CatchUp.ALL:
             made_up = late[-MOST:]
-        case Missed.ONE if not on_time:
+        case CatchUp.LATEST if not on_time:
             made_up = late[-1:]
         case _:
             made_up = []

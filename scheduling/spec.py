@@ -48,8 +48,8 @@ _STORABLE = AfterValidator(agent_rules.storable)
 ScheduleName = Annotated[str, Field(min_length=1, max_length=100), _STORABLE, Rule(rules.titled)]
 AgentName = Annotated[str, Field(max_length=64), _STORABLE, Rule(agent_rules.agent_name)]
 Time = Annotated[AwareDatetime | None, Rule(rules.moment)]
-TaskType = Literal["system_prompt", "message", "tool_call"]
-Missed = Literal["skip", "one", "all"]
+TaskType = Literal["task", "message", "tool_call"]
+CatchUp = Literal["none", "latest", "all"]
 Overlap = Literal["skip", "queue", "parallel"]
 
 
@@ -59,7 +59,7 @@ class TaskSpec(Spec):
     name: ScheduleName = Field(description="What it is for, e.g. Monday sales report.")
     agent: AgentName = Field(description="Who does it.")
     task_type: TaskType = Field(
-        "system_prompt",
+        "task",
         description="A message goes to one conversation, so the agent knows what it said before.",
     )
     task: Annotated[str, Field(max_length=TASK_CHARACTERS), _STORABLE] = Field(
@@ -97,8 +97,8 @@ class RhythmSpec(Spec):
 class PolicySpec(Spec):
     """What becomes of its slots and its results."""
 
-    missed: Missed = Field(
-        "one", description="Of slots that passed while nothing could fire: none, the last, all."
+    catch_up: CatchUp = Field(
+        "latest", description="Of slots that passed while nothing could fire: none, the last, all."
     )
     overlap: Overlap = Field(
         "skip", description="When it comes due while its last run is still at work."
@@ -107,7 +107,7 @@ class PolicySpec(Spec):
         0,
         description="Each slot fires up to so many seconds late, so that not all begin at once.",
     )
-    approve: bool = Field(
+    require_approval: bool = Field(
         default=False, description="Every tool call of its runs waits for a person."
     )
     #: As ``agents.delivery.targets`` reads it.

@@ -35,13 +35,13 @@ for name in FOREIGN:
 STATE = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))
 STATE.chmod(0o755)
 os.environ.update(
-    HEARTBIT_STATE=str(STATE / "s"),
-    HEARTBIT_LINGER="5",
+    HEARTBIT_STATE_DIR=str(STATE / "s"),
+    HEARTBIT_EMBEDDED_IDLE_SECONDS="5",
     HEARTBIT_SECRET_KEY="not-a-secret-of-anybody",
     HEARTBIT_LEASE_SECONDS="5",
     HEARTBIT_SWEEP_SECONDS="0.5",
     HEARTBIT_LOCAL_MODEL_THREADS="1",
-    HEARTBIT_API_RATE="0",
+    HEARTBIT_API_RATE_LIMIT="0",
 )
 
 

@@ -57,7 +57,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         EmptyTaskError: The message is blank.
         AgentNotFoundError: The channel's agent is gone or stopped.
         HaltedError: The workspace, or everything, is stopped.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
     # Held until the end: two messages of one thread come one after the other.
     locked = Channel.objects.select_for_update(no_key=True, of=("self",))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from agents.actions.ring_run import ring_run
-from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.runs.refusals import ask
 from agents.waits import kind_of
@@ -32,11 +32,11 @@ def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
 
     Raises:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.
-        NoLongerOpenError: The wait was resolved before, or its run has ended.
+        CallClosedError: The wait was resolved before, or its run has ended.
     """
     kind = kind_of(wait.kind)
     if kind.answer is None:
-        raise NoLongerOpenError(f"A wait of the kind {kind.name!r} is not answered like this.")
+        raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")
     problems = validate(dict(kind.answer), answer)
     if problems:
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")

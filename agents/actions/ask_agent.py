@@ -43,7 +43,7 @@ def ask_agent(
         RecipientError: The address is not one other agent's, or the text is too long.
         AgentNotFoundError: No published agent has that name, or it is stopped.
         HaltedError: The workspace, or everything, is stopped.
-        LoopGuardError: Too many messages in a row, or in a minute.
+        MessageLimitReachedError: Too many messages in a row, or in a minute.
     """
     words = checked_text(question)
     refuse_sub_agent(sender)

@@ -71,7 +71,7 @@ async def _ask_all(subjects: Sequence[Subject | Health]) -> list[Health]:
         own = await stack.enter_async_context(create_client())
         guarded = await stack.enter_async_context(
             guarded_client(
-                allow=parse_allow(settings.HEARTBIT_HTTP_ALLOW), max_response_bytes=MAX_BYTES
+                allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST), max_response_bytes=MAX_BYTES
             )
         )
 

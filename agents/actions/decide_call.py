@@ -16,7 +16,7 @@ from django.db import transaction
 from agents import snapshot
 from agents.actions.ring_run import ring_run
 from agents.choices import Verdict
-from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, Vote
 from agents.pinned_tools import in_tool_order
@@ -97,7 +97,7 @@ def decide_call(
     Raises:
         InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or
             the verdict is none for such a call; nothing was decided.
-        NoLongerOpenError: The call is decided, its run has ended, or it is not what was shown.
+        CallClosedError: The call is decided, its run has ended, or it is not what was shown.
     """
     match verdict:
         case Verdict.APPROVED:
@@ -121,7 +121,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
 
     Raises:
         InvalidEditError: It is a question, and this is no answer.
-        NoLongerOpenError: It is decided, its run has ended, or it is not what was shown.
+        CallClosedError: It is decided, its run has ended, or it is not what was shown.
     """
     approved = Verdict.APPROVED
     offer = _offer(call.run)
@@ -137,7 +137,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     word = Decider(by.name, "grant", by.user_id)
     for other in _covered(grant, call):
         shown = other.digest
-        with suppress(NoLongerOpenError), transaction.atomic():
+        with suppress(CallClosedError), transaction.atomic():
             _decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant)
 
 
@@ -154,7 +154,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
     Raises:
         InvalidEditError: The arguments do not fit the tool, or it is a question; nothing was
             decided.
-        NoLongerOpenError: As for ``approve_call``.
+        CallClosedError: As for ``approve_call``.
     """
     offer = _offer(call.run)
     if _answer_parameter(call, offer) is not None:
@@ -174,7 +174,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
 
     Raises:
         InvalidEditError: The call is no question, or the answer does not fit its form.
-        NoLongerOpenError: As for ``approve_call``.
+        CallClosedError: As for ``approve_call``.
     """
     offer = _offer(call.run)
     name = _answer_parameter(call, offer)
@@ -204,7 +204,7 @@ def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
         reason: What the model reads.
 
     Raises:
-        NoLongerOpenError: As for ``approve_call``.
+        CallClosedError: As for ``approve_call``.
     """
     _decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip())
 
@@ -219,7 +219,7 @@ def _offer(run: Run) -> Offer:
 def _grant(call: ToolCall, offer: Offer, by: Decider, always: Always) -> Grant:
     tool = shown_tool(call)
     if tool not in offer.hashes:
-        raise NoLongerOpenError(
+        raise CallClosedError(
             f"The tool {tool} has changed since the agent was published: nothing was allowed."
         )
     return Grant.objects.create(
@@ -241,7 +241,7 @@ def _refuse_second_vote(call: ToolCall, by: Decider) -> None:
     may make more and may approve there as well: such keys and approvals at terminals are one vote.
 
     Raises:
-        NoLongerOpenError: There is that vote already.
+        CallClosedError: There is that vote already.
     """
     if by.user_id is not None or int((call.shown or {}).get("needed", 1)) <= 1:
         return
@@ -251,7 +251,7 @@ def _refuse_second_vote(call: ToolCall, by: Decider) -> None:
     ).exclude(by=by.name)  # whose second vote is refused anyway
     others = votes if by.via == "api" else votes.filter(via="api")
     if others.exists():
-        raise NoLongerOpenError(
+        raise CallClosedError(
             "An approval with an API key that belongs to no user counts already, and together with "
             "those at terminals only once: approve the call as a user, or with a user's key."
         )

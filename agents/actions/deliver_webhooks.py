@@ -116,7 +116,7 @@ def _letter(delivery: WebhookDelivery) -> _Letter | _Reply:
 
 
 async def _send_all(letters: Sequence[_Letter | _Reply]) -> list[_Reply]:
-    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOW)
+    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
     async with guarded_client(allow=allow, deadline_seconds=TIMEOUT_SECONDS) as client:
         return list(await asyncio.gather(*(_send(client, letter) for letter in letters)))
 

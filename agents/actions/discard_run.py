@@ -20,7 +20,7 @@ def discard_run(run: Run, *, by: Actor) -> None:
     """It is cancelled, and nobody has to look at it any more; its journal stays.
 
     Raises:
-        NoLongerOpenError: It is not in quarantine (any more).
+        CallClosedError: It is not in quarantine (any more).
     """
     ask("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
     record_of_run(by, "discard", run)

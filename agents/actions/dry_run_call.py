@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from agents import snapshot
 from agents.dry_runs.rehearse import rehearse
-from agents.errors import InvalidEditError, NoDryRunError, NoLongerOpenError
+from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
 from agents.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
 from agents.runtime.toolbox import context_factory, offer_of
@@ -44,9 +44,9 @@ def dry_run_call(
         arguments: A JSON object instead of the call's own arguments.
 
     Raises:
-        NoLongerOpenError: It does not wait (any more), or it is not what was shown.
-        NoDryRunError: Its tool is stopped, not transactional or not here, or they may not decide
-            the call.
+        CallClosedError: It does not wait (any more), or it is not what was shown.
+        DryRunUnavailableError: Its tool is stopped, not transactional or not here, or they may not
+            decide the call.
         InvalidEditError: The arguments do not fit the tool.
         DryRunStoppedError: It took too long, or others hold what it needs.
     """
@@ -54,7 +54,7 @@ def dry_run_call(
     _check_asked(call, by, is_edited=arguments is not None)
     prepared, runs_digest = _prepared(call, arguments)
     if arguments is None and runs_digest != digest:
-        raise NoDryRunError(
+        raise DryRunUnavailableError(
             f"The tool {prepared.spec.name} is not what was shown any more: it cannot be tried."
         )
     with transaction.atomic():
@@ -71,9 +71,9 @@ def dry_run_call(
 
 def _check_open(call: ToolCall, digest: str) -> None:
     if not calls_waiting(call.run.workspace).filter(pk=call.pk).exists():
-        raise NoLongerOpenError("The call does not wait for a decision (any more).")
+        raise CallClosedError("The call does not wait for a decision (any more).")
     if call.digest != digest:
-        raise NoLongerOpenError("The call is not the one that was shown: look at it again.")
+        raise CallClosedError("The call is not the one that was shown: look at it again.")
 
 
 def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
@@ -87,11 +87,11 @@ def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
         )
         [is_asked] = cursor.fetchone()
     if not is_asked:
-        raise NoDryRunError(
+        raise DryRunUnavailableError(
             f"Only members of the group {shown.get('group')} may decide this call, or try it."
         )
     if is_edited and needed > 1:
-        raise NoDryRunError(
+        raise DryRunUnavailableError(
             f"The call needs {needed} people who approve it as it is: it is tried only as it is."
         )
 
@@ -106,18 +106,18 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[Prepared, str]:
     tool = shown_tool(call)
     spec = offer.specs.get(tool)
     if spec is None:
-        raise NoDryRunError(
+        raise DryRunUnavailableError(
             f"The tool {tool} has changed since the agent was published, or is not known here: it "
             "cannot be tried."
         )
     if spec.effect is not Effect.TRANSACTIONAL:
-        raise NoDryRunError(
+        raise DryRunUnavailableError(
             f"The tool {tool} is {spec.effect.value}, not transactional: what it does could not "
             "be undone, so it cannot be tried."
         )
     who = stopped_tools(run.workspace).get(tool)
     if who is not None:
-        raise NoDryRunError(f"The tool {tool} was stopped by {who}: it cannot be tried.")
+        raise DryRunUnavailableError(f"The tool {tool} was stopped by {who}: it cannot be tried.")
     found = pipeline.prepare(
         offer.specs,
         name=tool,
@@ -152,4 +152,4 @@ def _context(run: Run, call_id: str) -> ToolContext:
 
 
 def _refused(request: httpx.Request) -> NoReturn:
-    raise NoDryRunError("A dry run sends no requests: they could not be undone.")
+    raise DryRunUnavailableError("A dry run sends no requests: they could not be undone.")

@@ -119,7 +119,7 @@ def fork_run(
         ForkRefusedError: The turn ended the source, and nothing new is said.
         AgentNotFoundError: The agent is stopped.
         HaltedError: The workspace, or everything, is.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
     made, is_new = accept_fork(
         source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key

@@ -31,7 +31,7 @@ _CONVERSE = (
     "SELECT * FROM heartbit_converse("
     "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_hops => %s)"
 )
-Outcome = Literal["new", "held", "steered"]
+Outcome = Literal["started", "queued", "steered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def post_message(
         ReservedKeyError: The idempotency key begins as Heartbit's own do.
         AgentNotFoundError: The conversation's agent is gone or stopped.
         ConversationBusyError: The policy is to refuse it, and a run is under way.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
     policy = SecondMessage(second_message or conversation.second_message)
     key = stored_key(idempotency_key)
@@ -151,11 +151,11 @@ def post_message(
     notify_on_commit(conversation.workspace_id, "runs", "calls")
     match outcome:
         case "held":
-            return Posted(accepted, "held")
+            return Posted(accepted, "queued")
         case "steered":
             return Posted(accepted, "steered")
         case _:
-            return Posted(accepted, "new")
+            return Posted(accepted, "started")
 
 
 def _under_way(conversation: Conversation, policy: SecondMessage, key: str | None) -> list[Run]:

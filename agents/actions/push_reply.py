@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.messaging.texts import as_word
 from agents.models import InboxEntry, Message
 from agents.runs.refusals import ask
@@ -24,7 +24,7 @@ def push_reply(reply_id: UUID) -> bool:
     try:
         with transaction.atomic():
             return _push(reply_id)
-    except NoLongerOpenError:
+    except CallClosedError:
         return False
 
 

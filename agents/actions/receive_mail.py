@@ -32,8 +32,8 @@ def receive_mail(channel: Channel, raw: bytes) -> Accepted:
 
     Raises:
         UnreadableMailError: It is no mail.
-        ChannelClosedError, TooManyMessagesError, AgentNotFoundError, HaltedError, QuotaSpentError:
-            As for ``accept_message``.
+        ChannelClosedError, TooManyMessagesError, AgentNotFoundError, HaltedError,
+        QuotaExceededError: As for ``accept_message``.
     """
     mail = read_mail(raw)
     reason = why_not(channel, mail)

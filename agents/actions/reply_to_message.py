@@ -38,7 +38,7 @@ def reply_to_message(
         UnknownMessageError: Nobody wrote the sender such a message.
         EmptyTaskError: ``text`` is blank.
         RecipientError: Whoever wrote it is gone, or is the sender; or the text is too long.
-        LoopGuardError: Too many messages in a row, or in a minute.
+        MessageLimitReachedError: Too many messages in a row, or in a minute.
     """
     words = checked_entry(text)
     answered = _find(sender, message_id)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import connection, transaction
 
 from agents.actions.ring_run import ring_queue
-from agents.errors import OperatorsStopError
+from agents.errors import StoppedByOperatorError
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.pauses import of_operator, rows_of
 from agents.runs.notices import notify_workers
@@ -38,7 +38,7 @@ def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
         Whether anything changed: it may not have been held back.
 
     Raises:
-        OperatorsStopError: There is nothing but an operator's stop, which they cannot end.
+        StoppedByOperatorError: There is nothing but an operator's stop, which they cannot end.
     """
     with transaction.atomic():
         pauses = rows_of(held)
@@ -46,7 +46,7 @@ def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
         kept = pauses.order_by("-by_operator").first()
         if not lifted:
             if kept is not None and kept.by_operator and not by_operator:
-                raise OperatorsStopError(of_operator(held, kept))
+                raise StoppedByOperatorError(of_operator(held, kept))
             return False
         if kept is None:
             _tell(held)

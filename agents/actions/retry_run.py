@@ -29,10 +29,10 @@ def retry_run(run: Run, *, by: Actor, home: Home = Home.FLEET) -> UUID:
 
     Raises:
         RunStateError: The run has not ended.
-        NoLongerOpenError: Somebody settled the quarantine meanwhile.
+        CallClosedError: Somebody settled the quarantine meanwhile.
         AgentNotFoundError: The agent is stopped.
         HaltedError: The workspace, or everything, is.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
     if run.status not in TERMINAL:
         raise RunStateError(

@@ -21,7 +21,7 @@ def revive_run(run: Run, *, by: Actor) -> None:
     """Queue it again; it is tried alone, in a process where it can harm no other run.
 
     Raises:
-        NoLongerOpenError: It is not in quarantine (any more), or who waited for it has gone on.
+        CallClosedError: It is not in quarantine (any more), or who waited for it has gone on.
     """
     ring = ask("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
     record_of_run(by, "resume", run)

@@ -40,7 +40,7 @@ class AgentExistsError(ConflictError):
     """The workspace has an agent of that name already."""
 
 
-class AgentChangedError(ConflictError):
+class VersionConflictError(ConflictError):
     """Somebody published another version of the agent than the one that is to be changed."""
 
 
@@ -104,7 +104,7 @@ def change_agent(
 
     Raises:
         AgentNotFoundError: There is no such agent.
-        AgentChangedError: Its current version is another one.
+        VersionConflictError: Its current version is another one.
         InvalidSettingError: As ``create_agent``; also for another name: an agent keeps its own.
         ConfigurationError: As ``create_agent``.
     """
@@ -117,7 +117,7 @@ def change_agent(
             ("name",),
             f"is {changed.name}, but an agent keeps its name, {row.name}: make another one",
         )
-    beside = {"name": row.name, "approval_seconds": row.approval_seconds}
+    beside = {"name": row.name, "approval_timeout_seconds": row.approval_timeout_seconds}
     table = {**beside, **_table(changed, settings)}
     check_agreement(table, _names(locked), tools=catalogue(locked.pk))
     columns = {setting: getattr(changed, setting) for setting in SETTINGS if setting in settings}
@@ -157,7 +157,7 @@ def _check_version(row: Agent, wanted: int | None) -> None:
     number = row.current_version.number if row.current_version is not None else None
     if wanted is not None and number != wanted:
         now = f"at version {number}" if number is not None else "not published"
-        raise AgentChangedError(
+        raise VersionConflictError(
             f"The agent {row.name} is {now}, not at version {wanted}: somebody changed it "
             f"meanwhile. GET /agents/{row.name} shows it."
         )

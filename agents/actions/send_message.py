@@ -32,7 +32,7 @@ def send_message(
         EmptyTaskError: ``text`` is blank.
         RecipientError: The address is nobody's, or the text or the thread's name is too long.
         AgentNotFoundError: No published agent has that name.
-        LoopGuardError: Too many messages in a row, or in a minute.
+        MessageLimitReachedError: Too many messages in a row, or in a minute.
     """
     words, about = checked_entry(text), checked_thread(thread)
     earlier = begin(sender, key)

@@ -32,7 +32,7 @@ def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = 
         result: For ``done``: what the model reads as the call's answer.
 
     Raises:
-        NoLongerOpenError: Somebody was quicker, or the run has ended.
+        CallClosedError: Somebody was quicker, or the run has ended.
     """
     text = clean_text(result).strip() if outcome is Outcome.DONE else ""
     parameters = (

@@ -39,8 +39,8 @@ def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -
         RecipientError: The address is not one other agent's, or the text is too long.
         AgentNotFoundError: No published agent has that name, or it is stopped.
         HaltedError: The workspace, or everything, is stopped.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
-        LoopGuardError: Too many messages in a row, or in a minute.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
+        MessageLimitReachedError: Too many messages in a row, or in a minute.
     """
     words = checked_text(task)
     refuse_sub_agent(sender)

@@ -79,7 +79,7 @@ def start_run(
         ReservedKeyError: The idempotency key begins as Heartbit's own do.
         AgentNotFoundError: No published agent has that name.
         HaltedError: The workspace, or everything, is stopped.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
     run_id = new_id()
     parameters = (

@@ -40,7 +40,7 @@ def start_tool_call(
     Raises:
         AgentNotFoundError: No published agent has that name.
         HaltedError: The workspace, or everything, is stopped.
-        QuotaSpentError: The workspace, or the agent, has been given as many runs as it may.
+        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
     text = json.dumps(arguments, ensure_ascii=False)
     return start_run(

@@ -23,7 +23,7 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
 
     Raises:
         EmptyTaskError: ``text`` is blank.
-        NoLongerOpenError: The run has ended.
+        CallClosedError: The run has ended.
         RunStateError: It is not an agent's run.
     """
     words = clean_text(text).strip()

@@ -65,7 +65,10 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
         ),
         (
             "Approval",
-            {"classes": TAB, "fields": (("approval", "approval_seconds", "uncertain_calls"),)},
+            {
+                "classes": TAB,
+                "fields": (("approval", "approval_timeout_seconds", "uncertain_calls"),),
+            },
         ),
         ("Answer", {"classes": TAB, "fields": ("response_schema",)}),
         ("Conversation", {"classes": TAB, "fields": strategy_form.FIELDS}),

@@ -45,20 +45,22 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             ),
             "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
             # Each has a placeholder: admin.css hides what is not set where no call waits.
-            "approval_seconds": UnfoldAdminIntegerFieldWidget({"placeholder": "As the agent says"}),
-            "approvals": UnfoldAdminIntegerFieldWidget({"placeholder": "1"}),
-            "approvers": line_widget(placeholder="Whoever may decide"),
-            "escalate_minutes": UnfoldAdminIntegerFieldWidget({"placeholder": "Never"}),
-            "escalate_group": line_widget(placeholder="Whoever may decide"),
+            "approval_timeout_seconds": UnfoldAdminIntegerFieldWidget(
+                {"placeholder": "As the agent says"}
+            ),
+            "required_approvals": UnfoldAdminIntegerFieldWidget({"placeholder": "1"}),
+            "approver_group": line_widget(placeholder="Whoever may decide"),
+            "escalate_after_minutes": UnfoldAdminIntegerFieldWidget({"placeholder": "Never"}),
+            "escalation_group": line_widget(placeholder="Whoever may decide"),
         }
         labels = {
             "approval": "Calls that wait for a person",
             "approval_when": "Rule",
-            "approval_seconds": "Time to decide (seconds)",
-            "approvals": "People who have to approve",
-            "approvers": "Only this group decides",
-            "escalate_minutes": "Ask more people after (minutes)",
-            "escalate_group": "Who is asked then",
+            "approval_timeout_seconds": "Time to decide (seconds)",
+            "required_approvals": "People who have to approve",
+            "approver_group": "Only this group decides",
+            "escalate_after_minutes": "Ask more people after (minutes)",
+            "escalation_group": "Who is asked then",
             "defaults": "Default arguments",
         }
         help_texts = {
@@ -68,11 +70,11 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
                 '{"properties": {"amount": {"minimum": 100}}, "required": ["amount"]} asks about '
                 "amounts from 100 on."
             ),
-            "approval_seconds": "Then the call is refused.",
-            "approvals": "Different people; one who denies the call denies it.",
-            "approvers": "The name of a Django group; its members alone.",
-            "escalate_minutes": "If nobody has decided by then.",
-            "escalate_group": "The name of a Django group; its members as well.",
+            "approval_timeout_seconds": "Then the call is refused.",
+            "required_approvals": "Different people; one who denies the call denies it.",
+            "approver_group": "The name of a Django group; its members alone.",
+            "escalate_after_minutes": "If nobody has decided by then.",
+            "escalation_group": "The name of a Django group; its members as well.",
             "defaults": "Used where the model gives none.",
         }
 
@@ -88,14 +90,14 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         approval = self.fields["approval"]
         if isinstance(approval, forms.TypedChoiceField):
             approval.choices = [("", "As the agent says"), *BindingApproval.choices]
-        self.fields["approvals"].required = False
-        self.fields["approvals"].initial = None
-        if self.initial.get("approvals") == 1:
-            self.initial["approvals"] = None
+        self.fields["required_approvals"].required = False
+        self.fields["required_approvals"].initial = None
+        if self.initial.get("required_approvals") == 1:
+            self.initial["required_approvals"] = None
 
     def clean_approvals(self) -> int:
         """Nothing is one."""
-        given: int | None = self.cleaned_data["approvals"]
+        given: int | None = self.cleaned_data["required_approvals"]
         return 1 if given is None else given
 
     def clean(self) -> dict[str, Any] | None:
@@ -146,8 +148,8 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
                 "fields": (
                     ("tool", "approval", "enabled"),
                     "approval_when",
-                    ("approval_seconds", "approvals", "approvers"),
-                    ("escalate_minutes", "escalate_group"),
+                    ("approval_timeout_seconds", "required_approvals", "approver_group"),
+                    ("escalate_after_minutes", "escalation_group"),
                     "defaults",
                 )
             },

@@ -111,7 +111,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "retry_max_delay_ms": "Longest pause (ms)",
             "max_tokens": "Longest answer (tokens)",
             "approval": "Calls that wait for a person",
-            "approval_seconds": "Time to decide (seconds)",
+            "approval_timeout_seconds": "Time to decide (seconds)",
             "response_schema": "Form of the answer",
             "max_turns": "Model calls",
             "timeout_seconds": "Time (seconds)",

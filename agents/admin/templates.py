@@ -90,7 +90,7 @@ def _binding(tool: TemplateTool) -> dict[str, Any]:
     return {
         "tool": tool.name,
         "approval": tool.approval,
-        "approval_seconds": tool.approval_seconds,
+        "approval_timeout_seconds": tool.approval_timeout_seconds,
     }
 
 

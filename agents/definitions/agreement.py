@@ -48,7 +48,7 @@ def check(
             if name in seen:
                 yield here, f'names "{name}" twice'
             seen.add(name)
-        yield from check_grant(here, grant, table.get("approval_seconds"))
+        yield from check_grant(here, grant, table.get("approval_timeout_seconds"))
 
 
 def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Iterator[Complaint]:
@@ -57,17 +57,20 @@ def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Itera
     Args:
         path: Of its table.
         grant: Its settings.
-        agent_seconds: The agent's own ``approval_seconds``.
+        agent_seconds: The agent's own ``approval_timeout_seconds``.
     """
     if (grant.get("approval") == "when") != (grant.get("approval_when") is not None):
         yield path, 'needs both approval = "when" and approval_when, or neither'
-    minutes = grant.get("escalate_minutes")
-    if minutes is None and grant.get("escalate_group"):
-        yield (*path, "escalate_group"), "needs escalate_minutes, which says when it is asked"
-    seconds = grant.get("approval_seconds") or agent_seconds
+    minutes = grant.get("escalate_after_minutes")
+    if minutes is None and grant.get("escalation_group"):
+        yield (
+            (*path, "escalation_group"),
+            "needs escalate_after_minutes, which says when it is asked",
+        )
+    seconds = grant.get("approval_timeout_seconds") or agent_seconds
     if isinstance(minutes, int) and isinstance(seconds, int) and seconds <= minutes * 60:
         yield (
-            (*path, "escalate_minutes"),
+            (*path, "escalate_after_minutes"),
             f"is too late: a call is refused after {seconds} seconds, before more people are "
             "asked; give fewer minutes, or more seconds",
         )

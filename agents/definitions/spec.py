@@ -86,24 +86,30 @@ class ToolGrant(Spec):
         None,
         description="For 'when': a JSON Schema; calls whose arguments fit it wait for a person.",
     )
-    approval_seconds: Annotated[Positive | None, Pinned(late=True)] = Field(
+    approval_timeout_seconds: Annotated[
+        Positive | None, Pinned(name="approval_seconds", late=True)
+    ] = Field(
         None,
         description="A call that nobody decides for so long is refused. Empty: as the agent says.",
     )
-    approvals: Annotated[int, Field(ge=1, le=20), Pinned(late=True)] = Field(
-        1, description="How many people have to approve a call; one who denies it denies it."
+    required_approvals: Annotated[int, Field(ge=1, le=20), Pinned(name="approvals", late=True)] = (
+        Field(1, description="How many people have to approve a call; one who denies it denies it.")
     )
-    approvers: Annotated[Group, Pinned(late=True)] = Field(
+    approver_group: Annotated[Group, Pinned(name="approvers", late=True)] = Field(
         "",
         description=(
             "Only members of this Django group may decide. Empty: whoever may decide at all."
         ),
     )
-    escalate_minutes: Annotated[Positive | None, Pinned(late=True)] = Field(
+    escalate_after_minutes: Annotated[
+        Positive | None, Pinned(name="escalate_minutes", late=True)
+    ] = Field(
         None,
         description="A call that nobody decides for so long goes to more people. Empty: never.",
     )
-    escalate_group: Annotated[Group, Pinned(late=True, beside="escalate_minutes")] = Field(
+    escalation_group: Annotated[
+        Group, Pinned(name="escalate_group", late=True, beside="escalate_after_minutes")
+    ] = Field(
         "",
         description="Its members may then decide as well. Empty: whoever may decide at all.",
     )
@@ -199,7 +205,9 @@ class AgentSettings(Spec):
         "never",
         description="Which of its tool calls wait for a person; a tool's own setting wins.",
     )
-    approval_seconds: Annotated[Positive | None, Pinned(late=True)] = Field(
+    approval_timeout_seconds: Annotated[
+        Positive | None, Pinned(name="approval_seconds", late=True)
+    ] = Field(
         None,
         description=(
             "A call that nobody decides for so long is refused; a tool's own time wins. Empty: it "
@@ -240,4 +248,4 @@ SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")
 #: The settings of a bound tool that are columns of its row.
 GRANT_SETTINGS = tuple(name for name in ToolGrant.model_fields if name != "name")
 #: Those of them that name a group of people.
-GROUPS = ("approvers", "escalate_group")
+GROUPS = ("approver_group", "escalation_group")

@@ -28,8 +28,8 @@ def data_of(run: Run) -> dict[str, Any]:
         structured = None
         long.append(True)
     return {
-        "run": str(run.pk),
-        "conversation": str(run.conversation_id) if run.conversation_id else None,
+        "run_id": str(run.pk),
+        "conversation_id": str(run.conversation_id) if run.conversation_id else None,
         "kind": run.kind,
         "agent": run.agent,
         "model": run.model,

@@ -51,7 +51,7 @@ class Account:
     Attributes:
         host: Its server's name.
         port: Usually 993 with TLS, 143 else.
-        security: ``none`` is for hosts that an operator named in ``HEARTBIT_HTTP_ALLOW`` only.
+        security: ``none`` is for hosts that an operator named in ``HEARTBIT_HTTP_ALLOWLIST`` only.
         user: As the server knows it.
         password: Or a password for this program alone, where the server wants one.
         folder: As people read its name.
@@ -189,7 +189,7 @@ def _check_secrecy(account: Account, route: Route) -> None:
     if account.security == "none" and not route.trusted:
         raise MailboxError(
             f"Without TLS everybody on the way to {account.host} can read the password: use tls "
-            "or starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOW."
+            "or starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOWLIST."
         )
 
 

@@ -71,7 +71,7 @@ def find_route(host: str, port: int) -> Route:
     """
     answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
-    rules = parse_allow(settings.HEARTBIT_HTTP_ALLOW)
+    rules = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
     AddressPolicy(allow=rules, ports=IMAP_PORTS).check(host, port, addresses)
     trusted = all(
         effective(text).is_loopback

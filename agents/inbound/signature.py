@@ -13,7 +13,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agents.errors import ForgedMessageError
+from agents.errors import InvalidSignatureError
 from heartbit_site.base import secrets
 
 if TYPE_CHECKING:
@@ -44,21 +44,21 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
         now: The present.
 
     Raises:
-        ForgedMessageError: It is not signed so, or not now.
+        InvalidSignatureError: It is not signed so, or not now.
         SecretError: The channel's secret cannot be read.
     """
     message_id, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not _ID.fullmatch(message_id) or not _TIME.fullmatch(at):
-        raise ForgedMessageError(REFUSAL)
+        raise InvalidSignatureError(REFUSAL)
     if abs(now.timestamp() - int(at)) > TOLERANCE.total_seconds():
-        raise ForgedMessageError(REFUSAL)
+        raise InvalidSignatureError(REFUSAL)
     content = f"{message_id}.{at}.".encode() + body
     good = [_signature(secret, content) for secret in _secrets_of(channel, now)]
     given = headers.get("webhook-signature", "").split(" ")[:_MOST_SIGNATURES]
     # Each is compared with each, so that the time it takes says nothing.
     same = [hmac.compare_digest(one.encode(), other) for one in given for other in good]
     if not any(same):
-        raise ForgedMessageError(REFUSAL)
+        raise InvalidSignatureError(REFUSAL)
     return message_id
 
 

@@ -1,9 +1,9 @@
 """The machine form of an update: a JSON object a line, of ``--watch --json`` and of streams. Pure.
 
-    {"type": "run", "run": id, "parent": id | null, "agent": "writer", "task": "..."}
-    {"type": "event", "run": id, "seq": 3, "at": time, "event": "model.answered", "payload": {...},
-     "title": "Answered", "text": "...", "tone": "primary"}
-    {"type": "delta", "run": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
+    {"type": "run", "run_id": id, "parent_id": id | null, "agent": "writer", "task": "..."}
+    {"type": "event", "run_id": id, "seq": 3, "at": time, "event": "model.answered",
+     "payload": {...}, "title": "Answered", "text": "...", "tone": "primary"}
+    {"type": "delta", "run_id": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
      "text": "..."}
 
 Times are ISO 8601 in UTC. An event's text is its beginning; the payload has all of it.
@@ -29,8 +29,8 @@ def line_of(update: Update, run: RunView) -> dict[str, Any]:
         case RunSeen(seen):
             return {
                 "type": "run",
-                "run": str(seen.pk),
-                "parent": str(seen.parent_id) if seen.parent_id else None,
+                "run_id": str(seen.pk),
+                "parent_id": str(seen.parent_id) if seen.parent_id else None,
                 "agent": seen.agent,
                 "task": seen.task,
             }
@@ -39,7 +39,7 @@ def line_of(update: Update, run: RunView) -> dict[str, Any]:
             said = say(recorded.event, run.name_of)
             return {
                 "type": "event",
-                "run": str(run_id),
+                "run_id": str(run_id),
                 "seq": recorded.seq,
                 "at": recorded.at.astimezone(UTC).isoformat(),
                 "event": event["type"],
@@ -51,7 +51,7 @@ def line_of(update: Update, run: RunView) -> dict[str, Any]:
         case Streamed(run_id, delta):
             return {
                 "type": "delta",
-                "run": str(run_id),
+                "run_id": str(run_id),
                 "turn": delta.turn,
                 "attempt": delta.attempt,
                 "offset": delta.offset,

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
+from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
 from agents.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
 from agents.loop import answering
 from agents.loop.ports import Approved, PendingSuspension, Ready
@@ -99,11 +99,13 @@ class Serving:
             try:
                 if await self._journaled.suspend(*pending):
                     return True
-            except SubAgentGoneError as error:
+            except SubAgentUnavailableError as error:
                 pending = await self._without(error, pending)
         return False
 
-    async def _without(self, error: SubAgentGoneError, pending: list[Pending]) -> list[Pending]:
+    async def _without(
+        self, error: SubAgentUnavailableError, pending: list[Pending]
+    ) -> list[Pending]:
         """Answer the calls that want an agent which is gone; what is still to be waited for."""
         refused = [
             call

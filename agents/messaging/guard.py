@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from agents.choices import Home
-from agents.errors import LoopGuardError, RunStateError, SubAgentError
+from agents.errors import MessageLimitReachedError, RunStateError, SubAgentError
 from agents.models import Message
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def check_rate(sender: Sender) -> None:
     People are limited where they come in, by the API.
 
     Raises:
-        LoopGuardError: The agent, in all of its runs together, has written too often.
+        MessageLimitReachedError: The agent, in all of its runs together, has written too often.
     """
     limit: int = settings.HEARTBIT_MESSAGES_PER_MINUTE
     if sender.by is not None or limit <= 0:
         return
     sent = Message.objects.filter(workspace=sender.workspace, sender=sender.address)
     if sent.filter(created_at__gt=Now() - WINDOW).count() >= limit:
-        raise LoopGuardError(
+        raise MessageLimitReachedError(
             f"An agent may write {limit} messages a minute, and you have: go on without, or later."
         )
 
@@ -64,14 +64,14 @@ def hops_of(sender: Sender, answered: Message | None = None) -> int:
         answered: The message that is answered, which counts as well.
 
     Raises:
-        LoopGuardError: Too many.
+        MessageLimitReachedError: Too many.
     """
     if sender.run is None:
         return 0  # whatever a person says begins anew
     hops = max(hops_to(sender.run), answered.hops + 1 if answered is not None else 0)
-    limit: int = settings.HEARTBIT_MESSAGE_HOPS
+    limit: int = settings.HEARTBIT_MAX_MESSAGE_HOPS
     if hops > limit:
-        raise LoopGuardError(
+        raise MessageLimitReachedError(
             f"{hops} messages in a row led to this one, and {limit} may: end it here, and say in "
             "your answer what is left to do."
         )

@@ -115,7 +115,7 @@ def begin(sender: Sender, key: str | None) -> Message | None:
     """Let one sender's messages come one after the other; the message that has the key already.
 
     Raises:
-        LoopGuardError: It would be one too many this minute.
+        MessageLimitReachedError: It would be one too many this minute.
     """
     _lock(sender, f"message-sender:{sender.address}")
     if key is not None:

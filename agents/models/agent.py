@@ -73,8 +73,8 @@ class Agent(models.Model):
     )
     response_schema = models.JSONField(null=True, blank=True, **_agent("response_schema"))
     approval = models.CharField(max_length=8, choices=AgentApproval.choices, **_agent("approval"))
-    approval_seconds = models.PositiveIntegerField(
-        null=True, blank=True, **_agent("approval_seconds")
+    approval_timeout_seconds = models.PositiveIntegerField(
+        null=True, blank=True, **_agent("approval_timeout_seconds")
     )
     uncertain_calls = models.CharField(
         max_length=8, choices=UncertainCalls.choices, **_agent("uncertain_calls")
@@ -149,15 +149,15 @@ class ToolBinding(models.Model):
     enabled = models.BooleanField(**_grant("enabled"))
     approval = models.CharField(max_length=8, choices=BindingApproval.choices, **_grant("approval"))
     approval_when = models.JSONField(null=True, blank=True, **_grant("approval_when"))
-    approval_seconds = models.PositiveIntegerField(
-        null=True, blank=True, **_grant("approval_seconds")
+    approval_timeout_seconds = models.PositiveIntegerField(
+        null=True, blank=True, **_grant("approval_timeout_seconds")
     )
-    approvals = models.PositiveSmallIntegerField(**_grant("approvals"))
-    approvers = models.CharField(max_length=150, **_grant("approvers"))
-    escalate_minutes = models.PositiveIntegerField(
-        null=True, blank=True, **_grant("escalate_minutes")
+    required_approvals = models.PositiveSmallIntegerField(**_grant("required_approvals"))
+    approver_group = models.CharField(max_length=150, **_grant("approver_group"))
+    escalate_after_minutes = models.PositiveIntegerField(
+        null=True, blank=True, **_grant("escalate_after_minutes")
     )
-    escalate_group = models.CharField(max_length=150, **_grant("escalate_group"))
+    escalation_group = models.CharField(max_length=150, **_grant("escalation_group"))
     defaults = models.JSONField(
         default=dict, db_default=Value({}, models.JSONField()), **_grant("defaults")
     )

@@ -133,7 +133,7 @@ class Channel(models.Model):
     @property
     def path(self) -> str:
         """Of the URL that messages are posted to."""
-        return f"/api/v1/in/{self.address}"
+        return f"/api/v1/inbound/{self.address}"
 
     @property
     def url(self) -> str:

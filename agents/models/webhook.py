@@ -55,7 +55,7 @@ class WebhookEndpoint(models.Model):
         validators=[check_webhook_url],
         help_text=(
             "Where messages are posted to. A host that is not public has to be in "
-            "HEARTBIT_HTTP_ALLOW."
+            "HEARTBIT_HTTP_ALLOWLIST."
         ),
     )
     events = models.JSONField(default=list, help_text="What it is told of.")

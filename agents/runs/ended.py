@@ -38,9 +38,9 @@ WITH looked AS (
     UNION ALL
     SELECT r.root_id, 'approval.requested', 'wait:' || w.id, w.created_at,
            jsonb_build_object('call', jsonb_build_object(
-               'run', r.id, 'agent', r.agent, 'call', w.call_id,
+               'run_id', r.id, 'agent', r.agent, 'call_id', w.call_id,
                'tool', coalesce(c.shown ->> 'tool', c.tool),
-               'since', w.created_at, 'expires_at', w.expires_at))
+               'waiting_since', w.created_at, 'expires_at', w.expires_at))
     FROM endpoint e
     JOIN agents_wait w ON w.kind = 'approval' AND w.created_at >= e.after
     JOIN agents_run r ON r.id = w.run_id AND r.workspace_id = e.workspace_id
@@ -52,8 +52,8 @@ SELECT e.id, h.run_id, h.event, h.occurrence, 'msg_' || replace(gen_random_uuid(
        jsonb_build_object(
            'type', h.event, 'timestamp', h.at,
            'data', h.more || jsonb_build_object(
-               'run', r.id, 'root', r.root_id, 'conversation', r.conversation_id,
-               'forked_from', r.forked_from_id, 'agent', r.agent, 'model', r.model,
+               'run_id', r.id, 'root_id', r.root_id, 'conversation_id', r.conversation_id,
+               'forked_from_id', r.forked_from_id, 'agent', r.agent, 'model', r.model,
                'status', r.status, 'task', left(r.task, %(most)s),
                'output', left(r.output, %(most)s),
                'cut', length(r.task) > %(most)s OR length(coalesce(r.output, '')) > %(most)s,

@@ -15,7 +15,7 @@ import psycopg
 from django.db import DatabaseError
 
 from agents.choices import RunStatus
-from agents.errors import JournalAwayError, LeaseLostError, SubAgentGoneError
+from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
 from agents.events import (
     CallWaiting,
     Ending,
@@ -158,7 +158,7 @@ class Lease:
         """Create what is waited for and give the worker back, unless the journal moved.
 
         Raises:
-            SubAgentGoneError: One was deleted or stopped since the model was offered it.
+            SubAgentUnavailableError: One was deleted or stopped since the model was offered it.
         """
         waits, events = _waits(pending)
         row = await self._write(
@@ -239,7 +239,7 @@ def _translated(error: BaseException) -> BaseException:
         if error.sqlstate == _LOST:
             return LeaseLostError(said)
         if error.sqlstate == _GONE:
-            return SubAgentGoneError(said, str(error.diag.message_detail))
+            return SubAgentUnavailableError(said, str(error.diag.message_detail))
         if not isinstance(error, _ABOUT_THE_DATA):
             return JournalAwayError(f"the journal could not be written: {error}")
     return error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from django.db import DatabaseError, connection
 
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ def ask(query: str, parameters: Sequence[Any]) -> Any:
     """Run a query that calls one function; what that returned.
 
     Raises:
-        NoLongerOpenError: The function says that its time is over, and why.
+        CallClosedError: The function says that its time is over, and why.
     """
     try:
         with connection.cursor() as cursor:
@@ -34,5 +34,5 @@ def _refusal(error: DatabaseError) -> Exception:
     """What to raise for what Django raised: ours when a rule of ours said no, else the same."""
     cause = error.__cause__
     if isinstance(cause, psycopg.Error) and cause.sqlstate == _NO_LONGER_OPEN:
-        return NoLongerOpenError(str(cause.diag.message_primary))
+        return CallClosedError(str(cause.diag.message_primary))
     return error

@@ -72,7 +72,7 @@ class Host(ABC):
     ) -> None:
         local_url: Callable[[], str] = import_string(settings.HEARTBIT_LOCAL_MODEL_URL)
         self._providers = create_client()
-        allow = parse_allow(settings.HEARTBIT_HTTP_ALLOW)
+        allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
         self._guarded = guarded_client(allow=allow)
         self._typed = guarded_model_client(allow=allow)
         default_model = factory.default_model(os.environ)
@@ -108,7 +108,7 @@ class Host(ABC):
             Duty(
                 conninfo=settings.DATABASE_DIRECT_URL,
                 every_seconds=settings.HEARTBIT_SWEEP_SECONDS,
-                max_attempts=settings.HEARTBIT_MAX_ATTEMPTS,
+                max_attempts=settings.HEARTBIT_MAX_CRASHES,
                 queues=queues,
                 own_worker_id=lambda: self.process.control.worker_id,
                 beats_steadily=self.process.control.beats_steadily,

@@ -189,7 +189,7 @@ class Sweeper(threading.Thread):
             if row["quarantined"] is not None:
                 logger.error(
                     "run %s is quarantined: its workers died %d times without its getting further; "
-                    "`heartbit runs resume`, `retry` or `discard` it",
+                    "`heartbit runs unquarantine`, `retry` or `discard` it",
                     row["quarantined"],
                     self._duty.max_attempts,
                 )

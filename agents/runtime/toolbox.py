@@ -193,13 +193,13 @@ class RunToolbox:
         # What several people have to approve, the standing word of one does not allow; and nobody
         # answers a question beforehand.
         is_question = found.spec.answer_parameter is not None
-        alone = bound.approvals == 1 and not bound.approvers and not is_question
+        alone = bound.required_approvals == 1 and not bound.approver_group and not is_question
         pinned = self._hashes[found.spec.name]
         grant = await self._granted(found.spec.name, pinned) if alone else None
         if grant is not None:
             allowed = self._prepare(call, call.arguments, context, None)
             return Ready(allowed, grant) if isinstance(allowed, Prepared) else _answered(allowed)
-        escalate_minutes = bound.escalate_minutes
+        escalate_after_minutes = bound.escalate_after_minutes
         return ApprovalRequested(
             call_id=call_id,
             tool=found.spec.name,
@@ -207,11 +207,14 @@ class RunToolbox:
             effect=found.spec.effect.value,
             digest=self._digest(context, found.spec, found.arguments),
             reason=found.reason,
-            timeout_seconds=bound.approval_seconds or self._definition.approval_seconds,
-            needed=1 if is_question else bound.approvals,
-            group=bound.approvers,
-            escalate_seconds=None if escalate_minutes is None else escalate_minutes * 60,
-            escalate_group=bound.escalate_group,
+            timeout_seconds=bound.approval_timeout_seconds
+            or self._definition.approval_timeout_seconds,
+            needed=1 if is_question else bound.required_approvals,
+            group=bound.approver_group,
+            escalate_seconds=None
+            if escalate_after_minutes is None
+            else escalate_after_minutes * 60,
+            escalate_group=bound.escalation_group,
         )
 
     async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:

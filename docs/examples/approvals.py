@@ -31,7 +31,7 @@ def ask(approval: Approval) -> Approve | Edit | Deny:
 def main(task: str) -> None:
     """Do the task."""
     clerk = Heartbit().agent("clerk", "You write letters.", tools=[send_letter])
-    sys.stdout.write(f"{clerk.approve(ask).run(task).expect().text}\n")
+    sys.stdout.write(f"{clerk.on_approval(ask).run(task).expect().text}\n")
 
 
 if __name__ == "__main__":

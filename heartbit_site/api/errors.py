@@ -20,7 +20,7 @@ from django.http import Http404, JsonResponse
 from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
 
-from agents.errors import ForgedMessageError, OperatorsStopError, QuotaSpentError
+from agents.errors import InvalidSignatureError, QuotaExceededError, StoppedByOperatorError
 from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
 from heartbit_site.contract.validation import sentence
 
@@ -72,16 +72,16 @@ class TooManyRequestsError(HeartbitError):
 STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (MalformedBodyError, 400),
     (UnauthorizedError, 401),
-    (ForgedMessageError, 401),
+    (InvalidSignatureError, 401),
     (ForbiddenError, 403),
-    (OperatorsStopError, 403),
+    (StoppedByOperatorError, 403),
     (NotFoundError, 404),
     (TooSlowError, 408),
     (ConflictError, 409),
     (TooLargeError, 413),
     (TooBusyError, 503),
     (TooManyRequestsError, 429),
-    (QuotaSpentError, 429),
+    (QuotaExceededError, 429),
     (HeartbitError, 422),
 )
 
@@ -125,7 +125,7 @@ def of_ours(request: HttpRequest, error: Any) -> HttpResponse:
     status = status_of(error)
     scope = error.scope if isinstance(error, ForbiddenError) else None
     response = answer(status, name_of(type(error)), str(error), scope)
-    if isinstance(error, TooManyRequestsError | QuotaSpentError):
+    if isinstance(error, TooManyRequestsError | QuotaExceededError):
         response["Retry-After"] = str(error.seconds)
     return response
 

@@ -1,7 +1,7 @@
 """How often somebody may ask the API: each has a bucket of requests, for all web processes.
 
-The bucket fills by ``HEARTBIT_API_RATE`` a second and holds four seconds' worth. It costs one round
-trip to Valkey; while Valkey is away, whoever asks is let in.
+The bucket fills by ``HEARTBIT_API_RATE_LIMIT`` a second and holds four seconds' worth. It costs
+one round trip to Valkey; while Valkey is away, whoever asks is let in.
 """
 
 from __future__ import annotations
@@ -111,4 +111,4 @@ def customer(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Network | No
 @functools.cache
 def buckets() -> Buckets:
     """The process's."""
-    return Buckets(settings.REDIS_URL, settings.HEARTBIT_API_RATE)
+    return Buckets(settings.REDIS_URL, settings.HEARTBIT_API_RATE_LIMIT)

@@ -2,7 +2,7 @@
 
     id: 3
     event: model.answered
-    data: {"type": "event", "run": "0199...", "seq": 3, "at": "...", "event": ..., "payload": ...}
+    data: {"type": "event", "run_id": "0199...", "seq": 3, "at": ..., "event": ..., "payload": ...}
 
 A reader that was cut off says where it was (``Last-Event-ID``): Postgres has every event, so none
 is missing and none comes twice. Text as it is written (``event: delta``) has no id.
@@ -99,7 +99,7 @@ async def events_of(
                 yield message(one, run.pk)
             if selection.over:
                 break
-    yield _encode("end", {"type": "end", "run": str(run.pk)})
+    yield _encode("end", {"type": "end", "run_id": str(run.pk)})
 
 
 async def _updates(root_id: UUID) -> AsyncGenerator[Shown, None]:

@@ -101,14 +101,14 @@ REDIS_URL: Final = Variable(
     secret=True,
 )
 STATE: Final = Variable(
-    "HEARTBIT_STATE",
+    "HEARTBIT_STATE_DIR",
     "",
     formats.directory,
     help="directory of keys, logs and embedded servers",
     unset="`/var/lib/heartbit` for root, else `heartbit` in `XDG_STATE_HOME` (`~/.local/state`)",
 )
 LINGER: Final = Variable(
-    "HEARTBIT_LINGER",
+    "HEARTBIT_EMBEDDED_IDLE_SECONDS",
     300.0,
     formats.number(0, 30 * DAY),
     help="seconds that embedded servers run on after their last user",
@@ -233,13 +233,13 @@ API_KEY: Final = Variable(
     secret=True,
 )
 HTTP_ALLOW: Final = Variable(
-    "HEARTBIT_HTTP_ALLOW",
+    "HEARTBIT_HTTP_ALLOWLIST",
     "",
     formats.allow_list,
     help="private hosts that tools may reach, `10.0.0.7:8080,wiki.internal`",
 )
 API_RATE: Final = Variable(
-    "HEARTBIT_API_RATE",
+    "HEARTBIT_API_RATE_LIMIT",
     50.0,
     formats.number(0, 1_000_000),
     help="requests a second that a key, a person or an unknown address may send to the "
@@ -247,7 +247,7 @@ API_RATE: Final = Variable(
     "API](docs/howto/rest-api.md))",
 )
 MESSAGE_HOPS: Final = Variable(
-    "HEARTBIT_MESSAGE_HOPS",
+    "HEARTBIT_MAX_MESSAGE_HOPS",
     8,
     formats.whole(1, 1_000),
     help="how many messages, and plans of agents, in a row may lead to the next one "
@@ -287,7 +287,7 @@ BREAKER_FAILURES: Final = Variable(
     "0 disables it",
 )
 MAX_ATTEMPTS: Final = Variable(
-    "HEARTBIT_MAX_ATTEMPTS",
+    "HEARTBIT_MAX_CRASHES",
     3,
     formats.whole(1, 1_000),
     help="worker crashes without progress until a run is quarantined",

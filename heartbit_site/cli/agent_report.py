@@ -77,7 +77,7 @@ def _print(found: AgentStatusOut) -> None:
     rate = metrics.success_rate
     facts = [
         ("state", found.state),
-        *(("", f"run {run.run} on {run.worker}") for run in found.runs),
+        *(("", f"run {run.id} on {run.worker}") for run in found.runs),
         ("problem", found.problem),
         ("uptime", seconds(found.uptime_seconds) if found.enabled else "-"),
         ("last active", _ago(found.last_activity)),

@@ -91,7 +91,7 @@ def _row(overview: AgentOverview) -> dict[str, Any]:
         "agent": agent.name,
         "description": agent.description,
         "state": overview.state,
-        "current_run": str(overview.current_run) if overview.current_run else None,
+        "current_run_id": str(overview.current_run) if overview.current_run else None,
         "model": agent.model,
         "tools": _tools(agent),
         "metrics": AgentMetricsOut.of(overview.metrics).model_dump(mode="json"),

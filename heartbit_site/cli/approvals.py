@@ -1,4 +1,4 @@
-"""What `heartbit approve` and `heartbit settle` know of the runs of this installation alone."""
+"""What `heartbit approve` and `heartbit resolve` know of the runs of this installation alone."""
 
 from __future__ import annotations
 

@@ -172,15 +172,15 @@ async def _settled() -> Settle | Skip | None:
     answer = await keyboard.line(OUTCOME.keys)
     match "l" if answer is None else answer.strip().lower():
         case "r" | "retry":
-            return Settle("retried")
-        case "d" | "done":
+            return Settle("retry")
+        case "c" | "confirm":
             text = await keyboard.line("What did it answer? The model reads it; may be empty > ")
-            return Settle("done", text.strip()) if text is not None else None
+            return Settle("confirm", text.strip()) if text is not None else None
         case "s" | "skip":
-            return Settle("skipped")
+            return Settle("skip")
         case "l" | "later":
             return Skip()
-    note("Answer with one of the letters in brackets: r, d, s or l.")
+    note("Answer with one of the letters in brackets: r, c, s or l.")
     return None
 
 

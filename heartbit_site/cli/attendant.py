@@ -145,7 +145,7 @@ class Attendant:
     async def _say(self, waits: list[WaitOut]) -> None:
         """Name what is answered by a command of its own."""
         for wait in waits:
-            name = await self._backend.in_thread(partial(self._name, UUID(wait.root)))
+            name = await self._backend.in_thread(partial(self._name, UUID(wait.root_id)))
             with self._display.paused() if self._asking else contextlib.nullcontext():
                 command = f"heartbit {wait.command} {name}"
                 note(f"{visible(wait.agent)} waits for {wait.waits_for}: {command}")
@@ -157,7 +157,7 @@ def _others(backend: Backend, root_id: UUID) -> list[WaitOut]:
 
 
 def _named(wait: WaitOut) -> tuple[UUID, str, str]:
-    return UUID(wait.run), wait.call, wait.key
+    return UUID(wait.run_id), wait.call_id, wait.key
 
 
 def _waiting(backend: Backend, root_id: UUID) -> list[WaitingCall]:

@@ -42,7 +42,7 @@ def show(found: ChainsOut, *, as_json: bool) -> int:
     for one in broken:
         where = _name(one)
         note(f"The audit of {where} does not hold from entry {one.broken_at} on: {one.problem}.")
-    return OK if found.holds else FAILED
+    return OK if found.valid else FAILED
 
 
 def _name(chain: ChainOut) -> str:

@@ -68,10 +68,10 @@ class Backend(ABC):
         found = self.call(operation, limit=PAGE, **given)
         rows = list(getattr(found, operation.rows))
         last: Any = found
-        while last.next is not None:
-            last = self.call(operation, limit=PAGE, cursor=last.next, **given)
+        while last.next_cursor is not None:
+            last = self.call(operation, limit=PAGE, cursor=last.next_cursor, **given)
             rows += getattr(last, operation.rows)
-        return found.model_copy(update={operation.rows: rows, "next": None})
+        return found.model_copy(update={operation.rows: rows, "next_cursor": None})
 
 
 class ServerBackend(Backend):

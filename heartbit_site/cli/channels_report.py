@@ -79,7 +79,7 @@ class Order:
             "name": self.name,
             "agent": self.agent,
             "enabled": self.enabled,
-            "approve": self.approve,
+            "require_approval": self.approve,
             "hourly_limit": self.hourly_limit,
             "reply": self.reply,
             "mapping": None if self.mapping is None else _json_object(self.mapping),
@@ -122,7 +122,7 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     """Print a channel, and what came in last."""
     backend = backend_for(url)
     found = _find(backend, name)
-    page = backend.call(contract.LIST_INBOUND, channel_id=found.channel, limit=SHOWN)
+    page = backend.call(contract.LIST_INBOUND_MESSAGES, channel_id=found.id, limit=SHOWN)
     messages = page.messages
     if as_json:
         write_view(found, messages=[one.model_dump(mode="json") for one in messages])
@@ -161,7 +161,7 @@ def change(url: str | None, name: str, order: Order, *, as_json: bool) -> int:
     if not given:
         raise CommandError("Say what is to be different: `heartbit channels change --help`.", USAGE)
     changed = backend.call(
-        contract.CHANGE_CHANNEL, checked(ChannelChangeIn, given), channel_id=found.channel
+        contract.CHANGE_CHANNEL, checked(ChannelChangeIn, given), channel_id=found.id
     )
     if as_json:
         write_view(changed)
@@ -184,9 +184,9 @@ def remove(url: str | None, name: str, *, yes: bool, as_json: bool) -> int:
             raise CommandError(f"Say --yes if {title} and the log of what came in may go.", USAGE)
         if not typer.confirm(f"Remove {title} and the log of what came in?", err=True):
             raise CommandError("Nothing was removed.")
-    backend.call(contract.REMOVE_CHANNEL, channel_id=found.channel)
+    backend.call(contract.REMOVE_CHANNEL, channel_id=found.id)
     if as_json:
-        write_json({"channel": found.channel, "name": found.name})
+        write_json({"id": found.id, "name": found.name})
     else:
         write(f"Removed {title}; its conversations and runs stay.")
     return OK
@@ -199,7 +199,7 @@ def _find(backend: Backend, name: str) -> ChannelOut:
         CommandError: There is none; the sentence names those there are.
     """
     found = backend.every(contract.LIST_CHANNELS).channels
-    for key in ("name", "channel"):
+    for key in ("name", "id"):
         for one in found:
             if str(getattr(one, key)) == name:
                 return one
@@ -260,7 +260,7 @@ def _json_object(text: str) -> dict[str, Any]:
 def _state(one: ChannelOut) -> str:
     if not one.enabled:
         return "disabled"
-    return "trouble" if one.mailbox and one.mailbox.trouble else "active"
+    return "trouble" if one.mailbox and one.mailbox.last_error else "active"
 
 
 def _where(one: ChannelOut) -> str:
@@ -280,20 +280,20 @@ def _cells(one: ChannelOut) -> tuple[str, ...]:
 def _print(one: ChannelOut) -> None:
     write(one_line(one.name))
     facts = [
-        ("number", str(one.channel)),
+        ("number", str(one.id)),
         ("kind", one.kind),
         ("agent", one.agent),
         ("state", _state(one)),
-        ("trouble", one.mailbox.trouble if one.mailbox else ""),
+        ("trouble", one.mailbox.last_error if one.mailbox else ""),
         ("url", one.url),
         ("mailbox", _box(one.mailbox) if one.mailbox else ""),
         ("senders", ", ".join(one.senders)),
         ("replies", "to the sender" if one.kind == "email" and one.reply else ""),
         ("mapping", readable_json(one.mapping) if one.mapping else ""),
-        ("approval", "every tool call waits for a person" if one.approve else ""),
+        ("approval", "every tool call waits for a person" if one.require_approval else ""),
         ("limit", f"{one.hourly_limit} messages an hour"),
         ("answers to", "; ".join(target_text(target) for target in one.deliver)),
-        ("made by", one.made_by or "-"),
+        ("made by", one.created_by or "-"),
     ]
     for title, text in facts:
         if text:
@@ -311,6 +311,6 @@ def _message(one: InboundOut) -> tuple[str, ...]:
         f"{one.received_at:%Y-%m-%d %H:%M:%S}",
         one.status,
         one_line(one.sender or "-", NAME_WIDTH),
-        one.run or "-",
+        one.run_id or "-",
         one_line(title, TEXT_WIDTH),
     )

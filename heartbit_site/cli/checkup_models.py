@@ -137,7 +137,7 @@ async def _ask(subjects: list[Subject], *, guard: bool) -> list[Health]:
 def _client(*, guard: bool) -> httpx.AsyncClient:
     if not guard:
         return create_client()
-    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOW)
+    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
     return guarded_client(allow=allow, max_response_bytes=MAX_BYTES)
 
 

@@ -97,7 +97,7 @@ def _approvals() -> list[Check]:
             "approvals",
             "warn",
             detail,
-            "`heartbit approve`, `heartbit settle` and `heartbit answer` list and decide them.",
+            "`heartbit approve`, `heartbit resolve` and `heartbit answer` list and decide them.",
         )
     ]
 

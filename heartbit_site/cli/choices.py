@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heartbit_site.cli.question import WaitingCall
 
 Scope = Literal["run", "agent"]
-Outcome = Literal["retried", "done", "skipped"]
+Outcome = Literal["retry", "confirm", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Settle:
 
     Attributes:
         outcome: `retried`: it is made again; `done`: it took effect; `skipped`: it is left.
-        result: With `done`: what the model reads as its answer.
+        result: With `confirm`: what the model reads as its answer.
     """
 
     outcome: Outcome
@@ -125,9 +125,9 @@ def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
             return f"Answered {subject}."
         case Deny():
             return f"{'Declined' if call.kind is QUESTION else 'Denied'} {subject}."
-        case Settle("retried"):
+        case Settle("retry"):
             return f"To be made again: {subject}."
-        case Settle("done"):
+        case Settle("confirm"):
             return f"It took effect: {subject}."
         case Settle():
             return f"Left as it is: {subject}."
@@ -179,15 +179,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """What `heartbit settle` was told about a call; nothing: ask.
+    """What `heartbit resolve` was told about a call; nothing: ask.
 
     Attributes:
-        result: With `done`: what the model reads; None: nothing was said.
+        result: With `confirm`: what the model reads; None: nothing was said.
     """
 
     digest: ClassVar[str] = ""
     retry: bool = False
-    done: bool = False
+    confirm: bool = False
     skip: bool = False
     result: str | None = None
 
@@ -198,13 +198,13 @@ class Word:
             CommandError: Its parts contradict each other.
         """
         said: dict[Outcome, bool] = {
-            "retried": self.retry,
-            "done": self.done,
-            "skipped": self.skip,
+            "retry": self.retry,
+            "confirm": self.confirm,
+            "skip": self.skip,
         }
         chosen = [outcome for outcome, is_said in said.items() if is_said]
         if len(chosen) > 1:
-            raise CommandError("Say one of --retry, --done and --skip.", USAGE)
-        if self.result is not None and chosen != ["done"]:
-            raise CommandError("--result goes with --done.", USAGE)
+            raise CommandError("Say one of --retry, --confirm and --skip.", USAGE)
+        if self.result is not None and chosen != ["confirm"]:
+            raise CommandError("--result goes with --confirm.", USAGE)
         return Settle(chosen[0], self.result or "") if chosen else None

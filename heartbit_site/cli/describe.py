@@ -1,7 +1,7 @@
 """The machine form of runs (`--json`): one JSON object a run. No Django.
 
-    {"run": "0199...", "root": "0199...", "parent": null, "kind": "agent", "agent": "writer",
-     "home": "fleet", "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...",
+    {"id": "0199...", "root_id": "0199...", "parent_id": null, "kind": "agent", "agent": "writer",
+     "placement": "fleet", "model": "openai:gpt-6-sol", "status": "succeeded", "task": "...",
      "output": "...",
      "structured": null | the answer as the agent's response schema wants it,
      "error": null | {"kind": "model", "message": "...", ...},
@@ -16,7 +16,7 @@ beginning of its task with `task_characters`, and neither `output` nor `structur
 With `--watch` there is a JSON object a line: what is known, what happens (`agents.live.lines`), and
 at the end the run::
 
-    {"type": "result", "run": id, ... as above ...}
+    {"type": "result", "id": id, ... as above ...}
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 #: What is printed of a run; an answer of the REST API says more.
 FIELDS: Final = {
-    *("run", "root", "parent", "kind", "agent", "home", "model", "status", "task", "output"),
+    *("id", "root_id", "parent_id", "kind", "agent", "placement", "model", "status"),
+    *("task", "output"),
     *("structured", "error", "usage", "created_at", "started_at", "finished_at"),
 }
 

@@ -11,7 +11,13 @@ from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settl
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.kinds import OUTCOME
-from heartbit_site.contract.approvals import DECIDE, GET_QUESTION, SETTLE, DecisionIn, OutcomeIn
+from heartbit_site.contract.approvals import (
+    DECIDE,
+    GET_QUESTION,
+    RESOLVE_CALL,
+    DecisionIn,
+    OutcomeIn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,10 +64,11 @@ class Desk:
         try:
             if isinstance(choice, Settle):
                 word = {"outcome": choice.outcome, "result": choice.result}
-                self._backend.call(SETTLE, checked(OutcomeIn, word), **place)
+                self._backend.call(RESOLVE_CALL, checked(OutcomeIn, word), **place)
                 return 0
             said = {"digest": call.digest, **_said(call, choice)}
-            return self._backend.call(DECIDE, checked(DecisionIn, said), **place).missing
+            decided = self._backend.call(DECIDE, checked(DecisionIn, said), **place)
+            return decided.remaining_approvals
         except CommandError as error:
             if error.code != USAGE:
                 raise

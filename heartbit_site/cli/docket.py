@@ -113,7 +113,7 @@ def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> st
     """Say why nothing is left to decide: who was quicker, if somebody was."""
     name = one_line(text.strip())[:36]
     for decision in backend.every(LIST_DECISIONS, run_id=text).decisions:
-        if call_id in (None, decision.call) and decision.verdict in kind.verdicts:
+        if call_id in (None, decision.call_id) and decision.verdict in kind.verdicts:
             by = visible(decision.by) or "somebody"
             call = f"Nothing waits any more in run {name}: its last call"
             call = "The call" if call_id else call
@@ -209,18 +209,21 @@ def described(call: WaitingCall) -> dict[str, Any]:
     """Its machine form."""
     named: dict[str, Any] = {"question": call.question}
     if call.kind is not OUTCOME:
-        named = {"digest": call.digest, "form": dict(call.form) if call.form is not None else None}
+        named = {
+            "digest": call.digest,
+            "answer_schema": dict(call.form) if call.form is not None else None,
+        }
     return {
-        "run": str(call.run_id),
-        "root": str(call.root_id),
-        "call": call.call_id,
+        "run_id": str(call.run_id),
+        "root_id": str(call.root_id),
+        "call_id": call.call_id,
         "agent": call.agent,
         "tool": call.tool,
         "effect": call.effect,
         "reason": call.reason,
         "arguments": dict(call.arguments),
         **named,
-        "since": call.since.astimezone(UTC).isoformat() if call.since else None,
+        "waiting_since": call.since.astimezone(UTC).isoformat() if call.since else None,
     }
 
 

@@ -18,7 +18,7 @@ from heartbit_site.contract.pauses import PauseIn
 
 if TYPE_CHECKING:
     from heartbit_site.contract.fleet import QueueOut, WorkerOut
-    from heartbit_site.contract.pauses import HeldOut, Holdable
+    from heartbit_site.contract.pauses import Holdable, PauseStateOut
 
     #: What is meant, and the parameters of its path.
     Named = tuple[Holdable, dict[str, Any]]
@@ -42,7 +42,7 @@ def show(url: str | None, *, as_json: bool) -> int:
         return OK
     totals = fleet.totals
     write(
-        f"{_counted(totals.workers, 'worker')} alive, {totals.used} of {totals.slots} "
+        f"{_counted(totals.workers, 'worker')} alive, {totals.slots_used} of {totals.slots} "
         f"slots in use, {_counted(totals.queued, 'run')} queued"
     )
     if fleet.workers:
@@ -64,7 +64,7 @@ def act(url: str | None, wanted: Asked, name: str | None, *, patience: float, as
     {"stop": stop, "restart": restart}[wanted](backend, workers, patience=patience)
     names = [row.name for row in workers]
     if as_json:
-        write_json({"wanted": wanted, "workers": names})
+        write_json({"requested_action": wanted, "workers": names})
     elif not workers:
         write("There is no worker.")
     else:
@@ -126,12 +126,12 @@ def free(url: str | None, named: Named, *, as_json: bool) -> int:
     return OK
 
 
-def _subject(done: HeldOut) -> str:
+def _subject(done: PauseStateOut) -> str:
     where = f" in {one_line(done.workspace)}" if done.workspace else ""
     return "Everything" if done.kind == "all" else f"The {done.kind} {one_line(done.name)}{where}"
 
 
-def _state(done: HeldOut) -> str:
+def _state(done: PauseStateOut) -> str:
     return "paused" if done.kind == "queue" else "stopped"
 
 
@@ -141,8 +141,8 @@ def _worker(row: WorkerOut) -> tuple[str, ...]:
         one_line(row.name),
         row.state,
         seconds(row.uptime_seconds),
-        f"{row.used} of {row.slots}",
-        f"{seconds(row.beat_seconds)} ago",
+        f"{row.slots_used} of {row.slots}",
+        f"{seconds(row.heartbeat_age_seconds)} ago",
         one_line(", ".join(row.queues)) or "one suspicious run, alone",
     )
 
@@ -153,7 +153,7 @@ def _queue(row: QueueOut) -> tuple[str, ...]:
         str(row.depth),
         str(row.running),
         seconds(row.oldest_seconds) if row.depth else "-",
-        str(row.parked or "-"),
+        str(row.blocked or "-"),
         "paused" if row.paused else _counted(row.workers, "worker") if row.workers else "nobody",
     )
 

@@ -63,7 +63,7 @@ class Order:
             "turn": self.place(),
             "message": self.message,
             "task": self.task,
-            "call": self.call,
+            "call_id": self.call,
             "arguments": _json_object(self.arguments),
             "result": self.result,
             "version": self.version,

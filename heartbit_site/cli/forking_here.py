@@ -1,4 +1,4 @@
-"""`heartbit runs fork --here`: the new run is executed in this process."""
+"""`heartbit runs fork --local`: the new run is executed in this process."""
 
 from __future__ import annotations
 

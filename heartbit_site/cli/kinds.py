@@ -64,10 +64,10 @@ QUESTION: Final = Kind(
 )
 OUTCOME: Final = Kind(
     wait=waits.OUTCOME,
-    options="--retry, --done or --skip",
+    options="--retry, --confirm or --skip",
     verdicts=frozenset({"retried", "done", "skipped"}),
     nothing="No call is in doubt.",
     about="a word on",
     title="Nobody knows what became of a tool call.",
-    keys="[r]etry, it may happen twice  [d]one, it took effect  [s]kip it  [l]ater > ",
+    keys="[r]etry, it may happen twice  [c]onfirm that it took effect  [s]kip it  [l]ater > ",
 )

@@ -31,15 +31,15 @@ from heartbit_site.cli.commands.deliveries import deliveries
 from heartbit_site.cli.commands.doctor import doctor
 from heartbit_site.cli.commands.down import down
 from heartbit_site.cli.commands.fleet import fleet
+from heartbit_site.cli.commands.inbox import inbox
 from heartbit_site.cli.commands.keys import keys
-from heartbit_site.cli.commands.messages import messages
+from heartbit_site.cli.commands.resolve import resolve
 from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.commands.resume import resume
 from heartbit_site.cli.commands.run import run
 from heartbit_site.cli.commands.runs import runs
 from heartbit_site.cli.commands.schedules import schedules
 from heartbit_site.cli.commands.serve import serve
-from heartbit_site.cli.commands.settle import settle
 from heartbit_site.cli.commands.status import status
 from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.commands.tools import tools
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from typer.core import TyperGroup
 
 COMMANDS: Final = (
-    *(run, submit, status, approve, settle, answer, result, resume, cancel),
+    *(run, submit, status, approve, resolve, answer, result, resume, cancel),
     *(runs, agents, schedules, channels, tools, config, users, keys, audit),
-    *(usage, deliveries, messages),
+    *(usage, deliveries, inbox),
     *(serve, web, beat, fleet, up, down, doctor, completion),
 )
 NAMES: Final = tuple(

@@ -61,7 +61,7 @@ def reason(run: RunSummaryOut) -> str:
     message = (run.error or {}).get("message")
     if message:
         return str(message)
-    return f"The run {past(run)} without a reason; `heartbit status {run.run}` shows its journal."
+    return f"The run {past(run)} without a reason; `heartbit status {run.id}` shows its journal."
 
 
 def past(run: RunSummaryOut) -> str:

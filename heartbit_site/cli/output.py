@@ -57,8 +57,8 @@ def write_view(view: BaseModel, **more: Any) -> None:
         more: Further values of the object.
     """
     found = view.model_dump(mode="json")
-    if found.get("next", "") is None:
-        del found["next"]
+    if found.get("next_cursor", "") is None:
+        del found["next_cursor"]
     write_json({**found, **more})
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from heartbit_site.contract.deliveries import ResultDeliveryOut
-    from heartbit_site.contract.messages import SentSummaryOut
+    from heartbit_site.contract.messages import AgentMessageSummaryOut
     from heartbit_site.contract.usage import AgentUseOut, CountGaugeOut, MoneyGaugeOut
 
 GAUGES: Final = ("WHAT", "USED", "LIMIT", "STATE")
@@ -24,8 +24,8 @@ AGENTS: Final = ("AGENT", "RUNS", "TOKENS", "COST")
 DELIVERIES: Final = ("DELIVERY", "RUN", "STATUS", "ATTEMPTS", "WHERE", "PROBLEM")
 MESSAGES: Final = ("TIME", "FROM", "KIND", "THREAD", "TEXT")
 STYLES: Final = {
-    "nearly": "yellow",
-    "spent": "red",
+    "warning": "yellow",
+    "exceeded": "red",
     "delivered": "green",
     "failed": "red",
     "pending": "cyan",
@@ -100,7 +100,7 @@ def message(url: str | None, message_id: str, *, as_json: bool) -> int:
 
 def _write_rows(page: BaseModel) -> None:
     """Write the rows of a page as JSON, without the cursor: so many were asked for."""
-    write_json(page.model_dump(mode="json", exclude={"next"}))
+    write_json(page.model_dump(mode="json", exclude={"next_cursor"}))
 
 
 def _gauge(name: str, gauge: CountGaugeOut | MoneyGaugeOut, unit: str = "") -> tuple[str, ...]:
@@ -120,8 +120,8 @@ def _agent(row: AgentUseOut) -> tuple[str, ...]:
 
 def _delivery(row: ResultDeliveryOut) -> tuple[str, ...]:
     return (
-        str(row.delivery),
-        row.run[:SHORT_ID],
+        str(row.id),
+        row.run_id[:SHORT_ID],
         row.status,
         str(row.attempts),
         one_line(row.recipient, TEXT_WIDTH),
@@ -129,7 +129,7 @@ def _delivery(row: ResultDeliveryOut) -> tuple[str, ...]:
     )
 
 
-def _message(row: SentSummaryOut) -> tuple[str, ...]:
+def _message(row: AgentMessageSummaryOut) -> tuple[str, ...]:
     return (
         f"{row.created_at:%Y-%m-%d %H:%M:%S}",
         one_line(row.sender.removeprefix("agent:"), AGENT_WIDTH),

@@ -22,11 +22,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "GET /fleet": "`heartbit fleet`",
     "GET /keys": "`heartbit keys list`",
     "GET /members": "`heartbit users list`",
-    "GET /messages": "`heartbit messages AGENT --json`",
+    "GET /messages": "`heartbit inbox AGENT --json`",
     "GET /runs": "`heartbit status`",
     "GET /tools": "`heartbit tools`",
     "GET /webhooks": "the page Webhooks of the admin",
-    "POST /workspace/continue": "the API",
+    "POST /workspace/resume": "the API",
 }
 _ADDRESS: Final = re.compile(r"\b(?:GET|POST) /[\w/.{}-]*\w")
 _PATTERNS: Final = {

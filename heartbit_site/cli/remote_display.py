@@ -52,7 +52,7 @@ class Lines:
 
     def update(self, update: dict[str, Any]) -> None:
         """Print it, if it is news."""
-        run = update["run"]
+        run = update["run_id"]
         match update["type"]:
             case "run":
                 if run in self._seqs:
@@ -121,10 +121,10 @@ def decoded(update: dict[str, Any]) -> Update:
     entries = importlib.import_module("agents.live.entries")
     events = importlib.import_module("agents.events")
     readable = importlib.import_module("agents.live.readable")
-    run_id = UUID(update["run"])
+    run_id = UUID(update["run_id"])
     match update["type"]:
         case "run":
-            parent = UUID(update["parent"]) if update["parent"] else None
+            parent = UUID(update["parent_id"]) if update["parent_id"] else None
             named = RunNamed(run_id, parent, update["agent"], update["task"])
             return cast("Update", updates.RunSeen(named))
         case "event":

@@ -55,7 +55,7 @@ def stop(backend: Backend, workers: Sequence[WorkerOut], *, patience: float) -> 
 
     def left() -> str:
         there = [row for row in backend.call(SHOW_FLEET).workers if row.id in ids]
-        return ", ".join(f"{row.name} holds {row.used} runs" for row in there)
+        return ", ".join(f"{row.name} holds {row.slots_used} runs" for row in there)
 
     still = _wait(left, patience)
     if still:
@@ -90,7 +90,7 @@ def _missing(backend: Backend, row: WorkerOut) -> str:
     there = backend.call(SHOW_FLEET).workers
     for other in there:
         if other.id == row.id:
-            return f"it holds {other.used} runs"
+            return f"it holds {other.slots_used} runs"
     back = any(
         other.name == row.name and other.id > row.id and other.state == "alive" for other in there
     )

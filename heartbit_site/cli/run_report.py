@@ -30,7 +30,7 @@ def show_run(url: str | None, name: str, *, as_json: bool) -> int:
     """Show a run; with JSON, its result in the form of `agents.results` once it has ended."""
     backend = backend_for(url)
     run = backend.call(SHOW_RUN, run_id=run_id_of(name))
-    listed = backend.every(LIST_CALLS, run_id=run.run).calls
+    listed = backend.every(LIST_CALLS, run_id=run.id).calls
     if as_json:
         write_json(
             {
@@ -59,7 +59,7 @@ def show_run(url: str | None, name: str, *, as_json: bool) -> int:
 def _whole(backend: Backend, call: CallSummaryOut) -> CallOut:
     if not call.shortened:
         return call
-    return backend.call(SHOW_CALL, run_id=call.run, call_id=call.call)
+    return backend.call(SHOW_CALL, run_id=call.run_id, call_id=call.call_id)
 
 
 def _json(call: CallOut) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _json(call: CallOut) -> dict[str, Any]:
 def _cells(call: CallOut) -> tuple[str, ...]:
     return (
         one_line(call.agent, 20),
-        call.call,
+        call.call_id,
         call.status,
         one_line(", ".join(_said(decision) for decision in call.decisions), 60),
         f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
@@ -86,7 +86,7 @@ def _print_edits(call: CallOut) -> None:
     """Print what ran instead of what the model wrote."""
     for decision in call.decisions:
         if decision.arguments is not None:
-            write(f"\n{call.call} ran with these arguments instead:")
+            write(f"\n{call.call_id} ran with these arguments instead:")
             write("\n".join(margined(_readable(decision.arguments), DETAIL_WIDTH)))
 
 

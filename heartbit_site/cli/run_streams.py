@@ -66,31 +66,31 @@ def stay(
         plain: Write progress as lines.
         leaves: Leave when the tree can only wait for a person, and nobody can be asked here.
     """
-    match stream_of(backend).watch(run.root, as_json=as_json, plain=plain, leaves=leaves):
+    match stream_of(backend).watch(run.root_id, as_json=as_json, plain=plain, leaves=leaves):
         case "waits":
             note(
-                f"Nobody can be asked here. `heartbit resume {run.run}` then watches the run again."
+                f"Nobody can be asked here. `heartbit resume {run.id}` then watches the run again."
             )
             return WAITING
         case "left":
             note(
-                f"The run goes on: `heartbit status {run.run} --watch`, or "
-                f"`heartbit cancel {run.run}`."
+                f"The run goes on: `heartbit status {run.id} --watch`, or "
+                f"`heartbit cancel {run.id}`."
             )
             return CANCELLED
         case "ended":
-            ended = backend.call(SHOW_RUN, run_id=run.run)
+            ended = backend.call(SHOW_RUN, run_id=run.id)
             return conclude(ended, as_json=as_json, watched=True)
 
 
 def print_tree(backend: Backend, run: RunDetailOut) -> None:
     """Print a run's id, its task, and its tree as it is now."""
     tree = Tree()
-    for update in stream_of(backend).recorded(run.root):
+    for update in stream_of(backend).recorded(run.root_id):
         tree.apply(update)
     console = Console(highlight=False)
     glyphs = ASCII if console.options.ascii_only else UNICODE
-    head = [f"Run {run.run}", f"Task: {one_line(run.task)}"]
+    head = [f"Run {run.id}", f"Task: {one_line(run.task)}"]
     if run.started_by:
         head.append(f"Started by: {one_line(run.started_by)}")
     canvas = Canvas(console.width, datetime.now(UTC), glyphs=glyphs)

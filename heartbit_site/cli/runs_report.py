@@ -23,9 +23,9 @@ from heartbit_site.contract.runs import (
     DISCARD_RUN,
     LIST_RUNS,
     MAX_WAIT_SECONDS,
-    RESUME_RUN,
     RETRY_RUN,
     SHOW_RUN,
+    UNQUARANTINE_RUN,
     WAIT_FOR_RESULT,
 )
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.runs import RunSummaryOut
 
-Settling = Literal["retry", "resume", "discard"]
+Settling = Literal["retry", "unquarantine", "discard"]
 REFRESH_SECONDS: Final = 1.0
 CANCEL_PATIENCE: Final = 10.0
 LOST_PATIENCE: Final = 60.0  # a server, or a database, that restarts is back within seconds
-_SETTLE: Final = {"retry": RETRY_RUN, "resume": RESUME_RUN, "discard": DISCARD_RUN}
+_SETTLE: Final = {"retry": RETRY_RUN, "unquarantine": UNQUARANTINE_RUN, "discard": DISCARD_RUN}
 
 
 def list_runs(
@@ -107,12 +107,12 @@ def result(url: str | None, name: str, *, wait: bool, as_json: bool) -> int:
     if run.status in LIVE:
         if not wait:
             raise CommandError(
-                f"Run {run.run} has not ended ({run.status}): `heartbit result {run.run} --wait` "
+                f"Run {run.id} has not ended ({run.status}): `heartbit result {run.id} --wait` "
                 "waits for it."
             )
         warn_without_worker(run)
-        _wait(backend, run.run)
-        run = backend.call(SHOW_RUN, run_id=run.run)
+        _wait(backend, run.id)
+        run = backend.call(SHOW_RUN, run_id=run.id)
     return conclude(run, as_json=as_json)
 
 
@@ -121,16 +121,16 @@ def cancel(url: str | None, name: str, *, as_json: bool) -> int:
     backend = backend_for(url)
     run = backend.call(SHOW_RUN, run_id=run_id_of(name))
     if run.status not in LIVE:
-        raise CommandError(f"Run {run.run} has ended already: it {past(run)}.", errors.FAILED)
-    backend.call(CANCEL_RUN, run_id=run.run)
-    backend.call(WAIT_FOR_RESULT, run_id=run.run, wait=CANCEL_PATIENCE)
-    run = backend.call(SHOW_RUN, run_id=run.run)
+        raise CommandError(f"Run {run.id} has ended already: it {past(run)}.", errors.FAILED)
+    backend.call(CANCEL_RUN, run_id=run.id)
+    backend.call(WAIT_FOR_RESULT, run_id=run.id, wait=CANCEL_PATIENCE)
+    run = backend.call(SHOW_RUN, run_id=run.id)
     if as_json:
         write_json(run_tree(run))
     elif run.status in LIVE:
-        note(f"Run {run.run} was told to stop; it ends as soon as its worker hears it.")
+        note(f"Run {run.id} was told to stop; it ends as soon as its worker hears it.")
     else:
-        write(f"Run {run.run} {past(run)}.")
+        write(f"Run {run.id} {past(run)}.")
     return OK
 
 
@@ -142,13 +142,13 @@ def settle(url: str | None, name: str, how: Settling, *, as_json: bool) -> int:
         return OK
     match how:
         case "retry":
-            write(found.run)
-        case "resume":
-            write(f"Run {found.run} goes on where it was, alone in a process.")
+            write(found.id)
+        case "unquarantine":
+            write(f"Run {found.id} goes on where it was, alone in a process.")
         case "discard":
-            write(f"Run {found.run} is discarded.")
-    if found.home == "local" and how != "discard":
-        note(f"It is a local run: `heartbit resume {found.run}` where it began goes on with it.")
+            write(f"Run {found.id} is discarded.")
+    if found.placement == "local" and how != "discard":
+        note(f"It is a local run: `heartbit resume {found.id}` where it began goes on with it.")
     return OK
 
 

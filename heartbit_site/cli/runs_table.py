@@ -40,7 +40,7 @@ def _row(run: RunSummaryOut, names: int, now: datetime, console: Console) -> Tex
     took = ""
     if run.started_at is not None:
         took = seconds(((run.finished_at or now) - run.started_at).total_seconds())
-    line = Text(f"{one_line(run.run)[:SHORT_ID]:<{SHORT_ID}}  ")
+    line = Text(f"{one_line(run.id)[:SHORT_ID]:<{SHORT_ID}}  ")
     line.append(f"{run.status:<11}", style=STYLES.get(run.status, ""))
     line.append(f"  {age:>10}  {took:>10}  {one_line(run.agent, AGENT_WIDTH):<{names}}  ")
     line.append(one_line(run.task, TASK_WIDTH))

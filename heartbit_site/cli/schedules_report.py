@@ -23,7 +23,7 @@ from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
 from heartbit_site.cli.webhook_option import find_webhook
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
-from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn, SpanIn
+from heartbit_site.contract.schedules import BackfillIn, ScheduleChangeIn, ScheduleIn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ STYLES: Final = {
     "agent stopped": "yellow",
     "over": "dim",
     "failed": "red",
-    "held": "cyan",
+    "deferred": "cyan",
     "skipped": "dim",
 }
 SHOWN: Final = 10  # firings
@@ -57,17 +57,17 @@ class Order:
     every: str
     at: str
     after: str
-    zone: str
-    missed: str
+    time_zone: str
+    catch_up: str
     overlap: str
     jitter: str
     emails: Sequence[str]
     webhooks: Sequence[str] = ()
     artifacts: Sequence[str] = ()
-    message: bool
+    conversation: bool
     tool: str
     arguments: str
-    approve: bool
+    require_approval: bool
 
     def given(self) -> dict[str, Any]:
         """As the REST API takes it.
@@ -75,18 +75,20 @@ class Order:
         Raises:
             CommandError: Something of it is not understood, or does not go together.
         """
-        if self.message and self.tool:
-            raise CommandError("--message goes to the agent, --tool past it: choose one.", USAGE)
+        if self.conversation and self.tool:
+            raise CommandError(
+                "--conversation goes to the agent, --tool past it: choose one.", USAGE
+            )
         if self.arguments and not self.tool:
             raise CommandError("--arguments are those of --tool: name the tool.", USAGE)
         found: dict[str, Any] = {
             "name": self.name,
             "agent": self.agent,
             "task": self.task,
-            "time_zone": self.zone,
-            "missed": self.missed,
+            "time_zone": self.time_zone,
+            "catch_up": self.catch_up,
             "overlap": self.overlap,
-            "approve": self.approve,
+            "require_approval": self.require_approval,
             **self._when(),
         }
         if self.jitter:
@@ -99,7 +101,7 @@ class Order:
         deliver += [{"kind": "artifact", "name": name} for name in self.artifacts]
         if deliver:
             found["deliver"] = deliver
-        if self.message:
+        if self.conversation:
             found["task_type"] = "message"
         if self.tool:
             found |= {"task_type": "tool_call", "tool": self.tool}
@@ -121,7 +123,7 @@ class Order:
             case "--every":
                 return {"every_seconds": span(self.every, "--every")}
             case "--at":
-                return {"at": moment(self.at, time_zone(self.zone), "--at").isoformat()}
+                return {"at": moment(self.at, time_zone(self.time_zone), "--at").isoformat()}
             case _:
                 return {"at": _in(span(self.after, "--in")).isoformat(timespec="seconds")}
 
@@ -151,7 +153,7 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     """Print a schedule: what it does, what comes, and what became of it."""
     backend = backend_for(url)
     found = _find(backend, name)
-    firings = backend.call(contract.LIST_FIRINGS, schedule=str(found.schedule), limit=SHOWN).firings
+    firings = backend.call(contract.LIST_FIRINGS, schedule=str(found.id), limit=SHOWN).firings
     if as_json:
         write_view(found, firings=[one.model_dump(mode="json") for one in firings])
         return OK
@@ -159,8 +161,8 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     for title, text in _facts(found):
         if text:
             write(f"  {title:<12} {one_line(text)}")
-    for number, slot in enumerate(found.next):
-        write(f"  {'' if number else 'next':<12} {slot.words}, {distance(slot.at)}")
+    for number, slot in enumerate(found.upcoming):
+        write(f"  {'' if number else 'next':<12} {slot.text}, {distance(slot.at)}")
     if firings:
         write("")
         rows = [_firing(one, found.time_zone) for one in firings]
@@ -179,7 +181,7 @@ def add(url: str | None, order: Order, *, as_json: bool) -> int:
     if as_json:
         write_view(made)
     else:
-        write(f"{one_line(made.name)}: {made.words}. {_coming(made)}")
+        write(f"{one_line(made.name)}: {made.description}. {_coming(made)}")
     return OK
 
 
@@ -202,11 +204,11 @@ def run(url: str | None, name: str, *, as_json: bool) -> int:
     """Start a schedule's run now and print its id; say so when no worker serves its queue."""
     backend = backend_for(url)
     started = backend.call(contract.RUN_SCHEDULE, schedule=_key(backend, name))
-    warn_without_worker(backend.call(SHOW_RUN, run_id=started.run))
+    warn_without_worker(backend.call(SHOW_RUN, run_id=started.run_id))
     if as_json:
         write_view(started)
     else:
-        write(started.run)
+        write(started.run_id)
     return OK
 
 
@@ -218,14 +220,17 @@ def backfill(url: str | None, name: str, begin: str, end: str, *, as_json: bool)
     first, last = moment(begin, zone, "--from"), moment(end, zone, "--to")
     span_of = {"from": first.isoformat(), "to": last.isoformat()}
     done = backend.call(
-        contract.BACKFILL_SCHEDULE, checked(SpanIn, span_of), schedule=str(found.schedule)
+        contract.BACKFILL_SCHEDULE, checked(BackfillIn, span_of), schedule=str(found.id)
     )
     if as_json:
         write_view(done)
     else:
         order = "at once" if found.overlap == "parallel" else "one after the other"
         when = "" if found.enabled else ", when it is resumed"
-        write(f"{done.slots} {'slot runs' if done.slots == 1 else 'slots run'}, {order}{when}.")
+        write(
+            f"{done.firings_created} {'slot runs' if done.firings_created == 1 else 'slots run'}, "
+            f"{order}{when}."
+        )
     return OK
 
 
@@ -243,9 +248,9 @@ def remove(url: str | None, name: str, *, yes: bool, as_json: bool) -> int:
             raise CommandError(f"Say --yes if {title} and the log of its slots may go.", USAGE)
         if not typer.confirm(f"Remove {title} and the log of its slots?", err=True):
             raise CommandError("Nothing was removed.")
-    backend.call(contract.REMOVE_SCHEDULE, schedule=str(found.schedule))
+    backend.call(contract.REMOVE_SCHEDULE, schedule=str(found.id))
     if as_json:
-        write_json({"schedule": found.schedule, "name": found.name})
+        write_json({"id": found.id, "name": found.name})
     else:
         write(f"Removed {title}; its runs stay.")
     return OK
@@ -260,7 +265,7 @@ def _key(backend: Backend, name: str) -> str:
     if "/" not in name:
         return name
     found = backend.every(contract.LIST_SCHEDULES).schedules
-    numbers = (str(one.schedule) for one in found if one.name == name)
+    numbers = (str(one.id) for one in found if one.name == name)
     return next(numbers, name.replace("/", " "))
 
 
@@ -271,36 +276,42 @@ def _cells(one: ScheduleSummaryOut) -> tuple[str, ...]:
         f"{spoken(one.next_at, one.time_zone)}, {distance(one.next_at)}" if one.next_at else "-",
         _standing(one.last) if one.last else "-",
         _state(one),
-        one_line(one.words),
+        one_line(one.description),
     )
 
 
 def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
     zone = one.time_zone
-    made = f"{one.made_by or '-'}, {spoken(one.created_at, zone)}"
+    made = f"{one.created_by or '-'}, {spoken(one.created_at, zone)}"
     is_call = one.task_type == "tool_call"
     return [
-        ("number", str(one.schedule)),
+        ("number", str(one.id)),
         ("agent", one.agent),
         ("state", _state(one)),
-        ("when", one.words),
+        ("when", one.description),
         ("begins", spoken(one.begins_at, zone)),
         ("ends", spoken(one.ends_at, zone) if one.ends_at else ""),
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
         ("tool call", f"{one.tool} {readable_json(one.arguments)}")
         if is_call
         else ("task", one.task),
-        ("approval", "every tool call waits for a person" if one.approve else ""),
+        ("approval", "every tool call waits for a person" if one.require_approval else ""),
         ("results to", "; ".join(target_text(target) for target in one.deliver)),
-        ("missed", one.missed),
+        ("catch-up", one.catch_up),
         ("overlap", one.overlap),
         ("jitter", f"up to {one.jitter_seconds} s" if one.jitter_seconds else ""),
-        ("made by", f"{made} in run {one.made_in_run}" if one.made_in_run else made),
+        ("made by", f"{made} in run {one.created_by_run_id}" if one.created_by_run_id else made),
     ]
 
 
 def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
-    return (spoken(one.slot, zone), one.cause, _standing(one), one.run or "-", one_line(one.note))
+    return (
+        spoken(one.scheduled_for, zone),
+        one.trigger,
+        _standing(one),
+        one.run_id or "-",
+        one_line(one.note),
+    )
 
 
 def _standing(firing: FiringOut) -> str:
@@ -319,9 +330,9 @@ def _state(one: ScheduleSummaryOut) -> str:
 
 
 def _coming(one: ScheduleOut) -> str:
-    if not one.next:
+    if not one.upcoming:
         return "No slot is to come any more."
-    return f"Next: {one.next[0].words}, {distance(one.next[0].at)}."
+    return f"Next: {one.upcoming[0].text}, {distance(one.upcoming[0].at)}."
 
 
 def _listed(names: Sequence[str]) -> str:

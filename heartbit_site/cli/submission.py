@@ -63,13 +63,13 @@ def accepted(
     """Print a run that was accepted just now; with ``follow``, stay until it has ended."""
     if follow:
         if not as_json:
-            note(f"Run {run.run}")
+            note(f"Run {run.id}")
         warn_without_worker(run)
         return stay(backend, run, as_json=as_json, plain=plain)
     if as_json:
         write_json(run_tree(run))
     else:
-        write(run.run)
+        write(run.id)
     warn_without_worker(run)
     return OK
 
@@ -80,7 +80,7 @@ def _start(backend: Backend, order: Order) -> RunDetailOut:
         "agent": order.agent,
         "model": order.model,
         "priority": order.priority,
-        "approve": order.approve,
+        "require_approval": order.approve,
     }
     # The long form is read after the installation is ready, as everything else that may be slow.
     payload = payload_of(order.payload)

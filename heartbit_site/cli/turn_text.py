@@ -38,7 +38,8 @@ def lines(turn: TurnOut, width: int) -> list[str]:
     """Return a turn as lines."""
     request, answer = turn.request, turn.answer
     said = [
-        f"Run {turn.run}: turn {turn.turn} of {turn.turns}, {one_line(turn.agent)} v{turn.version}",
+        f"Run {turn.run_id}: turn {turn.number} of {turn.turn_count}, "
+        f"{one_line(turn.agent)} v{turn.version}",
         _figures(turn),
         "",
         "The model was sent",
@@ -59,7 +60,7 @@ def lines(turn: TurnOut, width: int) -> list[str]:
 def effects(calls: Iterable[TurnCallOut | CallOut]) -> list[str]:
     """Return those of the calls that do something outside, in words."""
     return [
-        f"{call.call} {one_line(call.tool, 60)}: "
+        f"{call.call_id} {one_line(call.tool, 60)}: "
         f"{EFFECT_TEXT.get(call.effect, 'its effect is not known')}"
         for call in calls
         if call.effect != "pure"
@@ -98,8 +99,10 @@ def _notes(request: TurnRequestOut) -> list[str]:
     if request.changed_tools:
         changed = ", ".join(request.changed_tools)
         notes.append(f"defined differently or gone since: {changed}")
-    if request.left_out:
-        notes.append(f"{request.left_out} messages were left out to fit the context strategy")
+    if request.omitted_messages:
+        notes.append(
+            f"{request.omitted_messages} messages were left out to fit the context strategy"
+        )
     return notes
 
 
@@ -107,7 +110,7 @@ def _call(call: TurnCallOut, width: int) -> list[str]:
     effect = call.effect.replace("_", " ")
     took = "" if call.duration_ms is None else f", {seconds(call.duration_ms / 1000)}"
     status = ", ".join(filter(None, (call.status, effect)))
-    said = [f"  {call.call} {one_line(call.tool, 60)}: {status}{took}"]
+    said = [f"  {call.call_id} {one_line(call.tool, 60)}: {status}{took}"]
     decision = call.decision
     if decision is not None:
         by = one_line(visible(decision.by or "nobody"), 60)

@@ -51,16 +51,16 @@ def compare(
     return OK
 
 
-def roll_back(url: str | None, agent: str, number: int, *, anyway: bool, as_json: bool) -> int:
+def roll_back(url: str | None, agent: str, number: int, *, force: bool, as_json: bool) -> int:
     """Bring an agent back to an earlier version and print which one it has now."""
-    body = contract.RollbackIn(anyway=anyway)
+    body = contract.RollbackIn(force=force)
     done = backend_for(url).call(contract.ROLL_BACK, body, name=agent, number=number)
     if as_json:
         write_view(done)
         return OK
     write(f"{done.agent} is v{done.version} now: its next runs use it.")
     if done.differs:
-        note(f"Not as in v{done.wanted}: {done.differs}.")
+        note(f"Not as in v{done.requested_version}: {done.differs}.")
     return OK
 
 

@@ -45,11 +45,11 @@ def answer(url: str | None, run: str, text: str, key: str, *, as_json: bool) -> 
     if not found:
         raise CommandError(f"Nothing waits for an answer in run {one_line(run)[:36]}.")
     if len(found) > 1:
-        names = ", ".join(one_line(f"{one.key} of run {one.run}") for one in found)
+        names = ", ".join(one_line(f"{one.key} of run {one.run_id}") for one in found)
         raise CommandError(f"Several waits are open: name one with --wait: {names}.", USAGE)
     wait = found[0]
     body = checked(AnswerIn, {"answer": value})
-    answered = backend.call(ANSWER_WAIT, body, run_id=wait.run, key=wait.key)
+    answered = backend.call(ANSWER_WAIT, body, run_id=wait.run_id, key=wait.key)
     if as_json:
         write_view(answered)
     else:
@@ -59,4 +59,4 @@ def answer(url: str | None, run: str, text: str, key: str, *, as_json: bool) -> 
 
 def _cells(wait: WaitOut) -> tuple[str, ...]:
     tool = one_line(wait.tool)
-    return (wait.run[:SHORT_ID], one_line(wait.key), one_line(wait.label), wait.agent, tool)
+    return (wait.run_id[:SHORT_ID], one_line(wait.key), one_line(wait.label), wait.agent, tool)

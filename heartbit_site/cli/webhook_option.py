@@ -29,7 +29,7 @@ def find_webhook(backend: Backend, text: str) -> int:
     if text.isascii() and text.isdecimal() and len(text) < LONGEST_NUMBER:
         return int(text)
     found = backend.every(LIST_WEBHOOKS).webhooks
-    fitting = [row.webhook for row in found if row.name == text]
+    fitting = [row.id for row in found if row.name == text]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:

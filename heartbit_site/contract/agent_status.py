@@ -33,7 +33,7 @@ class AgentQueueOut(View):
 class WorkingRunOut(View):
     """A run at work."""
 
-    run: Id = Field(validation_alias="id")
+    id: Id
     worker: str
 
 
@@ -66,16 +66,16 @@ class AgentStatusesOut(View):
     """What the workspace's agents are doing."""
 
     agents: list[AgentStatusOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_AGENT_STATUSES = Operation(
     "agent_status.list_agent_statuses", "GET /agent-statuses", AgentStatusesOut,
-    "What the agents are doing", READ_AGENTS, rows="agents",
+    "List agents' statuses", READ_AGENTS, rows="agents",
 )  # fmt: skip
 SHOW_AGENT_STATUS = Operation(
     "agent_status.show_agent_status", "GET /agents/{name}/status", AgentStatusOut,
-    "What an agent is doing", READ_AGENTS,
+    "Get an agent's status", READ_AGENTS,
 )  # fmt: skip
 START_AGENT = Operation(
     "agent_status.start_agent", "POST /agents/{name}/start", AgentStatusOut, "Start an agent",

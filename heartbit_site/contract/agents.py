@@ -46,7 +46,7 @@ class AgentOut(View):
     queue: str = Field(validation_alias=AliasPath("agent", "queue"))
     version: int = Field(validation_alias=AliasPath("agent", "current_version", "number"))
     state: Literal["idle", "busy", "error", "stopped"]
-    current_run: Id | None
+    current_run_id: Id | None = Field(validation_alias="current_run")
     metrics: AgentMetricsOut
 
 
@@ -62,7 +62,7 @@ class AgentsOut(View):
     """The workspace's published agents."""
 
     agents: list[AgentOut]
-    next: Next
+    next_cursor: Next
 
 
 def _written_out(value: Any) -> Any:
@@ -111,11 +111,11 @@ LIST_AGENTS = Operation(
     "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents"
 )
 CREATE_AGENT = Operation(
-    "agents.create_agent", "POST /agents", AgentDetailOut, "Make an agent", WRITE_AGENTS,
+    "agents.create_agent", "POST /agents", AgentDetailOut, "Create an agent", WRITE_AGENTS,
     body=AgentIn, status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 SHOW_AGENT = Operation(
-    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "An agent", READ_AGENTS
+    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS
 )
 CHANGE_AGENT = Operation(
     "agents.change_agent", "PATCH /agents/{name}", AgentDetailOut, "Change an agent", WRITE_AGENTS,

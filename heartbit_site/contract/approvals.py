@@ -13,13 +13,16 @@ from heartbit_site.contract.model import Body, Id, Moment, Next, Text, Time, Vie
 from heartbit_site.contract.operation import DECIDE as MAY_DECIDE
 from heartbit_site.contract.operation import READ_WAITING, Operation
 
-Outcome = Literal["retried", "done", "skipped"]
+Resolution = Literal["retry", "confirm", "skip"]
+Outcome = Literal["retried", "confirmed", "skipped"]
 OfRun = Annotated[
     Word | None,
     Field(description="Only of this run and its sub-agents: its id, or how it begins."),
 ]
 Digest = Annotated[Word | None, Field(description="Of the call, as GET /approvals showed it.")]
-Question = Annotated[Word | None, Field(description="Of the call, as GET /doubts showed it.")]
+Question = Annotated[
+    Word | None, Field(description="Of the call, as GET /uncertain-calls showed it.")
+]
 
 
 def _later(moment: datetime) -> datetime:
@@ -63,36 +66,42 @@ class HostOut(View):
     host: str
 
 
-class AskedViewOut(View):
+class CallDisplayOut(View):
     """A call as a person should see it, with nothing hidden."""
 
     tool: list[PieceOut]
-    asked_as: list[PieceOut] = Field(description="What the model called it, if that differs.")
+    requested_name: list[PieceOut] = Field(description="What the model called it, if that differs.")
     reason: list[PieceOut]
     effect: str
     arguments: list[ShownArgumentOut]
     hosts: list[HostOut]
-    hidden: int = Field(description="How many characters of the arguments are shown as escapes.")
-    editable: str = Field(description="The arguments as JSON that means exactly what is shown.")
-    exact: bool = Field(description="Whether JavaScript's numbers can hold its numbers.")
+    hidden_character_count: int = Field(
+        description="How many characters of the arguments are shown as escapes."
+    )
+    arguments_json: str = Field(
+        description="The arguments as JSON that means exactly what is shown."
+    )
+    is_javascript_safe: bool = Field(
+        description="Whether JavaScript's numbers can hold its numbers."
+    )
 
 
-class AskedCallOut(View):
+class PendingCallOut(View):
     """A tool call that a person is asked about."""
 
-    run: Id = Field(validation_alias="run_id")
-    root: Id = Field(validation_alias=AliasPath("run", "root_id"))
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    root_id: Id = Field(validation_alias=AliasPath("run", "root_id"))
+    call_id: str
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
     tool: str
     effect: str
     arguments: dict[str, JsonValue]
-    since: Time | None = Field(description="When it began to wait.")
+    waiting_since: Time | None = Field(description="When it began to wait.")
     task: str = Field(description="Of its run: the first 500 characters; the run has all.")
     task_characters: int = Field(description="Length of the whole task.")
-    home: str = Field(validation_alias=AliasPath("run", "home"))
+    placement: str = Field(validation_alias=AliasPath("run", "home"))
     queue: str = Field(validation_alias=AliasPath("run", "queue"))
-    view: AskedViewOut
+    view: CallDisplayOut
 
 
 class EscalatedOut(View):
@@ -102,21 +111,23 @@ class EscalatedOut(View):
     since: Time
 
 
-class ApprovalOut(AskedCallOut):
+class ApprovalOut(PendingCallOut):
     """A tool call that waits for a person."""
 
     reason: str
     wait_key: str = Field(description="Another one when the call is asked about again.")
     digest: str = Field(description="A decision names it: what runs is what was shown.")
     expires_at: Time | None = Field(description="When it is refused unless somebody decides.")
-    needed: int = Field(description="How many people have to approve it.")
+    required_approvals: int = Field(description="How many people have to approve it.")
     approved_by: list[str] = Field(description="Who has, so far.")
-    group: str = Field(description="Only its members may decide; empty: whoever may at all.")
+    approver_group: str = Field(
+        description="Only its members may decide; empty: whoever may at all."
+    )
     escalated: EscalatedOut | None = Field(description="More people may decide by now; null: no.")
     parameters: dict[str, JsonValue] | None = Field(
         description="The JSON Schema of the tool's arguments; null: the tool has changed."
     )
-    form: dict[str, JsonValue] | None = Field(
+    answer_schema: dict[str, JsonValue] | None = Field(
         description="It is a question: the JSON Schema of its answer; null: it is none."
     )
 
@@ -125,46 +136,48 @@ class ApprovalsOut(View):
     """What waits, the oldest first."""
 
     calls: list[ApprovalOut]
-    next: Next
+    next_cursor: Next
 
 
-class DoubtOut(AskedCallOut):
+class UncertainCallOut(PendingCallOut):
     """A tool call of unknown outcome."""
 
     question: str = Field(description="Another one when the call is asked about again.")
 
 
-class DoubtsOut(View):
+class UncertainCallsOut(View):
     """What is in doubt, the oldest first."""
 
-    calls: list[DoubtOut]
-    next: Next
+    calls: list[UncertainCallOut]
+    next_cursor: Next
 
 
-class SettledOut(View):
+class ResolvedOut(View):
     """An outcome that was taken in."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     outcome: Outcome
-    settled_by: str
+    resolved_by: str
 
 
 class DecidedOut(View):
     """A decision that was taken."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
-    missing: int = Field(description="How many people more have to approve it; 0: it is decided.")
+    remaining_approvals: int = Field(
+        description="How many people more have to approve it; 0: it is decided."
+    )
 
 
 class QuestionStateOut(View):
     """The state of a question that a person was asked about a call."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     state: State
     by: str = Field(description="Who decided or cancelled; empty: nobody is named.")
     at: Time | None = Field(description="When; null: it is open, or not known.")
@@ -175,8 +188,8 @@ class QuestionStateOut(View):
 class DecisionOut(View):
     """A decision about a call, or an outcome that somebody said."""
 
-    run: Id = Field(validation_alias="run_id")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id
+    call_id: str
     wait_key: str = Field(description="Of the question that it ended.")
     verdict: str
     by: str = Field(validation_alias="decided_by")
@@ -189,7 +202,7 @@ class DecisionsOut(View):
     """Decisions about the calls of a run and its sub-agents, the newest first."""
 
     decisions: list[DecisionOut]
-    next: Next
+    next_cursor: Next
 
 
 class AlwaysIn(Body):
@@ -243,25 +256,25 @@ class DryRunIn(Body):
 class OutcomeIn(Body):
     """What became of a call of unknown outcome, or is to become of it."""
 
-    outcome: Outcome = Field(
-        description="retried: it is made again; done: it took effect; skipped: it is left."
+    outcome: Resolution = Field(
+        description="retry: it is made again; confirm: it took effect; skip: it is left."
     )
-    result: Text = Field("", description="With done: the model reads it as the call's answer.")
+    result: Text = Field("", description="With confirm: the model reads it as the call's answer.")
 
     @model_validator(mode="after")
     def _fits(self) -> OutcomeIn:
-        if self.result and self.outcome != "done":
-            raise ValueError(f"result goes with the outcome done, not {self.outcome}")
+        if self.result and self.outcome != "confirm":
+            raise ValueError(f"result goes with the outcome confirm, not {self.outcome}")
         return self
 
 
 LIST_APPROVALS = Operation(
-    "approvals.list_approvals", "GET /approvals", ApprovalsOut, "What waits", READ_WAITING,
-    rows="calls",
+    "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
+    READ_WAITING, rows="calls",
 )  # fmt: skip
-LIST_DOUBTS = Operation(
-    "approvals.list_doubts", "GET /doubts", DoubtsOut, "What is in doubt", READ_WAITING,
-    rows="calls",
+LIST_UNCERTAIN_CALLS = Operation(
+    "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,
+    "List uncertain calls", READ_WAITING, rows="calls",
 )  # fmt: skip
 LIST_DECISIONS = Operation(
     "approvals.list_decisions", "GET /runs/{run_id}/decisions", DecisionsOut, "List decisions",
@@ -272,14 +285,15 @@ GET_QUESTION = Operation(
     "Get the state of a question", READ_WAITING,
 )  # fmt: skip
 DECIDE = Operation(
-    "approvals.decide", "POST /runs/{run_id}/calls/{call_id}/decision", DecidedOut, "Decide",
+    "approvals.decide", "POST /runs/{run_id}/calls/{call_id}/decision", DecidedOut, "Decide a call",
     MAY_DECIDE, body=DecisionIn, errors=(409,),
 )  # fmt: skip
-SETTLE = Operation(
-    "approvals.settle", "POST /runs/{run_id}/calls/{call_id}/outcome", SettledOut, "Settle",
+RESOLVE_CALL = Operation(
+    "approvals.resolve_call", "POST /runs/{run_id}/calls/{call_id}/outcome", ResolvedOut,
+    "Resolve an uncertain call",
     MAY_DECIDE, body=OutcomeIn, errors=(409,),
 )  # fmt: skip
 DRY_RUN = Operation(
     "approvals.dry_run", "POST /runs/{run_id}/calls/{call_id}/dry-run", DryRunOut,
-    "Try it without keeping it", MAY_DECIDE, body=DryRunIn, errors=(409,),
+    "Run a call in a transaction that is rolled back", MAY_DECIDE, body=DryRunIn, errors=(409,),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from heartbit_site.contract.operation import READ_RUNS, Operation
 class ArtifactRowOut(View):
     """One thing that a run produced, without its content."""
 
-    run: Id = Field(validation_alias="run_id")
+    run_id: Id
     agent: str
     name: str = Field(
         validation_alias=AliasPath("artifact", "name"),
@@ -34,10 +34,10 @@ class ArtifactsOut(View):
     """Those of a run and of its sub-agents that have ended, the oldest run's first."""
 
     artifacts: list[ArtifactRowOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_ARTIFACTS = Operation(
-    "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut, "A run's artifacts",
-    READ_RUNS, rows="artifacts",
+    "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut,
+    "List a run's artifacts", READ_RUNS, rows="artifacts",
 )  # fmt: skip

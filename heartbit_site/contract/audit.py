@@ -28,13 +28,13 @@ class EntriesOut(View):
     """The audit of the workspace, the newest first."""
 
     entries: list[EntryOut]
-    next: Next
+    next_cursor: Next
 
 
 class VerifiedOut(View):
     """Whether the workspace's audit is as it was written."""
 
-    holds: bool
+    valid: bool
     last_number: int = Field(description="Keep it elsewhere: a cut end shows only there.")
     last_hash: str
     broken_at: int | None = Field(description="The first entry that does not fit.")
@@ -57,12 +57,12 @@ class ChainOut(View):
 class ChainsOut(View):
     """Every audit of the installation."""
 
-    holds: bool = Field(description="True if all of them do.")
+    valid: bool = Field(description="True if every chain holds.")
     chains: list[ChainOut]
 
 
 LIST_AUDIT_ENTRIES = Operation(
-    "audit.list_audit_entries", "GET /audit", EntriesOut, "Read the audit", READ_AUDIT,
+    "audit.list_audit_entries", "GET /audit", EntriesOut, "List audit entries", READ_AUDIT,
     rows="entries",
 )  # fmt: skip
 VERIFY_AUDIT = Operation(

@@ -32,15 +32,15 @@ class BlackboardOut(View):
     """What a tree shares now, by key."""
 
     entries: list[BlackboardRowOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_BLACKBOARD = Operation(
     "blackboard.list_blackboard", "GET /runs/{run_id}/blackboard", BlackboardOut,
-    "A tree's blackboard", READ_RUNS, rows="entries",
+    "List a tree's blackboard", READ_RUNS, rows="entries",
 )  # fmt: skip
 # The key is no part of the path: an agent chooses it, and it may hold slashes, or be two dots.
 SHOW_BLACKBOARD_ENTRY = Operation(
     "blackboard.show_blackboard_entry", "GET /runs/{run_id}/blackboard/entry", BlackboardEntryOut,
-    "Get an entry of a tree's blackboard", READ_RUNS,
+    "Get a blackboard entry", READ_RUNS,
 )  # fmt: skip

@@ -24,8 +24,7 @@ class CallDecisionOut(View):
     runs_digest: str = Field(description="Of what runs; empty: nothing does.")
     at: Time
     text: str = Field(description="In words, such as `Approved by alice`.")
-    grant: int | None = Field(
-        validation_alias="grant_id",
+    grant_id: int | None = Field(
         description="The standing permission that decided it (via grant), or was given with it.",
     )
 
@@ -33,8 +32,8 @@ class CallDecisionOut(View):
 class CallOut(View):
     """A tool call."""
 
-    run: Id = Field(validation_alias="run_id", description="Its run, maybe of a sub-agent.")
-    call: str = Field(validation_alias="call_id")
+    run_id: Id = Field(description="Its run, maybe of a sub-agent.")
+    call_id: str
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
     tool: str
     arguments: str = Field(description="JSON as the model wrote it.")
@@ -48,7 +47,7 @@ class CallSummaryOut(CallOut):
     """A tool call in a list; of long texts only the beginnings are here."""
 
     shortened: bool = Field(
-        description="A text ends in … here: all of it is in `GET /runs/{run}/calls/{call}`."
+        description="A text ends in … here: all of it is in `GET /runs/{run_id}/calls/{call_id}`."
     )
 
 
@@ -56,7 +55,7 @@ class CallsOut(View):
     """The calls of a run, of one at the top of a tree with those of its sub-agents."""
 
     calls: list[CallSummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_CALLS = Operation(
@@ -64,5 +63,5 @@ LIST_CALLS = Operation(
     rows="calls",
 )  # fmt: skip
 SHOW_CALL = Operation(
-    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "A tool call", READ_RUNS
+    "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "Get a tool call", READ_RUNS
 )

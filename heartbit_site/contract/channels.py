@@ -37,19 +37,23 @@ class MailboxOut(View):
     security: Security = Field(validation_alias="imap_security")
     user: str = Field(validation_alias="imap_user")
     folder: str = Field(validation_alias="imap_folder")
-    looked_at: Time | None = Field(description="When it was last read; null: never.")
-    trouble: str = Field(description="Why it could not be read then; empty: it could.")
+    last_polled_at: Time | None = Field(
+        validation_alias="looked_at", description="When it was last read; null: never."
+    )
+    last_error: str = Field(
+        validation_alias="trouble", description="Why it could not be read then; empty: it could."
+    )
 
 
 class ChannelOut(View):
     """A way in, without its secret."""
 
-    channel: int = Field(validation_alias="pk")
+    id: int = Field(validation_alias="pk")
     name: str
     kind: Kind
     agent: str
     enabled: bool
-    approve: bool
+    require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
     deliver: list[dict[str, JsonValue]]
     mapping: dict[str, JsonValue]
@@ -57,13 +61,13 @@ class ChannelOut(View):
     reply: bool
     mailbox: MailboxOut | None
     url: str = Field(description="Where signed messages are posted to.")
-    made_by: str | None = Field(
+    created_by: str | None = Field(
         None,
         validation_alias=AliasPath("made_by", "username"),
         description="Null: a key that a command made.",
     )
     created_at: Time
-    former_secret_until: Time | None = Field(
+    previous_secret_expires_at: Time | None = Field(
         validation_alias="former_until", description="Until then both secrets are good."
     )
 
@@ -78,7 +82,7 @@ class ChannelsOut(View):
     """The workspace's channels, the newest first."""
 
     channels: list[ChannelOut]
-    next: Next
+    next_cursor: Next
 
 
 class InboundOut(View):
@@ -91,10 +95,8 @@ class InboundOut(View):
     title: str
     status: Literal["accepted", "refused"]
     reason: str = Field(description="Why it was refused.")
-    run: Id | None = Field(
-        validation_alias="run_id", description="What answers it; it may be archived by now."
-    )
-    conversation: Id | None = Field(validation_alias="conversation_id")
+    run_id: Id | None = Field(description="What answers it; it may be archived by now.")
+    conversation_id: Id | None
     received_at: Time
 
 
@@ -102,17 +104,17 @@ class InboundsOut(View):
     """What came in within 90 days, the newest first."""
 
     messages: list[InboundOut]
-    next: Next
+    next_cursor: Next
 
 
-class TakenOut(View):
+class InboundReceiptOut(View):
     """What became of a message."""
 
-    run: Id | None = Field(
-        validation_alias="run_id", description="What answers it; null: nobody does."
+    run_id: Id | None = Field(description="What answers it; null: nobody does.")
+    conversation_id: Id | None
+    duplicate: bool = Field(
+        validation_alias="repeated", description="It came before, and nothing was done now."
     )
-    conversation: Id | None = Field(validation_alias="conversation_id")
-    repeated: bool = Field(description="It came before, and nothing was done now.")
 
 
 class MailboxIn(Body):
@@ -133,7 +135,7 @@ class ChannelIn(Body):
     kind: Kind
     agent: Name
     enabled: bool = True
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
     hourly_limit: HourlyLimit = 60
     deliver: Targets = Field(default_factory=list)
     mapping: MappingOf = Field(default_factory=dict)
@@ -148,7 +150,7 @@ class ChannelChangeIn(Body):
     name: ChannelName | None = None
     agent: Name | None = None
     enabled: bool | None = None
-    approve: bool | None = None
+    require_approval: bool | None = None
     hourly_limit: HourlyLimit | None = None
     deliver: Targets | None = None
     mapping: MappingOf | None = None
@@ -162,7 +164,7 @@ LIST_CHANNELS = Operation(
     rows="channels",
 )  # fmt: skip
 CREATE_CHANNEL = Operation(
-    "channels.create_channel", "POST /channels", NewChannelOut, "Make a channel", MANAGE,
+    "channels.create_channel", "POST /channels", NewChannelOut, "Create a channel", MANAGE,
     body=ChannelIn, status=201, errors=(409,),
 )  # fmt: skip
 CHANGE_CHANNEL = Operation(
@@ -170,14 +172,14 @@ CHANGE_CHANNEL = Operation(
     MANAGE, body=ChannelChangeIn, errors=(409,),
 )  # fmt: skip
 REMOVE_CHANNEL: Operation[None] = Operation(
-    "channels.remove_channel", "DELETE /channels/{channel_id}", None, "Remove a channel", MANAGE,
+    "channels.remove_channel", "DELETE /channels/{channel_id}", None, "Delete a channel", MANAGE,
     status=204,
 )  # fmt: skip
 ROTATE_CHANNEL_SECRET = Operation(
-    "channels.rotate_channel_secret", "POST /channels/{channel_id}/secret", NewChannelOut,
-    "Give a channel a new secret", MANAGE,
+    "channels.rotate_channel_secret", "POST /channels/{channel_id}/rotate-secret", NewChannelOut,
+    "Rotate a channel's secret", MANAGE,
 )  # fmt: skip
-LIST_INBOUND = Operation(
-    "channels.list_inbound", "GET /channels/{channel_id}/messages", InboundsOut,
-    "List what came in", MANAGE, rows="messages",
+LIST_INBOUND_MESSAGES = Operation(
+    "channels.list_inbound_messages", "GET /channels/{channel_id}/messages", InboundsOut,
+    "List inbound messages", MANAGE, rows="messages",
 )  # fmt: skip

@@ -22,16 +22,16 @@ from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import Status, UsageOut
 
 #: As ``agents.choices.SecondMessage`` has them.
-SecondMessage = Literal["reject", "queue", "interrupt", "steer"]
+BusyPolicy = Literal["reject", "queue", "interrupt", "steer"]
 
 
 class ConversationOut(View):
     """A thread."""
 
-    conversation: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     agent: str
     title: str
-    second_message: SecondMessage
+    busy_policy: BusyPolicy = Field(validation_alias="second_message")
     created_at: Time
 
 
@@ -50,13 +50,13 @@ class ConversationPageOut(View):
     """Conversations, the one last used first."""
 
     conversations: list[ConversationRowOut]
-    next: Next
+    next_cursor: Next
 
 
-class HelperOut(View):
+class ChildRunOut(View):
     """A sub-agent's run."""
 
-    run: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     agent: str
     task: str = Field(description="Its beginning.")
     status: Status
@@ -74,13 +74,13 @@ class CallStepOut(View):
     """A tool call; of long arguments and results only the beginning is here, the run has all."""
 
     kind: Literal["call"]
-    call: str = Field(validation_alias="call_id")
+    call_id: str
     tool: str
     arguments: str = Field(description="JSON as the model wrote it.")
     status: str = Field(description="pending, waiting, ok, error, timeout, invalid ...")
     result: str | None
     duration_ms: int | None
-    helpers: list[HelperOut] = Field(description="The sub-agents it waits for.")
+    children: list[ChildRunOut] = Field(description="The sub-agents it waits for.")
 
 
 class SteerStepOut(View):
@@ -98,9 +98,11 @@ StepOut = Annotated[TextStepOut | CallStepOut | SteerStepOut, Field(discriminato
 class MessageOut(View):
     """A message and what answers it: one run."""
 
-    run: Id = Field(validation_alias="pk")
+    run_id: Id = Field(validation_alias="pk")
     status: Status
-    held: bool = Field(description="It starts when the run before it has ended.")
+    waits_for_previous: bool = Field(
+        validation_alias="held", description="It starts when the run before it has ended."
+    )
     text: str = Field(validation_alias="task", description="What was said.")
     started_by: str = Field(description="Who said it; empty: nobody is named.")
     created_at: Time
@@ -130,9 +132,9 @@ class ThreadOut(ConversationRowOut):
 class PostedOut(View):
     """What became of a message."""
 
-    run: Id = Field(validation_alias="run_id")
-    outcome: Literal["new", "held", "steered"] = Field(
-        description="new: it starts now; held: after the run before it; steered: that run was told."
+    run_id: Id
+    outcome: Literal["started", "queued", "steered"] = Field(
+        description="started: now; queued: after the run before it; steered: that run was told."
     )
 
 
@@ -141,7 +143,7 @@ class ConversationIn(Body):
 
     agent: Name = Field("orchestrator", description="Who answers.")
     title: Word = ""
-    second_message: SecondMessage = Field(
+    busy_policy: BusyPolicy = Field(
         "queue", description="What becomes of a message while the last one is still worked on."
     )
 
@@ -152,14 +154,14 @@ class ConversationChangeIn(Body):
     title: Word | None = Field(
         None, description="Empty: it is called by the beginning of its first message."
     )
-    second_message: SecondMessage | None = Field(
+    busy_policy: BusyPolicy | None = Field(
         None, description="What becomes of a message while the last one is still worked on."
     )
 
     @model_validator(mode="after")
     def _changes(self) -> ConversationChangeIn:
-        if self.title is None and self.second_message is None:
-            raise ValueError("name what is to change: title or second_message")
+        if self.title is None and self.busy_policy is None:
+            raise ValueError("name what is to change: title or busy_policy")
         return self
 
 
@@ -168,15 +170,15 @@ class MessageIn(Body):
 
     text: Text
     model: Reference = Field("", description="For the run that answers, and its sub-agents.")
-    second_message: SecondMessage | None = Field(
+    busy_policy: BusyPolicy | None = Field(
         None, description="For this message; null: as the conversation says."
     )
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
 
 
-BEGIN_CONVERSATION = Operation(
-    "conversations.begin_conversation", "POST /conversations", ConversationOut,
-    "Begin a conversation", WRITE_RUNS, body=ConversationIn, status=201,
+CREATE_CONVERSATION = Operation(
+    "conversations.create_conversation", "POST /conversations", ConversationOut,
+    "Create a conversation", WRITE_RUNS, body=ConversationIn, status=201,
 )  # fmt: skip
 LIST_CONVERSATIONS = Operation(
     "conversations.list_conversations", "GET /conversations", ConversationPageOut,
@@ -184,11 +186,11 @@ LIST_CONVERSATIONS = Operation(
 )  # fmt: skip
 SHOW_CONVERSATION = Operation(
     "conversations.show_conversation", "GET /conversations/{conversation_id}", ThreadOut,
-    "A conversation", READ_RUNS,
+    "Get a conversation", READ_RUNS,
 )  # fmt: skip
 CHANGE_CONVERSATION = Operation(
     "conversations.change_conversation", "PATCH /conversations/{conversation_id}",
-    ConversationOut, "Rename a conversation", WRITE_RUNS, body=ConversationChangeIn,
+    ConversationOut, "Change a conversation", WRITE_RUNS, body=ConversationChangeIn,
 )  # fmt: skip
 DELETE_CONVERSATION: Operation[None] = Operation(
     "conversations.delete_conversation", "DELETE /conversations/{conversation_id}", None,
@@ -196,5 +198,5 @@ DELETE_CONVERSATION: Operation[None] = Operation(
 )  # fmt: skip
 POST_MESSAGE = Operation(
     "conversations.post_message", "POST /conversations/{conversation_id}/messages", PostedOut,
-    "Say something", WRITE_RUNS, body=MessageIn, status=201, errors=(409,),
+    "Post a message", WRITE_RUNS, body=MessageIn, status=201, errors=(409,),
 )  # fmt: skip

@@ -15,8 +15,8 @@ Status = Literal["pending", "delivered", "failed"]
 class ResultDeliveryOut(View):
     """A result on its way to somebody, and how far it has got."""
 
-    delivery: int = Field(validation_alias="pk")
-    run: Id = Field(validation_alias="run_id", description="It may be archived by now.")
+    id: int = Field(validation_alias="pk")
+    run_id: Id = Field(description="It may be archived by now.")
     kind: Literal["email", "webhook", "artifact"]
     target: dict[str, JsonValue] = Field(description="As it was ordered.")
     recipient: str = Field(description="The target in words, such as `ann@example.org`.")
@@ -27,8 +27,7 @@ class ResultDeliveryOut(View):
         description="Of a mail, those that are done with: empty, the mail server took it; else why "
         "it never will.",
     )
-    message: str = Field(
-        validation_alias="message_id",
+    message_id: str = Field(
         description="A mail's Message-ID, or the webhook-id; the same at each attempt.",
     )
     error: str = Field(description="Why it has not arrived.")
@@ -44,14 +43,14 @@ class ResultDeliveriesOut(View):
     """The workspace's deliveries, the newest first."""
 
     deliveries: list[ResultDeliveryOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_DELIVERIES = Operation(
     "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
     READ_RUNS, rows="deliveries",
 )  # fmt: skip
-SEND_DELIVERY_AGAIN = Operation(
-    "deliveries.send_delivery_again", "POST /deliveries/{delivery}/again", ResultDeliveryOut,
-    "Send a result again", WRITE_RUNS, errors=(409,),
+REDELIVER_RESULT = Operation(
+    "deliveries.redeliver_result", "POST /deliveries/{delivery}/redeliver", ResultDeliveryOut,
+    "Redeliver a result", WRITE_RUNS, errors=(409,),
 )  # fmt: skip

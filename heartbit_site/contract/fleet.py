@@ -14,7 +14,7 @@ from heartbit_site.contract.pauses import PauseOut
 class FleetRunOut(View):
     """A run that a worker holds."""
 
-    run: Id = Field(validation_alias="id")
+    id: Id
     agent: str
     workspace: str = Field(description="Its slug.")
 
@@ -27,11 +27,15 @@ class WorkerOut(View):
     state: Literal["alive", "stale", "leaving"] = Field(
         description="stale: silent for longer than its lease; leaving: it was asked to."
     )
-    wanted: str = Field(description="What it was asked: stop, restart or nothing.")
+    requested_action: str = Field(
+        validation_alias="wanted", description="What it was asked: stop, restart or nothing."
+    )
     uptime_seconds: Seconds
-    beat_seconds: Seconds = Field(description="Since it last proved that it lives.")
+    heartbeat_age_seconds: Seconds = Field(
+        validation_alias="beat_seconds", description="Since it last proved that it lives."
+    )
     slots: int = Field(description="Runs it holds at most.")
-    used: int = Field(description="Runs it holds.")
+    slots_used: int = Field(validation_alias="used", description="Runs it holds.")
     queues: list[str] = Field(
         description="What it serves; none: it tries one suspicious run alone, and leaves."
     )
@@ -43,10 +47,14 @@ class QueueOut(View):
 
     name: str
     depth: int = Field(description="Runs that could start now.")
-    parked: int = Field(description="Runs held back: a stop, or the pause.")
+    blocked: int = Field(
+        validation_alias="parked", description="Runs held back: a stop, or the pause."
+    )
     running: int
     oldest_seconds: Seconds = Field(description="How long the first of them has waited.")
-    served: bool = Field(description="Whether a living worker serves it.")
+    has_workers: bool = Field(
+        validation_alias="served", description="Whether a living worker serves it."
+    )
     workers: int = Field(description="How many living workers serve it.")
     paused: bool = Field(description="Nothing is claimed from it.")
 
@@ -56,7 +64,7 @@ class FleetTotalsOut(View):
 
     workers: int = Field(validation_alias="alive")
     slots: int
-    used: int
+    slots_used: int = Field(validation_alias="used")
     queued: int
 
 
@@ -70,19 +78,19 @@ class FleetOut(View):
     problems: list[str] = Field(description="One sentence for each thing to look at.")
 
 
-class WorkerAskedOut(View):
+class WorkerActionOut(View):
     """What a worker was asked."""
 
     id: int
-    wanted: Literal["stop", "restart"]
+    requested_action: Literal["stop", "restart"]
 
 
-SHOW_FLEET = Operation("fleet.show_fleet", "GET /fleet", FleetOut, "The fleet", OPERATE)
+SHOW_FLEET = Operation("fleet.show_fleet", "GET /fleet", FleetOut, "Get the fleet", OPERATE)
 STOP_WORKER = Operation(
-    "fleet.stop_worker", "POST /fleet/workers/{worker_id}/stop", WorkerAskedOut, "Stop a worker",
+    "fleet.stop_worker", "POST /fleet/workers/{worker_id}/stop", WorkerActionOut, "Stop a worker",
     OPERATE,
 )  # fmt: skip
 RESTART_WORKER = Operation(
-    "fleet.restart_worker", "POST /fleet/workers/{worker_id}/restart", WorkerAskedOut,
+    "fleet.restart_worker", "POST /fleet/workers/{worker_id}/restart", WorkerActionOut,
     "Restart a worker", OPERATE,
 )  # fmt: skip

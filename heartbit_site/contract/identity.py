@@ -22,7 +22,7 @@ class WorkspacesOut(View):
     """Those that whoever asks belongs to, by short name."""
 
     workspaces: list[WorkspaceOut]
-    next: Next
+    next_cursor: Next
 
 
 class MeOut(View):
@@ -34,4 +34,4 @@ class MeOut(View):
     workspace: WorkspaceOut
 
 
-SHOW_ME = Operation("identity.show_me", "GET /me", MeOut, "Who asks", MEMBER)
+SHOW_ME = Operation("identity.show_me", "GET /me", MeOut, "Show the caller", MEMBER)

@@ -32,7 +32,7 @@ class KeyOut(View):
     name: str
     scopes: list[str]
     state: Literal["active", "expired", "revoked"]
-    made_by: str | None = Field(
+    created_by: str | None = Field(
         None, validation_alias=AliasPath("user", "username"), description="Null: a command."
     )
     created_at: Time
@@ -50,7 +50,7 @@ class KeysOut(View):
     """The workspace's keys, the newest first."""
 
     keys: list[KeyOut]
-    next: Next
+    next_cursor: Next
 
 
 class KeyIn(Body):
@@ -68,7 +68,7 @@ class KeyIn(Body):
 
 LIST_KEYS = Operation("keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys")
 CREATE_KEY = Operation(
-    "keys.create_key", "POST /keys", NewKeyOut, "Make a key", MANAGE, body=KeyIn, status=201
+    "keys.create_key", "POST /keys", NewKeyOut, "Create a key", MANAGE, body=KeyIn, status=201
 )
 REVOKE_KEY = Operation(
     "keys.revoke_key", "POST /keys/{prefix}/revoke", KeyOut, "Revoke a key", MANAGE

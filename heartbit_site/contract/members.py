@@ -30,7 +30,7 @@ class MembersOut(View):
     """The workspace's members; superusers belong to it without being listed."""
 
     members: list[MemberOut]
-    next: Next
+    next_cursor: Next
 
 
 class MemberIn(Body):

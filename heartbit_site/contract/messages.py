@@ -13,10 +13,10 @@ from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 Kind = Literal["notification", "reply", "request", "task"]
 
 
-class SentSummaryOut(View):
+class AgentMessageSummaryOut(View):
     """A message in a list; the whole of its text is in `GET /messages/{message_id}`."""
 
-    message: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     sender: str = Field(description="agent:NAME or person:NAME.")
     to: str = Field(
         validation_alias="recipient",
@@ -33,11 +33,10 @@ class SentSummaryOut(View):
         validation_alias="body_characters", description="Length of the whole text."
     )
     in_reply_to: Id | None
-    written_by_run: Id | None = Field(
+    sender_run_id: Id | None = Field(
         validation_alias="source_run_id", description="Null: a person or a program wrote it."
     )
-    run: Id | None = Field(
-        validation_alias="run_id",
+    run_id: Id | None = Field(
         description="The run that it started: its result is the answer.",
     )
     hops: int = Field(description="How many messages in a row led to it.")
@@ -47,17 +46,17 @@ class SentSummaryOut(View):
     created_at: Time
 
 
-class SentOut(SentSummaryOut):
+class AgentMessageOut(AgentMessageSummaryOut):
     """A message."""
 
     text: str = Field(validation_alias="body")
 
 
-class SentPageOut(View):
+class AgentMessagesOut(View):
     """Messages, the newest first."""
 
-    messages: list[SentSummaryOut]
-    next: Next
+    messages: list[AgentMessageSummaryOut]
+    next_cursor: Next
 
 
 def _said(text: str) -> str:
@@ -93,13 +92,17 @@ class SendIn(Body):
 
 
 LIST_MESSAGES = Operation(
-    "messages.list_messages", "GET /messages", SentPageOut, "List messages", READ_RUNS,
+    "messages.list_messages", "GET /messages", AgentMessagesOut, "List messages", READ_RUNS,
     rows="messages",
 )  # fmt: skip
 SHOW_MESSAGE = Operation(
-    "messages.show_message", "GET /messages/{message_id}", SentOut, "Get a message", READ_RUNS
+    "messages.show_message",
+    "GET /messages/{message_id}",
+    AgentMessageOut,
+    "Get a message",
+    READ_RUNS,
 )
 SEND_MESSAGE = Operation(
-    "messages.send_message", "POST /messages", SentOut, "Write to agents", WRITE_RUNS,
-    body=SendIn, status=201, errors=(409,),
+    "messages.send_message", "POST /messages", AgentMessageOut, "Send a message to agents",
+    WRITE_RUNS, body=SendIn, status=201, errors=(409,),
 )  # fmt: skip

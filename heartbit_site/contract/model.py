@@ -154,5 +154,7 @@ Targets = Annotated[
     ),
 ]
 Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many at most.")]
-Cursor = Annotated[Word | None, Field(description="`next` of the page before; none: the first.")]
+Cursor = Annotated[
+    Word | None, Field(description="`next_cursor` of the page before; none: the first.")
+]
 Next = Annotated[str | None, Field(description="The cursor of the next page; null: there is none.")]

@@ -41,36 +41,38 @@ class PauseOut(View):
     at: Time
 
 
-class HeldOut(View):
+class PauseStateOut(View):
     """What was held back, or goes on."""
 
     kind: HeldKind
     name: str = Field(description=NAME)
     workspace: str = Field(description=PLACE)
-    held: bool = Field(description="Whether it is held back now; an operator's stop may hold on.")
+    paused: bool = Field(description="Whether it is held back now; an operator's stop may hold on.")
     changed: bool = Field(description="Whether the request changed that.")
 
 
 class Holdable(NamedTuple):
     """Something that can be held back: what does it, and what ends it."""
 
-    hold: Operation[HeldOut]
-    free: Operation[HeldOut]
+    hold: Operation[PauseStateOut]
+    free: Operation[PauseStateOut]
 
 
 def _holdable(name: str, path: str, what: str, needs: Needs) -> Holdable:
-    """Declare the two operations: a queue is paused and resumed, all else stopped and continued."""
-    verbs = ("halt", "continue"), ("Stop", "End the stop of")
+    """Declare the two operations: pause or halt and resume, of a tool disable and enable."""
+    hold, free = "halt", "resume"
     if name == "queue":
-        verbs = ("pause", "resume"), ("Pause", "Resume")
-    (hold, free), (holding, freeing) = verbs
+        hold = "pause"
+    elif name.startswith("tool"):
+        hold, free = "disable", "enable"
     return Holdable(
         Operation(
-            f"pauses.{hold}_{name}", f"POST {path}/{hold}", HeldOut, f"{holding} {what}", needs,
-            body=PauseIn,
+            f"pauses.{hold}_{name}", f"POST {path}/{hold}", PauseStateOut,
+            f"{hold.title()} {what}", needs, body=PauseIn,
         ),
         Operation(
-            f"pauses.{free}_{name}", f"POST {path}/{free}", HeldOut, f"{freeing} {what}", needs
+            f"pauses.{free}_{name}", f"POST {path}/{free}", PauseStateOut,
+            f"{free.title()} {what}", needs,
         ),
     )  # fmt: skip
 

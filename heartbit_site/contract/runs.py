@@ -40,18 +40,16 @@ class UsageOut(View):
 class RunSummaryOut(View):
     """A run in a list; its answer and the whole of its input are in `GET /runs/{id}`."""
 
-    run: Id = Field(validation_alias="pk")
-    root: Id = Field(validation_alias="root_id", description="The run at the top of its tree.")
-    parent: Id | None = Field(validation_alias="parent_id")
-    conversation: Id | None = Field(validation_alias="conversation_id")
-    forked_from: Id | None = Field(
-        validation_alias="forked_from_id", description="The run with whose journal it began."
-    )
+    id: Id = Field(validation_alias="pk")
+    root_id: Id = Field(description="The run at the top of its tree.")
+    parent_id: Id | None
+    conversation_id: Id | None
+    forked_from_id: Id | None = Field(description="The run with whose journal it began.")
     kind: str = Field(
         description="What executes it: agent, or tool_call (one call of a tool, without a model)."
     )
     agent: str
-    home: str
+    placement: str = Field(validation_alias="home")
     model: str = Field(description="Empty until the first start, and if the kind has none.")
     status: Status
     task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
@@ -62,7 +60,7 @@ class RunSummaryOut(View):
     started_by: str = Field(
         description="A person, or a key; empty: nobody is named, or it is a sub-agent's run."
     )
-    approve: bool
+    require_approval: bool = Field(validation_alias="approve")
     priority: int
     queue: str
     last_seq: int = Field(description="Of its last event.")
@@ -129,16 +127,16 @@ class RunDetailOut(RunTreeOut):
 class ForkOut(View):
     """A run that began with another's journal."""
 
-    run: Id
+    id: Id
     turn: int = Field(description="The last turn that it kept; 0: the task alone.")
 
 
-class RunSeenOut(RunDetailOut):
+class RunViewOut(RunDetailOut):
     """A run that is looked at, also with what is in its way and what came of it."""
 
     version: int = Field(description="The version of its agent that it is pinned to.")
     attempts: int = Field(description="Workers that died with it since its last progress.")
-    held: str = Field(
+    blocked_reason: str = Field(
         description="Why nobody takes it while it is queued, as a sentence; empty: nothing known."
     )
     metrics: MetricsOut = Field(description="What it took until now.")
@@ -149,13 +147,13 @@ class RunPageOut(View):
     """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
 
     runs: list[RunSummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 class RunResultOut(View):
     """How a run ended; ``result`` is null as long as it has not."""
 
-    run: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     status: Status
     result: ResultOut | None
 
@@ -163,9 +161,11 @@ class RunResultOut(View):
 class RunStateOut(View):
     """Where a run is."""
 
-    run: Id = Field(validation_alias="pk")
+    id: Id = Field(validation_alias="pk")
     status: Status
-    home: str = Field(description="fleet: workers execute it; local: whoever resumes it.")
+    placement: str = Field(
+        validation_alias="home", description="fleet: workers execute it; local: whoever resumes it."
+    )
 
 
 class RunIn(Body):
@@ -181,7 +181,7 @@ class RunIn(Body):
     conversation_id: Word | None = Field(
         None, description="Answer on this thread; its agent does it, so name no other."
     )
-    approve: bool = Field(default=False, description="Every tool call waits for a person.")
+    require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
     deliver: Targets = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -206,7 +206,7 @@ START_RUN = Operation(
 LIST_RUNS = Operation(
     "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, rows="runs"
 )
-SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunSeenOut, "A run", READ_RUNS)
+SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)
 WAIT_FOR_RESULT = Operation(
     "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",
     READ_RUNS, other_status=202,
@@ -215,18 +215,18 @@ CANCEL_RUN = Operation(
     "runs.cancel_run", "POST /runs/{run_id}/cancel", RunStateOut, "Cancel a run", WRITE_RUNS
 )
 STEER_RUN = Operation(
-    "runs.steer_run", "POST /runs/{run_id}/messages", RunStateOut, "Tell a run something",
+    "runs.steer_run", "POST /runs/{run_id}/steer", RunStateOut, "Steer a run",
     WRITE_RUNS, body=SteerIn, errors=(409,),
 )  # fmt: skip
 RETRY_RUN = Operation(
-    "runs.retry_run", "POST /runs/{run_id}/retry", RunStateOut, "Do a run's task again",
+    "runs.retry_run", "POST /runs/{run_id}/retry", RunStateOut, "Retry a run",
     WRITE_RUNS, status=201, errors=(409,),
 )  # fmt: skip
-RESUME_RUN = Operation(
-    "runs.resume_run", "POST /runs/{run_id}/resume", RunStateOut,
-    "Let a quarantined run go on", WRITE_RUNS, errors=(409,),
+UNQUARANTINE_RUN = Operation(
+    "runs.unquarantine_run", "POST /runs/{run_id}/unquarantine", RunStateOut,
+    "Resume a quarantined run", WRITE_RUNS, errors=(409,),
 )  # fmt: skip
 DISCARD_RUN = Operation(
     "runs.discard_run", "POST /runs/{run_id}/discard", RunStateOut,
-    "Give a quarantined run up", WRITE_RUNS, errors=(409,),
+    "Discard a quarantined run", WRITE_RUNS, errors=(409,),
 )  # fmt: skip

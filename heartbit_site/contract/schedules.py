@@ -27,7 +27,7 @@ from scheduling import rules
 from scheduling.spec import (
     KINDS,
     AgentName,
-    Missed,
+    CatchUp,
     Overlap,
     RhythmSpec,
     ScheduleName,
@@ -40,40 +40,45 @@ RunStatus = Literal[
     "queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"
 ]
 DeliveryState = Literal["pending", "delivered", "failed"]
-FiringState = Literal["started", "held", "skipped", "failed"]
+FiringState = Literal["started", "deferred", "skipped", "failed"]
 
 At = Annotated[Moment, AfterValidator(rules.moment)]
 
-R = TypeVar("R", bound="RhythmIn")
+R = TypeVar("R", bound="RecurrenceIn")
 
 
-class SlotOut(View):
+class OccurrenceOut(View):
     """A point in time at which something comes due, without jitter."""
 
     at: Time
-    words: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
+    text: str = Field(description="In its time zone: Mon 23 Nov 2026, 09:00 (Europe/Berlin).")
 
 
-class RhythmOut(View):
+class RecurrenceOut(View):
     """When something comes due."""
 
-    words: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
-    next: list[SlotOut] = Field(description="The next five; fewer, or none: no more come.")
+    description: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
+    upcoming: list[OccurrenceOut] = Field(
+        description="The next five; fewer, or none: no more come."
+    )
 
 
 class FiringOut(View):
     """What became of a slot."""
 
-    slot: Time = Field(description="When it was due; of a manual one, when somebody asked for it.")
-    cause: Literal["slot", "manual", "backfill"]
+    scheduled_for: Time = Field(
+        validation_alias="slot",
+        description="When it was due; of a manual one, when somebody asked for it.",
+    )
+    trigger: Literal["schedule", "manual", "backfill"] = Field(validation_alias="cause")
     status: FiringState = Field(
         description=(
-            "started: it has a run, see run_status; held: it starts when the run before it has "
+            "started: it has a run, see run_status; deferred: it starts when the run before it has "
             "ended, or when it can: see note."
         )
     )
     note: str = Field(description="Why it was skipped, held back or failed.")
-    run: Id | None = Field(validation_alias="run_id")
+    run_id: Id | None
     run_status: RunStatus | None = Field(description="Null: it has no run, or that is archived.")
     delivery_status: DeliveryState | None = Field(
         description="failed: at least one of its deliveries; null: nothing is delivered."
@@ -85,13 +90,13 @@ class FiringsOut(View):
     """What became of a schedule's slots, the latest first."""
 
     firings: list[FiringOut]
-    next: Next
+    next_cursor: Next
 
 
-class ScheduleSummaryOut(RhythmOut):
+class ScheduleSummaryOut(RecurrenceOut):
     """A schedule in a list; the whole of its task is in `GET /schedules/{schedule}`."""
 
-    schedule: int = Field(
+    id: int = Field(
         validation_alias="pk",
         description="Its number, which names it in addresses as its name does.",
     )
@@ -111,19 +116,21 @@ class ScheduleSummaryOut(RhythmOut):
     time_zone: str
     begins_at: Time
     ends_at: Time | None
-    missed: Missed
+    catch_up: CatchUp
     overlap: Overlap
     jitter_seconds: int
-    approve: bool
+    require_approval: bool
     enabled: bool
-    conversation: Id | None = Field(
-        validation_alias="conversation_id",
+    conversation_id: Id | None = Field(
         description="Where its messages go; null: none was sent yet.",
     )
     next_at: Time | None = Field(description="When it fires next, with jitter; null: never.")
     last: FiringOut | None = Field(description="What became of its latest slot.")
-    made_by: str
-    made_in_run: Id | None = Field(description="The run whose agent made it; null: a person did.")
+    created_by: str = Field(validation_alias="made_by")
+    created_by_run_id: Id | None = Field(
+        validation_alias="made_in_run",
+        description="The run whose agent made it; null: a person did.",
+    )
     created_at: Time
     updated_at: Time
 
@@ -140,22 +147,22 @@ class SchedulesOut(View):
     """The workspace's schedules by name."""
 
     schedules: list[ScheduleSummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 class ScheduledRunOut(View):
     """The run of a schedule that somebody asked for."""
 
-    run: Id
+    run_id: Id
 
 
 class BackfilledOut(View):
     """How many slots of the past are going to run."""
 
-    slots: int
+    firings_created: int
 
 
-class RhythmIn(RhythmSpec):
+class RecurrenceIn(RhythmSpec):
     """When something comes due: one of `cron`, `every_seconds` and `at`."""
 
     at: At | None = Field(None, description="Once, then.")
@@ -165,11 +172,11 @@ class RhythmIn(RhythmSpec):
     ends_at: At | None = Field(None, description="Nothing comes due after. Null: it never ends.")
 
     @model_validator(mode="after")
-    def _says_when(self) -> RhythmIn:
+    def _says_when(self) -> RecurrenceIn:
         return _with_one_of(self, at_least=1)
 
 
-class ScheduleIn(RhythmIn, ScheduleSpec):
+class ScheduleIn(RecurrenceIn, ScheduleSpec):
     """What an agent is to do, and when."""
 
     deliver: Targets = Field(default_factory=list)
@@ -188,7 +195,7 @@ class ScheduleChangeIn(ScheduleIn):
         return _with_one_of(self, at_least=0)
 
 
-class SpanIn(Body):
+class BackfillIn(Body):
     """A span of the past."""
 
     begin: At = Field(alias="from", description="Its first moment.")
@@ -207,22 +214,23 @@ LIST_SCHEDULES = Operation(
     rows="schedules",
 )  # fmt: skip
 CREATE_SCHEDULE = Operation(
-    "schedules.create_schedule", "POST /schedules", ScheduleOut, "Make a schedule",
+    "schedules.create_schedule", "POST /schedules", ScheduleOut, "Create a schedule",
     WRITE_SCHEDULES, body=ScheduleIn, status=201, errors=(409,),
 )  # fmt: skip
-PREVIEW_RHYTHM = Operation(
-    "schedules.preview_rhythm", "POST /rhythms/preview", RhythmOut, "Try a rhythm", READ_AGENTS,
-    body=RhythmIn,
+PREVIEW_SCHEDULE = Operation(
+    "schedules.preview_schedule", "POST /schedules/preview", RecurrenceOut, "Preview a schedule",
+    READ_AGENTS, body=RecurrenceIn,
 )  # fmt: skip
 SHOW_SCHEDULE = Operation(
-    "schedules.show_schedule", "GET /schedules/{schedule}", ScheduleOut, "A schedule", READ_AGENTS,
+    "schedules.show_schedule", "GET /schedules/{schedule}", ScheduleOut, "Get a schedule",
+    READ_AGENTS,
 )  # fmt: skip
 CHANGE_SCHEDULE = Operation(
     "schedules.change_schedule", "PATCH /schedules/{schedule}", ScheduleOut, "Change a schedule",
     WRITE_SCHEDULES, body=ScheduleChangeIn, errors=(409,),
 )  # fmt: skip
 REMOVE_SCHEDULE: Operation[None] = Operation(
-    "schedules.remove_schedule", "DELETE /schedules/{schedule}", None, "Remove a schedule",
+    "schedules.remove_schedule", "DELETE /schedules/{schedule}", None, "Delete a schedule",
     WRITE_AGENTS, status=204,
 )  # fmt: skip
 RUN_SCHEDULE = Operation(
@@ -231,7 +239,7 @@ RUN_SCHEDULE = Operation(
 )  # fmt: skip
 BACKFILL_SCHEDULE = Operation(
     "schedules.backfill_schedule", "POST /schedules/{schedule}/backfill", BackfilledOut,
-    "Make up for past slots", WRITE_RUNS, body=SpanIn, errors=(409,),
+    "Backfill a schedule", WRITE_RUNS, body=BackfillIn, errors=(409,),
 )  # fmt: skip
 LIST_FIRINGS = Operation(
     "schedules.list_firings", "GET /schedules/{schedule}/firings", FiringsOut, "List firings",

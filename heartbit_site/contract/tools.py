@@ -23,7 +23,7 @@ class ToolsOut(View):
     """The installation's tools."""
 
     tools: list[ToolOut]
-    next: Next
+    next_cursor: Next
 
 
 LIST_TOOLS = Operation(

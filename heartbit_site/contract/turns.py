@@ -32,7 +32,7 @@ class TurnFiguresOut(View):
 class TurnRowOut(TurnFiguresOut):
     """One turn in short."""
 
-    turn: int
+    number: int
     text: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
     text_characters: int = Field(description="Length of the whole text.")
     tools: list[str] = Field(description="What the model called.")
@@ -42,9 +42,9 @@ class TurnRowOut(TurnFiguresOut):
 class TurnsOut(View):
     """The answered turns of a run, the oldest first."""
 
-    run: str
+    run_id: str
     turns: list[TurnRowOut]
-    next: Next
+    next_cursor: Next
 
 
 class RequestedCallOut(View):
@@ -98,7 +98,7 @@ class TurnRequestOut(View):
 
     system: str
     messages: list[Message]
-    left_out: int = Field(description="Messages that the context strategy did not send.")
+    omitted_messages: int = Field(description="Messages that the context strategy did not send.")
     tools: list[OfferedToolOut]
     changed_tools: list[str] = Field(
         description="Of the tools here, those that are defined otherwise or gone now."
@@ -128,7 +128,7 @@ class CallDecisionOut(View):
 class TurnCallOut(View):
     """A tool call of the turn, and what came of it."""
 
-    call: str
+    call_id: str
     tool: str
     arguments: str
     effect: str
@@ -143,11 +143,11 @@ class TurnCallOut(View):
 class TurnOut(TurnFiguresOut):
     """One turn with everything that is known of it."""
 
-    run: str
+    run_id: str
     agent: str
     version: int
-    turn: int
-    turns: int = Field(description="How many the run has.")
+    number: int
+    turn_count: int = Field(description="How many the run has.")
     complete: bool
     request: TurnRequestOut
     answer: TurnAnswerOut
@@ -162,7 +162,7 @@ class ForkIn(Body):
     )
     message: Text = Field("", description="What the next model call is told.")
     task: Text = Field("", description="Instead of the run's task.")
-    call: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$", max_length=24)] = Field(
+    call_id: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$", max_length=24)] = Field(
         "", description="A call of the turn, such as 2.0; with arguments or result."
     )
     arguments: dict[str, JsonValue] | None = Field(
@@ -175,11 +175,11 @@ class ForkIn(Body):
 
 
 LIST_TURNS = Operation(
-    "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "A run's turns", READ_RUNS,
+    "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "List a run's turns", READ_RUNS,
     errors=(409,), rows="turns",
 )  # fmt: skip
 SHOW_TURN = Operation(
-    "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "A turn", READ_RUNS,
+    "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "Get a turn", READ_RUNS,
     errors=(409,),
 )  # fmt: skip
 FORK_RUN = Operation(

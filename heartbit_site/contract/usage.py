@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from heartbit_site.contract.model import Money, Time, View
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
-State = Literal["unlimited", "open", "nearly", "spent"]
+State = Literal["unlimited", "ok", "warning", "exceeded"]
 
 
 def _or_null(text: Any) -> Any:
@@ -28,7 +28,7 @@ class CountGaugeOut(View):
     limit: int | None = Field(description="Null: there is none.")
     percent: int | None = Field(description="Of the limit; it may be more than 100.")
     state: State = Field(
-        description="nearly: the percentage is reached from which on it warns; spent: no more."
+        description="warning: the percentage that warns is reached; exceeded: nothing is left."
     )
 
 
@@ -93,5 +93,5 @@ class WorkspaceUsageOut(View):
 
 
 SHOW_USAGE = Operation(
-    "usage.show_usage", "GET /usage", WorkspaceUsageOut, "Usage and quotas", READ_RUNS
+    "usage.show_usage", "GET /usage", WorkspaceUsageOut, "Get usage and quotas", READ_RUNS
 )

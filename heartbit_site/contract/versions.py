@@ -25,7 +25,7 @@ class VersionsOut(View):
 
     agent: str
     versions: list[VersionOut]
-    next: Next
+    next_cursor: Next
 
 
 class VersionDetailOut(VersionOut):
@@ -70,32 +70,32 @@ class RolledBackOut(View):
 
     agent: str
     version: int = Field(description="The current one now.")
-    wanted: int
-    differs: str = Field(description="What is not as in the wanted version; empty: nothing.")
+    requested_version: int = Field(validation_alias="wanted")
+    differs: str = Field(description="What is not as in the requested version; empty: nothing.")
 
 
 class RollbackIn(Body):
     """How a version comes back."""
 
-    anyway: bool = Field(
+    force: bool = Field(
         default=False,
         description="Also when tools or team are not as they were: with today's, as a new version.",
     )
 
 
 LIST_VERSIONS = Operation(
-    "versions.list_versions", "GET /agents/{name}/versions", VersionsOut, "An agent's versions",
-    READ_AGENTS, rows="versions",
+    "versions.list_versions", "GET /agents/{name}/versions", VersionsOut,
+    "List an agent's versions", READ_AGENTS, rows="versions",
 )  # fmt: skip
 COMPARE_VERSIONS = Operation(
     "versions.compare_versions", "GET /agents/{name}/versions/diff", DiffOut, "Compare versions",
     READ_AGENTS,
 )  # fmt: skip
 SHOW_VERSION = Operation(
-    "versions.show_version", "GET /agents/{name}/versions/{number}", VersionDetailOut, "A version",
-    READ_AGENTS,
+    "versions.show_version", "GET /agents/{name}/versions/{number}", VersionDetailOut,
+    "Get a version", READ_AGENTS,
 )  # fmt: skip
 ROLL_BACK = Operation(
     "versions.roll_back", "POST /agents/{name}/versions/{number}/rollback", RolledBackOut,
-    "Roll back", WRITE_AGENTS, body=RollbackIn, errors=(409,),
+    "Roll an agent back", WRITE_AGENTS, body=RollbackIn, errors=(409,),
 )  # fmt: skip

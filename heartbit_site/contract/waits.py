@@ -11,28 +11,28 @@ from heartbit_site.contract.operation import DECIDE, READ_WAITING, Operation
 class WaitOut(View):
     """An open wait that a person answers."""
 
-    run: Id = Field(validation_alias="run_id")
-    root: Id = Field(validation_alias=AliasPath("run", "root_id"))
+    run_id: Id
+    root_id: Id = Field(validation_alias=AliasPath("run", "root_id"))
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
     key: str = Field(description="Its name among the waits of its run.")
     kind: str = Field(description="The kind of wait.")
     label: str = Field(description="A noun phrase for the kind.")
     waits_for: str = Field(description="Continues: the run waits for.")
     command: str = Field(description="What answers it at a terminal: heartbit and this.")
-    call: str = Field(validation_alias="call_id", description="The tool call; empty: none waits.")
+    call_id: str = Field(description="The tool call; empty: none waits.")
     tool: str = Field(description="The tool of that call; empty: none waits.")
     arguments: str = Field(description="The call's arguments as JSON; the beginning of long ones.")
     task: str = Field(description="Of its run: the first 500 characters.")
-    since: Time = Field(validation_alias="created_at")
+    waiting_since: Time = Field(validation_alias="created_at")
     expires_at: Time | None = Field(description="When it is over unless somebody answers.")
-    answer: dict[str, JsonValue] = Field(description="The JSON Schema of the answer.")
+    answer_schema: dict[str, JsonValue] = Field(description="The JSON Schema of the answer.")
 
 
 class WaitsOut(View):
     """Open waits that a person answers, the oldest first."""
 
     waits: list[WaitOut]
-    next: Next
+    next_cursor: Next
 
 
 class AnswerIn(Body):
@@ -44,7 +44,7 @@ class AnswerIn(Body):
 class AnsweredWaitOut(View):
     """A wait that was answered."""
 
-    run: Id = Field(validation_alias="run_id")
+    run_id: Id
     key: str
     answered_by: str
 

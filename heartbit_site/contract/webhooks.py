@@ -38,19 +38,22 @@ Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
 class WebhookOut(View):
     """An address that is told of events, without its secret."""
 
-    webhook: int = Field(validation_alias="pk")
+    id: int = Field(validation_alias="pk")
     name: str
     url: str
     events: list[str]
     enabled: bool
-    disabled_because: str = Field(description="Why Heartbit disabled it; empty: it did not.")
-    made_by: str | None = Field(
+    disabled_reason: str = Field(
+        validation_alias="disabled_because",
+        description="Why Heartbit disabled it; empty: it did not.",
+    )
+    created_by: str | None = Field(
         None,
         validation_alias=AliasPath("made_by", "username"),
         description="Null: a key that a command made.",
     )
     created_at: Time
-    former_secret_until: Time | None = Field(
+    previous_secret_expires_at: Time | None = Field(
         validation_alias="former_until", description="Until then both secrets sign."
     )
 
@@ -65,21 +68,18 @@ class WebhooksOut(View):
     """The workspace's webhooks, the newest first."""
 
     webhooks: list[WebhookOut]
-    next: Next
+    next_cursor: Next
 
 
 class DeliverySummaryOut(View):
     """A message in a list; what is posted is in `.../deliveries/{delivery_id}`."""
 
-    delivery: int = Field(validation_alias="pk")
-    message: str = Field(
-        validation_alias="message_id",
+    id: int = Field(validation_alias="pk")
+    message_id: str = Field(
         description="The header webhook-id, the same at each attempt.",
     )
     event: str
-    run: Id | None = Field(
-        validation_alias="run_id", description="Null: it is about no run: a ping, or a quota."
-    )
+    run_id: Id | None = Field(description="Null: it is about no run: a ping, or a quota.")
     status: Literal["pending", "delivered", "failed"]
     attempts: int
     response_code: int | None = Field(description="Of the last attempt; null: no answer.")
@@ -101,7 +101,7 @@ class DeliveriesOut(View):
     """What a webhook was told in the last 30 days, the newest first."""
 
     deliveries: list[DeliverySummaryOut]
-    next: Next
+    next_cursor: Next
 
 
 class WebhookIn(Body):
@@ -127,7 +127,7 @@ LIST_WEBHOOKS = Operation(
     rows="webhooks",
 )  # fmt: skip
 CREATE_WEBHOOK = Operation(
-    "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Make a webhook", MANAGE,
+    "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Create a webhook", MANAGE,
     body=WebhookIn, status=201, errors=(409,),
 )  # fmt: skip
 CHANGE_WEBHOOK = Operation(
@@ -135,26 +135,26 @@ CHANGE_WEBHOOK = Operation(
     MANAGE, body=WebhookChangeIn,
 )  # fmt: skip
 REMOVE_WEBHOOK: Operation[None] = Operation(
-    "webhooks.remove_webhook", "DELETE /webhooks/{webhook_id}", None, "Remove a webhook", MANAGE,
+    "webhooks.remove_webhook", "DELETE /webhooks/{webhook_id}", None, "Delete a webhook", MANAGE,
     status=204,
 )  # fmt: skip
 ROTATE_WEBHOOK_SECRET = Operation(
-    "webhooks.rotate_webhook_secret", "POST /webhooks/{webhook_id}/secret", NewWebhookOut,
-    "Give a webhook a new secret", MANAGE,
+    "webhooks.rotate_webhook_secret", "POST /webhooks/{webhook_id}/rotate-secret", NewWebhookOut,
+    "Rotate a webhook's secret", MANAGE,
 )  # fmt: skip
 PING_WEBHOOK = Operation(
-    "webhooks.ping_webhook", "POST /webhooks/{webhook_id}/ping", DeliveryOut, "Try a webhook",
+    "webhooks.ping_webhook", "POST /webhooks/{webhook_id}/ping", DeliveryOut, "Send a test event",
     MANAGE, status=201, errors=(409,),
 )  # fmt: skip
 LIST_WEBHOOK_DELIVERIES = Operation(
     "webhooks.list_webhook_deliveries", "GET /webhooks/{webhook_id}/deliveries", DeliveriesOut,
-    "List deliveries", MANAGE, rows="deliveries",
+    "List a webhook's deliveries", MANAGE, rows="deliveries",
 )  # fmt: skip
 SHOW_WEBHOOK_DELIVERY = Operation(
     "webhooks.show_webhook_delivery", "GET /webhooks/{webhook_id}/deliveries/{delivery_id}",
     DeliveryOut, "Get a delivery", MANAGE,
 )  # fmt: skip
-SEND_WEBHOOK_AGAIN = Operation(
-    "webhooks.send_webhook_again", "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/again",
-    DeliveryOut, "Send a message again", MANAGE, errors=(409,),
+REDELIVER_WEBHOOK = Operation(
+    "webhooks.redeliver_webhook", "POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    DeliveryOut, "Redeliver a webhook message", MANAGE, errors=(409,),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """What programs call: make the services run, use them, let them go.
 
 Every process that called `ensure` counts as a user until it ends or calls `release`. The servers
-outlive their last user by HEARTBIT_LINGER seconds (300).
+outlive their last user by HEARTBIT_EMBEDDED_IDLE_SECONDS seconds (300).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ATTEMPTS: Final = 10
 _PACKAGE_ROOT: Final = Path(__file__).parents[2]
 # A process that outlives its caller should not keep the caller's secrets.
 _INHERITED: Final = (
-    "HEARTBIT_LINGER",
+    "HEARTBIT_EMBEDDED_IDLE_SECONDS",
     "HEARTBIT_LOCAL_MODEL_THREADS",
     "HOME",
     "LANG",

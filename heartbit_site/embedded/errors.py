@@ -24,7 +24,7 @@ def from_os_error(error: OSError, path: Path) -> EmbeddedError:
         return disk_full(path)
     return EmbeddedError(
         f"Cannot use {error.filename or path} ({error.strerror}): "
-        "set HEARTBIT_STATE to a directory that you own and can write to."
+        "set HEARTBIT_STATE_DIR to a directory that you own and can write to."
     )
 
 

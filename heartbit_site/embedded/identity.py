@@ -69,7 +69,7 @@ class ServerUser:
             if not self._may_pass(parent.stat()):
                 raise EmbeddedError(
                     f"The servers run as the user {self.name}, who may not pass through {parent}: "
-                    f"set HEARTBIT_STATE to a directory outside it, or allow it with "
+                    f"set HEARTBIT_STATE_DIR to a directory outside it, or allow it with "
                     f"'chmod o+x {parent}'."
                 )
 

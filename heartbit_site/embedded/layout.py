@@ -38,7 +38,7 @@ def create(state: StateDirectory) -> None:
     if owner != os.geteuid():
         raise EmbeddedError(
             f"The state directory {state.path} belongs to the user id {owner} and you are "
-            f"{os.geteuid()}: run as its owner, or set HEARTBIT_STATE to a directory of your own."
+            f"{os.geteuid()}: run as its owner, or set HEARTBIT_STATE_DIR to one of your own."
         )
 
 

@@ -27,7 +27,7 @@ _UNQUOTABLE: Final = re.compile(r"[,\"'\\\x00-\x1f]")
 
 
 def default_path() -> Path:
-    """Return HEARTBIT_STATE, else /var/lib/heartbit for root, else the XDG state directory."""
+    """Return HEARTBIT_STATE_DIR, else /var/lib/heartbit for root, else the XDG state directory."""
     if chosen := variables.STATE.read():
         return Path(chosen)
     if os.geteuid() == 0:
@@ -148,10 +148,10 @@ class StateDirectory:
         if excess > 0:
             raise EmbeddedError(
                 f"The state directory {self.path} is {excess} bytes too long for a unix socket: "
-                "set HEARTBIT_STATE to a shorter path."
+                "set HEARTBIT_STATE_DIR to a shorter path."
             )
         if _UNQUOTABLE.search(str(self.path)):
             raise EmbeddedError(
                 f"The state directory {str(self.path)!r} has a comma, quote, backslash or control "
-                "character in its name: set HEARTBIT_STATE to a plainer path."
+                "character in its name: set HEARTBIT_STATE_DIR to a plainer path."
             )

@@ -85,6 +85,6 @@ def decision_of(said: object) -> Decision:
         case Approve() | Edit() | Answer() | Deny():
             return said
     raise ConfigurationError(
-        f"The approve callback returned {said!r}: return True, False, Approve(), "
+        f"The on_approval callback returned {said!r}: return True, False, Approve(), "
         'Edit({...}), Answer(value) or Deny("why").'
     )

@@ -75,7 +75,8 @@ class Audience:
     def _asked(self, event: Event, fact: ApprovalRequested) -> None:
         if self._listeners.ask is None:
             logger.warning(
-                "%s of %s waits for a decision in the admin: .approve(...) lets the program decide",
+                "%s of %s waits for a decision in the admin: "
+                ".on_approval(...) lets the program decide",
                 fact.tool,
                 event.agent,
             )

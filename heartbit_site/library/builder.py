@@ -143,13 +143,13 @@ class Heartbit:
         builder = self._with_team(response_schema=dict(schema))
         return replace(builder, answer_type=answer_type)
 
-    def approve(
-        self, ask: Ask, *, calls: Literal["effects", "always", "never"] = "effects"
+    def on_approval(
+        self, callback: Ask, *, calls: Literal["effects", "always", "never"] = "effects"
     ) -> Self:
         """Let the program decide on tool calls that wait for a person.
 
         Args:
-            ask: Called with each ``Approval``, one after the other, sync or async. True or
+            callback: Called with each ``Approval``, one after the other, sync or async. True or
                 ``Approve()`` lets it run, ``Edit({...})`` with other arguments, False or
                 ``Deny("why")`` not. A question, which has a ``form``, gets an ``Answer(value)``.
             calls: Which calls wait, for agents that have no ``approval`` of their own: those with
@@ -158,7 +158,9 @@ class Heartbit:
         if calls not in ("effects", "always", "never"):
             raise ConfigurationError(f'calls is {calls!r}: it is "effects", "always" or "never".')
         builder = self._with_every(approval=calls)
-        return replace(builder, listeners=replace(self.listeners, ask=_callable(ask, "approve")))
+        return replace(
+            builder, listeners=replace(self.listeners, ask=_callable(callback, "on_approval"))
+        )
 
     def on_text(
         self, callback: Callable[[str], Any], *, on_restart: Callable[[], Any] | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.actions.decide_call import Always, Decider, decide_call
 from agents.choices import Verdict
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import ToolCall, Wait
 from agents.questions import asked_form
 from agents.waits import APPROVAL
@@ -46,7 +46,7 @@ def decide(approval: Approval, decision: Decision) -> None:
     verdict, given = _said(decision)
     try:
         decide_call(_call(approval), verdict, digest=approval.digest, by=PROGRAM, **given)
-    except NoLongerOpenError as error:
+    except CallClosedError as error:
         logger.info("%s", error)
 
 

@@ -22,7 +22,7 @@ def list_agent_statuses(
     agents = Agent.objects.filter(workspace=access.workspace, origin="")
     rows, following = page(agents, "name", cursor, limit)
     found = statuses(access.workspace, names=[row.name for row in rows])
-    return AgentStatusesOut(agents=[AgentStatusOut.of(one) for one in found], next=following)
+    return AgentStatusesOut(agents=[AgentStatusOut.of(one) for one in found], next_cursor=following)
 
 
 def show_agent_status(access: Access, name: Name) -> AgentStatusOut:

@@ -32,7 +32,9 @@ def list_agents(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) 
     rows, following = page(_published(access.workspace), "name", cursor, limit)
     found = agents_with_metrics(access.workspace, names=[row.name for row in rows])
     published = [overview for overview in found if overview.agent.current_version is not None]
-    return AgentsOut(agents=[AgentOut.of(overview) for overview in published], next=following)
+    return AgentsOut(
+        agents=[AgentOut.of(overview) for overview in published], next_cursor=following
+    )
 
 
 def create_agent(

@@ -34,15 +34,15 @@ from heartbit_site.contract.approvals import (
     DecisionOut,
     DecisionsOut,
     Digest,
-    DoubtOut,
-    DoubtsOut,
     DryRunIn,
     EscalatedOut,
     OfRun,
     OutcomeIn,
     Question,
     QuestionStateOut,
-    SettledOut,
+    ResolvedOut,
+    UncertainCallOut,
+    UncertainCallsOut,
 )
 from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -52,6 +52,13 @@ from heartbit_site.operations.paging import page
 
 if TYPE_CHECKING:
     from agents.dry_runs.changes import DryRun
+
+#: By what a request says: what is stored, and what is answered.
+RESOLUTIONS = {
+    "retry": (Outcome.RETRIED, "retried"),
+    "confirm": (Outcome.DONE, "confirmed"),
+    "skip": (Outcome.SKIPPED, "skipped"),
+}
 
 
 def list_approvals(
@@ -72,16 +79,18 @@ def list_approvals(
         _approval(call, open_waits.get(key), offers, votes.get(key, []))
         for call, key in zip(calls, keys, strict=True)
     ]
-    return ApprovalsOut(calls=shown, next=following)
+    return ApprovalsOut(calls=shown, next_cursor=following)
 
 
-def list_doubts(
+def list_uncertain_calls(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
-) -> DoubtsOut:
+) -> UncertainCallsOut:
     """The tool calls of unknown outcome that wait for a person, the oldest first."""
     rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
-    return DoubtsOut(calls=[doubt_view(doubt_of(row)) for row in found], next=following)
+    return UncertainCallsOut(
+        calls=[doubt_view(doubt_of(row)) for row in found], next_cursor=following
+    )
 
 
 def list_decisions(
@@ -90,7 +99,7 @@ def list_decisions(
     """Who decided what about the calls of a run and its sub-agents, the newest first."""
     rows = Decision.objects.filter(of_run(access.workspace, run_id))
     found, following = page(rows, "-pk", cursor, limit)
-    return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next=following)
+    return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next_cursor=following)
 
 
 def get_question(
@@ -123,15 +132,18 @@ def decide(access: Access, run_id: Word, call_id: Word, body: DecisionIn) -> Dec
         answer=body.answer,
         reason=body.reason,
     )
-    return DecidedOut.of(call, verdict=verdict.value, decided_by=by.name, missing=_missing(call))
+    return DecidedOut.of(
+        call, verdict=verdict.value, decided_by=by.name, remaining_approvals=_missing(call)
+    )
 
 
-def settle(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> SettledOut:
+def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -> ResolvedOut:
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
     call = find_call(access.workspace, run_id, call_id)
     by = decider(access)
-    settle_call(call, Outcome(body.outcome), by=by, result=body.result)
-    return SettledOut.of(call, outcome=body.outcome, settled_by=by.name)
+    stored, outcome = RESOLUTIONS[body.outcome]
+    settle_call(call, stored, by=by, result=body.result)
+    return ResolvedOut.of(call, outcome=outcome, resolved_by=by.name)
 
 
 async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -> DryRunOut:
@@ -148,11 +160,11 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
     return DryRunOut.of(await in_time(attempt))
 
 
-def doubt_view(found: Doubt) -> DoubtOut:
+def doubt_view(found: Doubt) -> UncertainCallOut:
     """Return the view of a call of unknown outcome."""
     call = found.call
     arguments = in_tool_order(call, found.arguments)
-    return DoubtOut.of(
+    return UncertainCallOut.of(
         call,
         **_asked(call, found.since),
         arguments=arguments,
@@ -172,12 +184,12 @@ def _approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str
         arguments=arguments,
         wait_key=approval_of(call),
         expires_at=wait.expires_at if wait is not None else None,
-        needed=shown.get("needed", 1),
+        required_approvals=shown.get("needed", 1),
         approved_by=votes,
-        group=shown.get("group", ""),
+        approver_group=shown.get("group", ""),
         escalated=_escalated(wait, shown.get("escalated_to", "")),
         parameters=offers.parameters(call.run, shown_tool(call)),
-        form=asked_form(call),
+        answer_schema=asked_form(call),
         view=asked_view(call, arguments, reason),
     )
 
@@ -193,7 +205,7 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
     task = call.run.task
     return {
         "tool": shown_tool(call),
-        "since": since,
+        "waiting_since": since,
         "task": preview(task),
         "task_characters": len(task),
     }

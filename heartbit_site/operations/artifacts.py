@@ -23,5 +23,5 @@ def list_artifacts(
             )
             for one in found
         ],
-        next=following,
+        next_cursor=following,
     )

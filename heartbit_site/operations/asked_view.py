@@ -14,7 +14,7 @@ from agents.turns import definition_of
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.visible_text import pieces, readable_json, visible
-from heartbit_site.contract.approvals import AskedViewOut, HostOut, PieceOut, ShownArgumentOut
+from heartbit_site.contract.approvals import CallDisplayOut, HostOut, PieceOut, ShownArgumentOut
 from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Offers:
         return offer_of(definition, self._tools, is_child=run.parent_id is not None).specs
 
 
-def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> AskedViewOut:
+def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplayOut:
     """Return what a card says of a call.
 
     Args:
@@ -68,16 +68,16 @@ def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> Ask
     tool = shown_tool(call)
     shown = [_argument(name, value) for name, value in arguments.items()]
     pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
-    return AskedViewOut(
+    return CallDisplayOut(
         tool=_parts(tool),
-        asked_as=[] if call.tool == tool else _parts(call.tool),
+        requested_name=[] if call.tool == tool else _parts(call.tool),
         reason=_parts(reason),
         effect=describe_effect(call.effect),
         arguments=shown,
         hosts=_hosts(arguments),
-        hidden=sum(piece.escaped for piece in pieces_shown),
-        editable=readable_json(arguments),
-        exact=all(abs(number) <= _SAFE for number in _integers(arguments)),
+        hidden_character_count=sum(piece.escaped for piece in pieces_shown),
+        arguments_json=readable_json(arguments),
+        is_javascript_safe=all(abs(number) <= _SAFE for number in _integers(arguments)),
     )
 
 

@@ -46,7 +46,7 @@ def list_audit_entries(
     given = {name: value for name, value in filters.items() if value is not None}
     rows = AuditEntry.objects.filter(chain=access.workspace.pk, **given)
     found, following = page(rows, "-number", cursor, limit)
-    return EntriesOut(entries=[EntryOut.of(row) for row in found], next=following)
+    return EntriesOut(entries=[EntryOut.of(row) for row in found], next_cursor=following)
 
 
 def verify_audit(access: Access) -> VerifiedOut:
@@ -54,7 +54,7 @@ def verify_audit(access: Access) -> VerifiedOut:
     broken = audit.verify(access.workspace)
     tips = audit.tips(access.workspace)
     return VerifiedOut(
-        holds=not broken,
+        valid=not broken,
         last_number=tips[0].number if tips else 0,
         last_hash=tips[0].hash if tips else "",
         broken_at=broken[0].number if broken else None,
@@ -82,4 +82,4 @@ def verify_all_audits(access: Access) -> ChainsOut:
         for tip in audit.tips()
         for at in [broken.get(tip.workspace_id)]
     ]
-    return ChainsOut(holds=not broken, chains=chains)
+    return ChainsOut(valid=not broken, chains=chains)

@@ -36,7 +36,7 @@ def list_blackboard(
     """
     shared = blackboard(find_run(access.workspace, run_id).root_id)
     found, following = page(shared, "key", cursor, limit)
-    return BlackboardOut(entries=[_row(entry) for entry in found], next=following)
+    return BlackboardOut(entries=[_row(entry) for entry in found], next_cursor=following)
 
 
 def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> BlackboardEntryOut:

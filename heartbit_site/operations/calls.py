@@ -45,7 +45,7 @@ def list_calls(
     rows = with_beginning(with_beginning(rows, "arguments"), "result")
     found, following = page(rows.select_related("run").defer(*_OF_RUN), "pk", cursor, limit)
     decisions = _decisions(found)
-    return CallsOut(calls=[_summary(call, decisions) for call in found], next=following)
+    return CallsOut(calls=[_summary(call, decisions) for call in found], next_cursor=following)
 
 
 def show_call(access: Access, run_id: Word, call_id: Word) -> CallOut:

@@ -29,7 +29,7 @@ def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
     """The workspace's channels, the newest first, without their secrets."""
     rows = Channel.objects.filter(workspace=access.workspace).select_related("made_by")
     found, following = page(rows, "-pk", cursor, limit)
-    return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next=following)
+    return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next_cursor=following)
 
 
 def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
@@ -61,13 +61,13 @@ def rotate_channel_secret(access: Access, channel_id: Word) -> NewChannelOut:
     return NewChannelOut.of(row, secret=rotate(row, by=actor_of(access)))
 
 
-def list_inbound(
+def list_inbound_messages(
     access: Access, channel_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> InboundsOut:
     """What was taken and what was refused, the newest first."""
     rows = InboundMessage.objects.filter(channel=_find(access.workspace, channel_id))
     found, following = page(rows, "-pk", cursor, limit)
-    return InboundsOut(messages=[InboundOut.of(row) for row in found], next=following)
+    return InboundsOut(messages=[InboundOut.of(row) for row in found], next_cursor=following)
 
 
 def _find(workspace: Workspace, channel_id: str) -> Channel:
@@ -82,6 +82,8 @@ def _columns(body: ChannelIn | ChannelChangeIn) -> tuple[dict[str, Any], str | N
     """Return the columns that a request sets, and the mailbox's password, if it has one."""
     sent = body.model_dump(exclude_unset=isinstance(body, ChannelChangeIn), exclude={"mailbox"})
     columns = {name: value for name, value in sent.items() if value is not None}
+    if "require_approval" in columns:
+        columns["approve"] = columns.pop("require_approval")
     if "mailbox" not in body.model_fields_set:
         return columns, None
     if body.mailbox is None:

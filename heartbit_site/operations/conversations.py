@@ -42,13 +42,13 @@ class ConversationLiveError(ConflictError):
     """An agent still works on the conversation."""
 
 
-def begin_conversation(access: Access, body: ConversationIn) -> ConversationOut:
+def create_conversation(access: Access, body: ConversationIn) -> ConversationOut:
     """A thread: each message is answered by a run that knows what was said before."""
     row = posting.start_conversation(
         access.workspace,
         agent=body.agent,
         title=body.title,
-        second_message=SecondMessage(body.second_message),
+        second_message=SecondMessage(body.busy_policy),
     )
     return ConversationOut.of(row)
 
@@ -67,7 +67,7 @@ def list_conversations(
             ConversationRowOut.of(row, heading=heading_of(row.title, row.first_task))
             for row in found
         ],
-        next=following,
+        next_cursor=following,
     )
 
 
@@ -88,7 +88,8 @@ def change_conversation(
 ) -> ConversationOut:
     """Give it another title, or another policy for second messages."""
     found = find_conversation(access.workspace, conversation_id)
-    changes = body.model_dump(exclude_none=True)
+    columns = {"title": body.title, "second_message": body.busy_policy}
+    changes = {name: value for name, value in columns.items() if value is not None}
     for name, value in changes.items():
         setattr(found, name, value)
     found.save(update_fields=list(changes))
@@ -121,7 +122,7 @@ def post_message(
     access: Access, conversation_id: Word, body: MessageIn, *, idempotency_key: Word | None = None
 ) -> PostedOut:
     """Give the agent a message; 409 when the last one is worked on and the policy is to refuse."""
-    policy = body.second_message
+    policy = body.busy_policy
     posted = posting.post_message(
         find_conversation(access.workspace, conversation_id, lock=True),
         body.text,
@@ -129,6 +130,6 @@ def post_message(
         model=body.model,
         idempotency_key=idempotency_key or None,
         second_message=None if policy is None else SecondMessage(policy),
-        approve=body.approve,
+        approve=body.require_approval,
     )
     return PostedOut.of(posted)

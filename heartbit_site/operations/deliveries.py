@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from agents.actions.send_delivery_again import send_delivery_again as send_again
+from agents.actions.send_delivery_again import send_delivery_again
 from agents.delivery.targets import whom
 from agents.errors import DeliveryNotFoundError, RunNotFoundError
 from agents.models import Delivery
@@ -40,10 +40,10 @@ def list_deliveries(
     if status is not None:
         rows = rows.filter(status=status)
     found, following = page(rows, "-pk", cursor, limit)
-    return ResultDeliveriesOut(deliveries=[_view(row) for row in found], next=following)
+    return ResultDeliveriesOut(deliveries=[_view(row) for row in found], next_cursor=following)
 
 
-def send_delivery_again(access: Access, delivery: Word) -> ResultDeliveryOut:
+def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
     """Under the same id; 409 while it is on its way, or its webhook is disabled.
 
     A mail that some addresses got already goes to the others; one that arrived goes to all.
@@ -52,7 +52,7 @@ def send_delivery_again(access: Access, delivery: Word) -> ResultDeliveryOut:
     row = rows.select_related("workspace").first()
     if row is None:
         raise DeliveryNotFoundError("There is no such delivery here: GET /deliveries lists them.")
-    send_again(row, by=actor_of(access))
+    send_delivery_again(row, by=actor_of(access))
     return _view(row)
 
 

@@ -10,7 +10,7 @@ from agents.actions.ask_worker import ask_worker
 from agents.fleet import read_fleet
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
-from heartbit_site.contract.fleet import FleetOut, WorkerAskedOut
+from heartbit_site.contract.fleet import FleetOut, WorkerActionOut
 
 WorkerId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
@@ -21,13 +21,13 @@ def show_fleet(access: Access) -> FleetOut:
     return FleetOut.of(found, totals=found)
 
 
-def stop_worker(access: Access, worker_id: WorkerId) -> WorkerAskedOut:
+def stop_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
     """It is told at once, hands its runs back and leaves; GET /fleet shows it until then."""
     ask_worker(worker_id, "stop", by=actor_of(access))
-    return WorkerAskedOut(id=worker_id, wanted="stop")
+    return WorkerActionOut(id=worker_id, requested_action="stop")
 
 
-def restart_worker(access: Access, worker_id: WorkerId) -> WorkerAskedOut:
+def restart_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
     """The same, and then it starts itself anew: with the same name and another id."""
     ask_worker(worker_id, "restart", by=actor_of(access))
-    return WorkerAskedOut(id=worker_id, wanted="restart")
+    return WorkerActionOut(id=worker_id, requested_action="restart")

@@ -26,7 +26,7 @@ def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) ->
     """The workspace's keys, the newest first, revoked ones too; what is secret is kept nowhere."""
     rows = ApiKey.objects.filter(workspace=access.workspace).select_related("user")
     found, following = page(rows, "-pk", cursor, limit)
-    return KeysOut(keys=[KeyOut.of(row) for row in found], next=following)
+    return KeysOut(keys=[KeyOut.of(row) for row in found], next_cursor=following)
 
 
 def create_key(access: Access, body: KeyIn) -> NewKeyOut:

@@ -27,7 +27,7 @@ def list_members(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL)
     """The workspace's members, the last who joined first; superusers need no membership."""
     rows = Membership.objects.filter(workspace=access.workspace).select_related("user")
     found, following = page(rows, "-pk", cursor, limit)
-    return MembersOut(members=[_shown(row) for row in found], next=following)
+    return MembersOut(members=[_shown(row) for row in found], next_cursor=following)
 
 
 def add_member(access: Access, body: MemberIn) -> MemberOut:

@@ -15,7 +15,13 @@ from agents.reads.messages import load_message, messages_at, with_inboxes
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.base.preview import preview
-from heartbit_site.contract.messages import Kind, SendIn, SentOut, SentPageOut, SentSummaryOut
+from heartbit_site.contract.messages import (
+    AgentMessageOut,
+    AgentMessagesOut,
+    AgentMessageSummaryOut,
+    Kind,
+    SendIn,
+)
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.beginnings import with_beginning
 from heartbit_site.operations.paging import page
@@ -41,7 +47,7 @@ def list_messages(
     kind: Kind | None = None,
     cursor: Cursor = None,
     limit: Limit = USUAL,
-) -> SentPageOut:
+) -> AgentMessagesOut:
     """What agents, people and programs wrote to each other, the newest first.
 
     A row has the beginning of its text: `GET /messages/{message_id}` has all of it.
@@ -50,18 +56,22 @@ def list_messages(
     rows = messages_at(access.workspace, to=to, sender=sender)
     rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
     found, following = page(with_beginning(with_inboxes(rows), "body"), "-pk", cursor, limit)
-    return SentPageOut(
-        messages=[SentSummaryOut.of(row, body=preview(row.body_beginning)) for row in found],
-        next=following,
+    return AgentMessagesOut(
+        messages=[
+            AgentMessageSummaryOut.of(row, body=preview(row.body_beginning)) for row in found
+        ],
+        next_cursor=following,
     )
 
 
-def show_message(access: Access, message_id: Word) -> SentOut:
+def show_message(access: Access, message_id: Word) -> AgentMessageOut:
     """Return one message with the whole of its text."""
     return _whole(load_message(access.workspace, message_id))
 
 
-def send_message(access: Access, body: SendIn, *, idempotency_key: Word | None = None) -> SentOut:
+def send_message(
+    access: Access, body: SendIn, *, idempotency_key: Word | None = None
+) -> AgentMessageOut:
     """Put a message into inboxes, begin a run with it, or answer a message."""
     sender = sender_of_person(access.workspace, starter_of(access))
     made = _write(sender, body, f"api:{idempotency_key}" if idempotency_key else None)
@@ -76,5 +86,5 @@ def _write(sender: Sender, body: SendIn, key: str | None) -> Message:
     return put_into_inboxes(sender, body.to, body.text, thread=body.thread, key=key)
 
 
-def _whole(row: Message) -> SentOut:
-    return SentOut.of(row, body_characters=len(row.body))
+def _whole(row: Message) -> AgentMessageOut:
+    return AgentMessageOut.of(row, body_characters=len(row.body))

@@ -1,4 +1,4 @@
-"""Lists that can grow, page by page: ``?cursor=&limit=``, and ``next`` in the answer.
+"""Lists that can grow, page by page: ``?cursor=&limit=``, and ``next_cursor`` in the answer.
 
 A list has an order, and in it each row has a place that no other row has: a number, a name, or a
 time. The cursor is the place of the last row that was given out, so rows that come and go meanwhile
@@ -27,7 +27,7 @@ P = TypeVar("P", int, str)
 T = TypeVar("T")
 
 _MOST = 2**63 - 1
-_NONE = "The cursor is none of this list: take `next` of the page before."
+_NONE = "The cursor is none of this list: take `next_cursor` of the page before."
 
 
 class CursorError(HeartbitError):
@@ -42,7 +42,7 @@ def page(
     Args:
         rows: All that are listed.
         order: The field that is their place, as Django sorts by it: ``-pk`` is the newest first.
-        cursor: ``next`` of the page before.
+        cursor: ``next_cursor`` of the page before.
         limit: How many at most.
 
     Returns:
@@ -68,7 +68,7 @@ def page_of(
     Args:
         rows: All that are listed, by their places; they are sorted by these.
         read: A place from its text: ``number``, or ``str``.
-        cursor: ``next`` of the page before.
+        cursor: ``next_cursor`` of the page before.
         limit: How many at most.
 
     Raises:

@@ -22,9 +22,9 @@ from heartbit_site.contract.runs import (
     MetricsOut,
     ResultOut,
     RunDetailOut,
-    RunSeenOut,
     RunSummaryOut,
     RunTreeOut,
+    RunViewOut,
 )
 from heartbit_site.operations.beginnings import with_beginning
 
@@ -69,14 +69,16 @@ def detail(run: Run) -> RunDetailOut:
     return RunDetailOut.of(row, **values)
 
 
-def seen(run: Run) -> RunSeenOut:
+def seen(run: Run) -> RunViewOut:
     """Return a run as whoever looks at it wants it."""
     row, values = _whole(run)
     result: ResultOut | None = values["result"]
     metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
-    forks = [ForkOut(run=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
-    version, held = row.version.number, why_held(row)
-    return RunSeenOut.of(row, **values, version=version, held=held, metrics=metrics, forks=forks)
+    forks = [ForkOut(id=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
+    version, blocked = row.version.number, why_held(row)
+    return RunViewOut.of(
+        row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=forks
+    )
 
 
 def result_of(run: Run) -> ResultOut | None:

@@ -39,8 +39,8 @@ from heartbit_site.contract.runs import (
     RunIn,
     RunPageOut,
     RunResultOut,
-    RunSeenOut,
     RunStateOut,
+    RunViewOut,
     Status,
     SteerIn,
 )
@@ -97,7 +97,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
                 by=by,
                 model=body.model,
                 idempotency_key=key,
-                approve=body.approve,
+                approve=body.require_approval,
             )
             if posted.outcome == "steered":
                 _refuse_to_deliver(posted.run_id, targets)  # undoes the message
@@ -112,7 +112,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
             priority=body.priority,
             idempotency_key=key,
             origin=origin,
-            approve=body.approve,
+            approve=body.require_approval,
             payload=payload,
             by=by,
         )
@@ -124,7 +124,7 @@ def list_runs(
     access: Access,
     *,
     limit: Limit = 20,
-    cursor: Annotated[Word | None, Field(description="`next` of the page before.")] = None,
+    cursor: Annotated[Word | None, Field(description="`next_cursor` of the page before.")] = None,
     agent: Name | None = None,
     status: Status | None = None,
     text: Annotated[
@@ -156,11 +156,11 @@ def list_runs(
     more, found = len(found) > limit, found[:limit]
     costs = costs_of(found)
     return RunPageOut(
-        runs=[summary(run, costs) for run in found], next=str(found[-1].pk) if more else None
+        runs=[summary(run, costs) for run in found], next_cursor=str(found[-1].pk) if more else None
     )
 
 
-def show_run(access: Access, run_id: Word) -> RunSeenOut:
+def show_run(access: Access, run_id: Word) -> RunViewOut:
     """A run with its sub-agents and its result; the beginning of its id is enough."""
     return seen(find_run(access.workspace, run_id))
 
@@ -204,7 +204,7 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
     return RunStateOut.of(Run.objects.get(pk=again))
 
 
-def resume_run(access: Access, run_id: Word) -> RunStateOut:
+def unquarantine_run(access: Access, run_id: Word) -> RunStateOut:
     """It goes on where it was, alone in a process; 409 when it is not in quarantine."""
     run = find_run(access.workspace, run_id)
     revive_run(run, by=actor_of(access))

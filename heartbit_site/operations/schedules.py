@@ -15,19 +15,19 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.schedules import (
     BackfilledOut,
+    BackfillIn,
     FiringOut,
     FiringsOut,
     FiringState,
-    RhythmIn,
-    RhythmOut,
+    OccurrenceOut,
+    RecurrenceIn,
+    RecurrenceOut,
     ScheduleChangeIn,
     ScheduledRunOut,
     ScheduleIn,
     ScheduleOut,
     SchedulesOut,
     ScheduleSummaryOut,
-    SlotOut,
-    SpanIn,
 )
 from heartbit_site.operations.beginnings import with_beginning
 from heartbit_site.operations.idempotency import run_with
@@ -72,7 +72,9 @@ def list_schedules(
         rows = rows.filter(agent__name=agent)
     found, following = page(rows, "name", cursor, limit)
     beginnings = [{"task": preview(row.task_beginning)} for row in found]
-    return SchedulesOut(schedules=_views(ScheduleSummaryOut, found, beginnings), next=following)
+    return SchedulesOut(
+        schedules=_views(ScheduleSummaryOut, found, beginnings), next_cursor=following
+    )
 
 
 def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
@@ -80,7 +82,7 @@ def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
     return _whole(create(access.workspace, body.model_dump(), by=actor_of(access)))
 
 
-def preview_rhythm(access: Access, body: RhythmIn) -> RhythmOut:
+def preview_schedule(access: Access, body: RecurrenceIn) -> RecurrenceOut:
     """When something would come due, in words, and next; nothing is stored."""
     now = database_now()
     row = Schedule()
@@ -117,17 +119,17 @@ def run_schedule(
     row = find_schedule(access.workspace, schedule)
     done = run_with(access.workspace, key)
     if done is not None:
-        return Answered(200, ScheduledRunOut(run=str(done)))
-    return ScheduledRunOut(run=str(run_schedule_now(row, by=actor_of(access), key=key)))
+        return Answered(200, ScheduledRunOut(run_id=str(done)))
+    return ScheduledRunOut(run_id=str(run_schedule_now(row, by=actor_of(access), key=key)))
 
 
-def backfill_schedule(access: Access, schedule: Named, body: SpanIn) -> BackfilledOut:
+def backfill_schedule(access: Access, schedule: Named, body: BackfillIn) -> BackfilledOut:
     """Slots of the span that have no run get one, one after the other; 409 when there are none.
 
     While the schedule is paused none of them starts.
     """
     row = find_schedule(access.workspace, schedule)
-    return BackfilledOut(slots=backfill(row, body.begin, body.end, by=actor_of(access)))
+    return BackfilledOut(firings_created=backfill(row, body.begin, body.end, by=actor_of(access)))
 
 
 def list_firings(
@@ -144,7 +146,7 @@ def list_firings(
     if status is not None:
         rows = rows.filter(status=status)
     found, following = page(rows, "-slot", cursor, limit)
-    return FiringsOut(firings=[FiringOut.of(one) for one in found], next=following)
+    return FiringsOut(firings=[FiringOut.of(one) for one in found], next_cursor=following)
 
 
 def _whole(row: Schedule) -> ScheduleOut:
@@ -164,8 +166,8 @@ def _views(view: type[S], rows: Sequence[Any], more: Sequence[Mapping[str, Any]]
                 row,
                 **facts,
                 cron=row.cron or None,
-                words=due.words,
-                next=due.next,
+                description=due.description,
+                upcoming=due.upcoming,
                 last=latest.get(row.pk),
             )
         )
@@ -180,14 +182,14 @@ def _latest(rows: Sequence[Schedule]) -> dict[int, FiringOut]:
     return {one.schedule_id: FiringOut.of(one) for one in found}
 
 
-def _due(row: Schedule, now: datetime) -> RhythmOut:
+def _due(row: Schedule, now: datetime) -> RecurrenceOut:
     try:
         return _rhythm(row, now)
     except ScheduleError as error:  # a time zone that this machine does not know, for one
-        return RhythmOut(words=str(error), next=[])
+        return RecurrenceOut(description=str(error), upcoming=[])
 
 
-def _rhythm(row: Schedule, now: datetime) -> RhythmOut:
+def _rhythm(row: Schedule, now: datetime) -> RecurrenceOut:
     """Return when a schedule, saved or not, comes due from now on.
 
     Raises:
@@ -195,7 +197,7 @@ def _rhythm(row: Schedule, now: datetime) -> RhythmOut:
     """
     zone = time_zone(row.time_zone)
     slots = next_slots(row, now, SHOWN) if row.enabled else []
-    return RhythmOut(
-        words=rhythm_of(row).words,
-        next=[SlotOut(at=slot, words=spoken(slot, zone)) for slot in slots],
+    return RecurrenceOut(
+        description=rhythm_of(row).words,
+        upcoming=[OccurrenceOut(at=slot, text=spoken(slot, zone)) for slot in slots],
     )

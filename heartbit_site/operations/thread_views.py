@@ -14,7 +14,7 @@ from agents.models import Run, RunEvent, ToolCall
 from heartbit_site.base.markdown import to_html
 from heartbit_site.contract.conversations import (
     CallStepOut,
-    HelperOut,
+    ChildRunOut,
     MessageOut,
     SteerStepOut,
     TextStepOut,
@@ -116,7 +116,7 @@ def _calls(trees: dict[UUID, list[Run]]) -> dict[OfCall, CallStepOut]:
             arguments=call.arguments[:_LONGEST],
             result=call.result[:_LONGEST] if call.result is not None else None,
             duration_ms=took.get(name),
-            helpers=helpers.get(name, []),
+            children=helpers.get(name, []),
         )
     return found
 
@@ -127,7 +127,7 @@ def _durations(ids: Iterable[UUID]) -> dict[OfCall, int]:
     return {(run_id, call_id): duration for run_id, call_id, duration in rows}
 
 
-def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[HelperOut]]:
+def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[ChildRunOut]]:
     """Return by call the sub-agents it waits for, or has waited for."""
     runs = {str(run.pk): run for tree in trees.values() for run in tree}
     waiting = RunEvent.objects.filter(run__in=trees, type=CallWaiting.type)
@@ -137,7 +137,9 @@ def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[HelperOut]]:
     found = {}
     for run_id, call_id, ids in rows:
         found[run_id, call_id] = [
-            HelperOut.of(runs[one], task=runs[one].task[:_TASK]) for one in ids or () if one in runs
+            ChildRunOut.of(runs[one], task=runs[one].task[:_TASK])
+            for one in ids or ()
+            if one in runs
         ]
     return found
 

@@ -12,4 +12,4 @@ from tools.catalogue import catalogue
 def list_tools(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ToolsOut:
     """Return the tools that the installation has, by name."""
     found, following = page_of(catalogue(access.workspace.pk), str, cursor, limit)
-    return ToolsOut(tools=[ToolOut.of(spec) for spec in found], next=following)
+    return ToolsOut(tools=[ToolOut.of(spec) for spec in found], next_cursor=following)

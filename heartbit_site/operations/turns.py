@@ -34,10 +34,10 @@ def list_turns(
     A row has the beginning of its text: `GET /runs/{run_id}/turns/{number}` has all of the turn.
     """
     run = find_run(access.workspace, run_id)
-    answered = {turn["turn"]: turn for turn in turns.list_turns(run)}
+    answered = {turn["number"]: turn for turn in turns.list_turns(run)}
     found, following = paging.page_of(answered, paging.number, cursor, limit)
     rows = [TurnRowOut.of(turn) for turn in found]
-    return TurnsOut(run=str(run.pk), turns=rows, next=following)
+    return TurnsOut(run_id=str(run.pk), turns=rows, next_cursor=following)
 
 
 def show_turn(access: Access, run_id: Word, number: Number) -> TurnOut:
@@ -75,7 +75,8 @@ def fork(
     Returns:
         The new run's id.
     """
-    edits = body.model_dump(exclude={"turn", "arguments"})
+    edits = body.model_dump(exclude={"turn", "call_id", "arguments"})
+    edits["call"] = body.call_id
     if body.arguments is not None:
         edits["arguments"] = json.dumps(body.arguments)
     return forking.fork_run(

@@ -36,7 +36,7 @@ def list_versions(
         VersionOut.of(version, current=version.pk == agent.current_version_id, runs=runs)
         for version, runs in with_runs(rows)
     ]
-    return VersionsOut(agent=agent.name, versions=found, next=following)
+    return VersionsOut(agent=agent.name, versions=found, next_cursor=following)
 
 
 def compare_versions(
@@ -66,5 +66,5 @@ def show_version(access: Access, name: Name, number: Number) -> VersionDetailOut
 def roll_back(access: Access, name: Name, number: Number, body: RollbackIn) -> RolledBackOut:
     """Make an earlier version what the agent is; runs stay with the version they began with."""
     agent = find_editable(access.workspace, name)
-    done = rollback_agent(agent, number, by=actor_of(access), anyway=body.anyway)
+    done = rollback_agent(agent, number, by=actor_of(access), anyway=body.force)
     return RolledBackOut.of(done, agent=agent.name, version=done.version.number)

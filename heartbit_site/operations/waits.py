@@ -29,11 +29,11 @@ class WaitNotFoundError(NotFoundError):
 def list_waits(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> WaitsOut:
-    """Return what waits for a person's answer and is no tool call to approve or settle."""
+    """Return what waits for a person's answer and is no tool call to approve or resolve."""
     rows = waits_for_answers(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
     calls = _calls(found)
-    return WaitsOut(waits=[_view(wait, calls) for wait in found], next=following)
+    return WaitsOut(waits=[_view(wait, calls) for wait in found], next_cursor=following)
 
 
 def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> AnsweredWaitOut:
@@ -65,5 +65,5 @@ def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall]) -> WaitOut:
         tool=call.tool if call is not None else "",
         arguments=preview(call.arguments) if call is not None else "",
         task=preview(wait.run.task),
-        answer=dict(kind.answer or {}),
+        answer_schema=dict(kind.answer or {}),
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from agents.actions import send_webhook_again as sending
 from agents.actions.remove_webhook import remove_webhook as remove
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret as rotate
 from agents.actions.save_webhook import save_webhook
+from agents.actions.send_webhook_again import ping_webhook as ping
+from agents.actions.send_webhook_again import send_webhook_again
 from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.access import Access
@@ -29,7 +30,7 @@ def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
     """The workspace's webhooks, the newest first, without their secrets."""
     rows = WebhookEndpoint.objects.filter(workspace=access.workspace).select_related("made_by")
     found, following = page(rows, "-pk", cursor, limit)
-    return WebhooksOut(webhooks=[WebhookOut.of(row) for row in found], next=following)
+    return WebhooksOut(webhooks=[WebhookOut.of(row) for row in found], next_cursor=following)
 
 
 def create_webhook(access: Access, body: WebhookIn) -> NewWebhookOut:
@@ -63,7 +64,7 @@ def rotate_webhook_secret(access: Access, webhook_id: Word) -> NewWebhookOut:
 def ping_webhook(access: Access, webhook_id: Word) -> DeliveryOut:
     """A message of type `ping` goes out within seconds; its deliveries tell what came of it."""
     row = _find(access.workspace, webhook_id)
-    return DeliveryOut.of(sending.ping_webhook(row, by=actor_of(access)))
+    return DeliveryOut.of(ping(row, by=actor_of(access)))
 
 
 def list_webhook_deliveries(
@@ -75,7 +76,9 @@ def list_webhook_deliveries(
     """
     rows = WebhookDelivery.objects.filter(endpoint=_find(access.workspace, webhook_id))
     found, following = page(rows.defer("payload"), "-pk", cursor, limit)
-    return DeliveriesOut(deliveries=[DeliverySummaryOut.of(row) for row in found], next=following)
+    return DeliveriesOut(
+        deliveries=[DeliverySummaryOut.of(row) for row in found], next_cursor=following
+    )
 
 
 def show_webhook_delivery(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:
@@ -83,10 +86,10 @@ def show_webhook_delivery(access: Access, webhook_id: Word, delivery_id: Word) -
     return DeliveryOut.of(_find_delivery(_find(access.workspace, webhook_id), delivery_id))
 
 
-def send_webhook_again(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:
+def redeliver_webhook(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:
     """The same message, under the same id; 409 while it is on its way."""
     row = _find_delivery(_find(access.workspace, webhook_id), delivery_id)
-    sending.send_webhook_again(row, by=actor_of(access))
+    send_webhook_again(row, by=actor_of(access))
     return DeliveryOut.of(row)
 
 

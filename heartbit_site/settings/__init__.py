@@ -199,13 +199,13 @@ DATABASE_DIRECT_URL = ENVIRONMENT.database_direct_url
 # What they mean is said in `heartbit_site.base.variables`.
 HEARTBIT_LEASE_SECONDS = variables.LEASE_SECONDS.read()
 HEARTBIT_SWEEP_SECONDS = variables.SWEEP_SECONDS.read()
-HEARTBIT_MAX_ATTEMPTS = variables.MAX_ATTEMPTS.read()
+HEARTBIT_MAX_CRASHES = variables.MAX_ATTEMPTS.read()
 HEARTBIT_BREAKER_FAILURES = variables.BREAKER_FAILURES.read()
 HEARTBIT_DRAIN_SECONDS = variables.DRAIN_SECONDS.read()
 HEARTBIT_ARCHIVE_DIR = variables.ARCHIVE_DIR.read() or str(ENVIRONMENT.state.path / "archive")
-HEARTBIT_HTTP_ALLOW = variables.HTTP_ALLOW.read()
-HEARTBIT_API_RATE = variables.API_RATE.read()
-HEARTBIT_MESSAGE_HOPS = variables.MESSAGE_HOPS.read()
+HEARTBIT_HTTP_ALLOWLIST = variables.HTTP_ALLOW.read()
+HEARTBIT_API_RATE_LIMIT = variables.API_RATE.read()
+HEARTBIT_MAX_MESSAGE_HOPS = variables.MESSAGE_HOPS.read()
 HEARTBIT_MESSAGES_PER_MINUTE = variables.MESSAGES_PER_MINUTE.read()
 #: A callable that returns the local model's URL; the shell knows, the agents app asks.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"

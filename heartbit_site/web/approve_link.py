@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, Decider, decide_call
 from agents.approval_links import open_link
-from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.pinned_tools import in_tool_order
 from agents.querysets import calls_waiting
 from agents.questions import asked_form
@@ -41,7 +41,7 @@ def approve_link(request: HttpRequest, token: str) -> HttpResponse:
         if request.method == "POST":
             return _decided(request, opened)
         return _page(request, _shown(opened))
-    except NoLongerOpenError as error:
+    except CallClosedError as error:
         return _page(request, {"problem": str(error)}, status=409)
 
 
@@ -59,7 +59,7 @@ def _decided(request: HttpRequest, opened: Opened) -> HttpResponse:
 def _shown(opened: Opened) -> dict[str, Any]:
     call = opened.call
     if not calls_waiting(call.run.workspace).filter(pk=call.pk, digest=opened.digest).exists():
-        raise NoLongerOpenError("The call does not wait for a decision (any more).")
+        raise CallClosedError("The call does not wait for a decision (any more).")
     shown = call.shown or {}
     arguments, form = in_tool_order(call, shown.get("arguments", {})), asked_form(call)
     seen = asked_view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))
@@ -81,7 +81,7 @@ def _decide(request: HttpRequest, opened: Opened) -> str:
     call, access = opened.call, opened.access
     verdict = request.POST.get("verdict", "")
     if verdict not in _DECIDED:
-        raise NoLongerOpenError("Nothing was decided: choose one of the buttons.")
+        raise CallClosedError("Nothing was decided: choose one of the buttons.")
     answer = None
     if verdict == "answer":
         text = request.POST.get("answer", "").replace("\r\n", "\n").strip()

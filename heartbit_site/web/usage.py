@@ -168,11 +168,11 @@ def _alert(gauge: Gauge, whose: str) -> Alert:
     limit = _amount(gauge.name, gauge.limit or Decimal(0))
     what = f"{_amount(gauge.name, gauge.used)} of {limit}{NOUNS[gauge.name]} ({whose})"
     if gauge.name == "runs_at_once":
-        full = gauge.state == "spent"
+        full = gauge.state == "exceeded"
         follows = "further runs wait until one of these ends or waits itself" if full else ""
         text = f"At work: {what}" + (f": {follows}." if follows else ".")
         return Alert(is_spent=False, text=text)
-    if gauge.state == "spent":
+    if gauge.state == "exceeded":
         follows = {
             "runs": "no more runs can be started before midnight UTC",
             "tokens": "model calls are refused until the next period begins",

@@ -77,7 +77,7 @@ def _hold(schedule: Schedule, slots: list[datetime]) -> int:
     known = Firing.objects.filter(schedule=schedule, slot__in=slots)
     again = known.filter(status__in=[FiringStatus.SKIPPED, FiringStatus.FAILED])
     held = again.update(
-        status=FiringStatus.HELD,
+        status=FiringStatus.DEFERRED,
         cause=Cause.BACKFILL,
         note=_ASKED,
         refused_at=None,
@@ -89,7 +89,7 @@ def _hold(schedule: Schedule, slots: list[datetime]) -> int:
             schedule=schedule,
             slot=slot,
             cause=Cause.BACKFILL,
-            status=FiringStatus.HELD,
+            status=FiringStatus.DEFERRED,
             note=_ASKED,
         )
         for slot in sorted(fresh)

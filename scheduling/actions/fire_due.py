@@ -99,11 +99,11 @@ def _take(schedule: Schedule, slot: datetime) -> None:
     if schedule.overlap == Overlap.PARALLEL or not at_work(schedule):
         give_way(schedule)
         if not wait_behind(schedule, slot):
-            start_firing(schedule, slot, Cause.SLOT)
+            start_firing(schedule, slot, Cause.SCHEDULE)
     elif schedule.overlap != Overlap.QUEUE:
         note(schedule, slot, FiringStatus.SKIPPED, _BUSY)
-    elif line(schedule).filter(cause=Cause.SLOT).count() < MOST_HELD:
-        note(schedule, slot, FiringStatus.HELD, _BUSY)
+    elif line(schedule).filter(cause=Cause.SCHEDULE).count() < MOST_HELD:
+        note(schedule, slot, FiringStatus.DEFERRED, _BUSY)
     else:
         many = f"{_BUSY} {MOST_HELD} slots wait for its end already."
         note(schedule, slot, FiringStatus.SKIPPED, many)
@@ -119,7 +119,7 @@ def _start_held(schedule: Schedule, now: datetime) -> int:
             break
         tried = start_firing(schedule, firing.slot, Cause(firing.cause))
         done += 1
-        if tried.status == FiringStatus.HELD:
+        if tried.status == FiringStatus.DEFERRED:
             break
     return done
 

@@ -20,6 +20,6 @@ def forget_firings() -> int:
     Their schedules have moved on, so none comes again by itself; their runs stay by their policy.
     Those whose run is still at work are kept: by them the schedule knows that it is.
     """
-    old = Firing.objects.filter(created_at__lt=Now() - KEEP).exclude(status=FiringStatus.HELD)
+    old = Firing.objects.filter(created_at__lt=Now() - KEEP).exclude(status=FiringStatus.DEFERRED)
     at_work = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
     return old.exclude(Exists(at_work)).delete()[0]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FIRING_TONES: dict[str, Tone] = {
     FiringStatus.STARTED: "",
-    FiringStatus.HELD: "info",
+    FiringStatus.DEFERRED: "info",
     FiringStatus.SKIPPED: "",
     FiringStatus.FAILED: "danger",
 }

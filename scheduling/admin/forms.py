@@ -69,9 +69,9 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         model = Schedule
         fields = (
             *("workspace", "name", "agent", "enabled"),
-            *("task_type", "task", "tool", "arguments", "approve"),
+            *("task_type", "task", "tool", "arguments", "require_approval"),
             *("kind", "cron", "every_seconds", "at", "time_zone", "begins_at", "ends_at"),
-            *("missed", "overlap", "jitter_seconds"),
+            *("catch_up", "overlap", "jitter_seconds"),
         )
         widgets = {
             "task": text_widget(rows=6, placeholder="Write the sales report of last week ..."),
@@ -94,7 +94,7 @@ class ScheduleForm(forms.ModelForm[Schedule]):
             "kind": "When",
             "every_seconds": "Seconds between two",
             "at": "At",
-            "approve": "Ask before each tool call",
+            "require_approval": "Ask before each tool call",
             "jitter_seconds": "Jitter (seconds)",
         }
 

@@ -86,7 +86,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
                 "classes": TAB,
                 "fields": (
                     *("task_type", "task", ("tool", "arguments")),
-                    *(("kind", "time_zone"), "cron", "every_seconds", "at", "approve"),
+                    *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
                 ),
             },
         ),
@@ -99,7 +99,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
             {
                 "classes": TAB,
                 "fields": (
-                    ("missed", "overlap", "jitter_seconds"),
+                    ("catch_up", "overlap", "jitter_seconds"),
                     *("begins_at", "ends_at", "made"),
                 ),
             },

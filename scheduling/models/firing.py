@@ -26,7 +26,7 @@ class Firing(models.Model):
         Schedule, on_delete=models.CASCADE, related_name="firings", db_index=False
     )
     slot = models.DateTimeField()
-    cause = models.CharField(max_length=8, choices=Cause.choices, default=Cause.SLOT)
+    cause = models.CharField(max_length=8, choices=Cause.choices, default=Cause.SCHEDULE)
     status = models.CharField(max_length=8, choices=FiringStatus.choices)
     run_id = models.UUIDField("run", null=True, blank=True)
     note = models.CharField(max_length=300, blank=True, default="")
@@ -51,7 +51,7 @@ class Firing(models.Model):
         indexes = [
             models.Index(
                 fields=["schedule", "slot"],
-                condition=Q(status=FiringStatus.HELD),
+                condition=Q(status=FiringStatus.DEFERRED),
                 name="firing_held",
             ),
             models.Index(

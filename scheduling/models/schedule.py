@@ -12,7 +12,7 @@ from django_celery_beat.models import PeriodicTask
 from agents.definitions.columns import column
 from agents.models import Agent
 from heartbit_site.base.models import Workspace
-from scheduling.choices import Kind, Missed, Overlap, TaskType
+from scheduling.choices import CatchUp, Kind, Overlap, TaskType
 from scheduling.spec import ScheduleSpec
 
 
@@ -60,11 +60,11 @@ class Schedule(models.Model):
     at = models.DateTimeField(null=True, blank=True, **_setting("at"))
     begins_at = models.DateTimeField(blank=True, **_setting("begins_at"))
     ends_at = models.DateTimeField(null=True, blank=True, **_setting("ends_at"))
-    missed = models.CharField(
+    catch_up = models.CharField(
         "missed slots",
-        max_length=4,
-        choices=Missed.choices,
-        **_setting("missed")
+        max_length=8,
+        choices=CatchUp.choices,
+        **_setting("catch_up")
         | {
             "help_text": (
                 "When nothing could fire for a while: no worker, or the workspace was stopped."
@@ -73,7 +73,7 @@ class Schedule(models.Model):
     )
     overlap = models.CharField(max_length=8, choices=Overlap.choices, **_setting("overlap"))
     jitter_seconds = models.PositiveIntegerField(**_setting("jitter_seconds"))
-    approve = models.BooleanField(**_setting("approve"))
+    require_approval = models.BooleanField(**_setting("require_approval"))
     deliver = models.JSONField(default=list, blank=True)
     enabled = models.BooleanField(**_setting("enabled"))
     conversation_id = models.UUIDField("conversation", null=True, editable=False)
@@ -118,7 +118,7 @@ class Schedule(models.Model):
             models.CheckConstraint(
                 name="schedule_words_known",
                 condition=Q(task_type__in=TaskType.values)
-                & Q(missed__in=Missed.values)
+                & Q(catch_up__in=CatchUp.values)
                 & Q(overlap__in=Overlap.values),
             ),
         ]

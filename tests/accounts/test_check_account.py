@@ -33,7 +33,7 @@ CANARY = "sk-canary-0123456789abcdef"
 def provider(settings: Settings) -> Iterator[Seen]:
     """A provider that an operator has opened to typed addresses."""
     with provider_server(models("gpt-6-sol")) as server:
-        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{server.port}"
         yield server
 
 
@@ -82,10 +82,10 @@ def test_a_refused_key_is_noted_without_the_key(workspace: Workspace, provider: 
 def test_a_typed_address_in_the_private_network_is_refused(
     workspace: Workspace, provider: Seen, settings: Settings
 ) -> None:
-    settings.HEARTBIT_HTTP_ALLOW = ""
+    settings.HEARTBIT_HTTP_ALLOWLIST = ""
     health = check_account(account(workspace, base_url=provider.url))
     assert not health.ok
-    assert "HEARTBIT_HTTP_ALLOW" in health.message
+    assert "HEARTBIT_HTTP_ALLOWLIST" in health.message
     assert provider.requests == []
 
 
@@ -95,7 +95,7 @@ def test_an_account_without_an_address_goes_where_the_installation_sends_its_pro
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings.HEARTBIT_HTTP_ALLOW = ""  # the operator's own variable needs no permission
+    settings.HEARTBIT_HTTP_ALLOWLIST = ""  # the operator's own variable needs no permission
     monkeypatch.setenv("OPENAI_BASE_URL", provider.url)
     assert check_account(account(workspace)).ok
 

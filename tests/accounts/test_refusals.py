@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from agents.actions.create_default_team import create_default_team
 from agents.approval_links import open_link, token_of
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from heartbit_site.base.access import access_of_user
 from heartbit_site.base.models import Membership, Role
 from heartbit_site.base.refusals import (
@@ -71,6 +71,6 @@ def test_given_a_decider_who_became_a_viewer_then_their_link_says_who_can_help(
     boss, user = member(workspace, Role.ADMIN), member(workspace, Role.OPERATOR)
     token = token_of(unserved(workspace), user.pk)
     Membership.objects.filter(user=user).update(role=Role.VIEWER)
-    with pytest.raises(NoLongerOpenError, match=boss.username) as refused:
+    with pytest.raises(CallClosedError, match=boss.username) as refused:
         open_link(token)
     assert "approvals:decide" not in str(refused.value)

@@ -143,7 +143,7 @@ def test_check_now_asks_the_provider_and_shows_the_finding(
     browser: Client, bare: Workspace, settings: Settings
 ) -> None:
     with provider_server(models("gpt-6-sol")) as server:
-        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{server.port}"
         made = account(bare, base_url=server.url)
         url = reverse("admin:base_provideraccount_check_now", args=[made.pk])
         assert f'hx-get="{url}"' in browser.get(page(made)).content.decode()

@@ -258,21 +258,25 @@ def test_who_decides_and_until_when_is_saved_and_published(
         "tool": "http_request",
         "enabled": "on",
         "approval": "always",
-        "approval_seconds": "3600",
-        "approvals": "2",
-        "approvers": "treasurers",
-        "escalate_minutes": "30",
-        "escalate_group": "treasurers",
+        "approval_timeout_seconds": "3600",
+        "required_approvals": "2",
+        "approver_group": "treasurers",
+        "escalate_after_minutes": "30",
+        "escalation_group": "treasurers",
     }
     fields = {f"bindings-{number}-{name}": value for name, value in bound.items()}
-    sent = fields | {"bindings-TOTAL_FORMS": number + 1, "approval_seconds": "7200"}
+    sent = fields | {"bindings-TOTAL_FORMS": number + 1, "approval_timeout_seconds": "7200"}
     assert save(browser, agent, **sent).status_code == 302
     agent.refresh_from_db()
     assert agent.current_version is not None
     published = agent.current_version.snapshot
     assert published["approval_seconds"] == 7200
     [tool] = [tool for tool in published["tools"] if tool["name"] == "http_request"]
-    assert (tool["approval_seconds"], tool["approvals"], tool["approvers"]) == (
+    assert (
+        tool["approval_seconds"],
+        tool["approvals"],
+        tool["approvers"],
+    ) == (
         *(3600, 2),
         "treasurers",
     )
@@ -284,19 +288,21 @@ def test_who_decides_and_until_when_is_saved_and_published(
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("approvers", "nobodies", 'names the group "nobodies", which does not exist'),
-        ("approvals", "none", "Enter a whole number"),
-        ("approvals", "0", "greater than or equal to 1"),
-        ("approvals", "21", "less than or equal to 20"),
-        ("approval_seconds", "0", "greater than or equal to 1"),
-        ("escalate_minutes", "0", "greater than or equal to 1"),
-        ("escalate_group", "nobodies", 'names the group "nobodies", which does not exist'),
+        ("approver_group", "nobodies", 'names the group "nobodies", which does not exist'),
+        ("required_approvals", "none", "Enter a whole number"),
+        ("required_approvals", "0", "greater than or equal to 1"),
+        ("required_approvals", "21", "less than or equal to 20"),
+        ("approval_timeout_seconds", "0", "greater than or equal to 1"),
+        ("escalate_after_minutes", "0", "greater than or equal to 1"),
+        ("escalation_group", "nobodies", 'names the group "nobodies", which does not exist'),
     ],
 )
 def test_given_a_quorum_that_cannot_be_then_it_is_said_at_its_field(
     db: None, field: str, value: str, said: str
 ) -> None:
-    form = ToolBindingForm({"tool": "calculate", "enabled": "on", "approvals": "1", field: value})
+    form = ToolBindingForm(
+        {"tool": "calculate", "enabled": "on", "required_approvals": "1", field: value}
+    )
     assert list(form.errors) == [field]
     assert said in form.errors[field][0]
 
@@ -304,10 +310,10 @@ def test_given_a_quorum_that_cannot_be_then_it_is_said_at_its_field(
 @pytest.mark.parametrize(
     ("sent", "field", "said"),
     [
-        ({"escalate_group": "chiefs"}, "escalate_group", "needs escalate_minutes"),
+        ({"escalation_group": "chiefs"}, "escalation_group", "needs escalate_after_minutes"),
         (
-            {"escalate_minutes": "60", "approval_seconds": "3600"},
-            "escalate_minutes",
+            {"escalate_after_minutes": "60", "approval_timeout_seconds": "3600"},
+            "escalate_after_minutes",
             "a call is refused after 3600 seconds",
         ),
     ],

@@ -72,7 +72,7 @@ def test_when_the_form_that_it_fills_is_saved_as_it_is_then_a_valid_agent_is_pub
     assert set(tools) == {tool.name for tool in template.tools}
     for tool in template.tools:
         assert tools[tool.name].get("approval", "") == tool.approval
-        assert tools[tool.name].get("approval_seconds") == tool.approval_seconds
+        assert tools[tool.name].get("approval_seconds") == tool.approval_timeout_seconds
     assert published["limits"]["max_turns"] == template.max_turns
     assert published["limits"]["max_run_tokens"] == template.max_run_tokens
 

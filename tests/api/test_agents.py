@@ -58,8 +58,18 @@ def test_given_an_agents_table_then_it_is_made_published_and_takes_a_run(
         "response_schema": None,
         "tools": [
             "current_time",
-            {"name": "calculate", "approval": "when", "approval_when": RULE, "approvals": 2},
-            {"name": "http_get", "enabled": False, "approval_seconds": 90, "escalate_minutes": 1},
+            {
+                "name": "calculate",
+                "approval": "when",
+                "approval_when": RULE,
+                "required_approvals": 2,
+            },
+            {
+                "name": "http_get",
+                "enabled": False,
+                "approval_timeout_seconds": 90,
+                "escalate_after_minutes": 1,
+            },
         ],
         "team": ["writer"],
         "queue": "nobody-serves-this",
@@ -82,8 +92,8 @@ def test_given_an_agents_table_then_it_is_made_published_and_takes_a_run(
     calculate, time, http_get = definition["tools"]
     assert set(calculate) == set(ToolGrant.model_fields)
     assert (calculate["approval"], calculate["approval_when"]) == ("when", RULE)
-    assert (calculate["approvals"], calculate["approval_seconds"]) == (2, None)
-    assert (http_get["enabled"], http_get["escalate_minutes"]) == (False, 1)
+    assert (calculate["required_approvals"], calculate["approval_timeout_seconds"]) == (2, None)
+    assert (http_get["enabled"], http_get["escalate_after_minutes"]) == (False, 1)
     assert (time["name"], time["approval"], time["defaults"]) == ("current_time", "", {})
     assert caller.get("/agents/clerk").json()["definition"] == definition
     assert caller.submit("Add it up.", agent="clerk")["agent"] == "clerk"
@@ -190,16 +200,16 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     (calls("calculate", "calculate"), 'tools[1] names "calculate" twice.'),
     (calls({"name": "calculate", "approval": "when"}), "tools[0] needs both approval"),
     (
-        calls({"name": "calculate", "approvers": "no such"}),
-        'Tool calculate: approvers names the group "no such"',
+        calls({"name": "calculate", "approver_group": "no such"}),
+        'Tool calculate: approver_group names the group "no such"',
     ),
     (
         calls({"name": "calculate", "defaults": {"api_key": "x"}}),
         "Tool calculate: defaults.api_key looks like a secret",
     ),
     (
-        calls({"name": "calculate", "approval_seconds": 60, "escalate_minutes": 5}),
-        "tools[0].escalate_minutes is too late: a call is refused after 60 seconds",
+        calls({"name": "calculate", "approval_timeout_seconds": 60, "escalate_after_minutes": 5}),
+        "tools[0].escalate_after_minutes is too late: a call is refused after 60 seconds",
     ),
     ({"team": ["nobody"]}, 'team[0] names "nobody", no agent of this workspace'),
     ({"team": ["writer", "writer"]}, 'team[1] names "writer" twice.'),
@@ -224,12 +234,12 @@ def test_given_what_no_agent_can_be_then_one_sentence_says_so_and_nothing_is_wri
 def test_given_a_change_that_cannot_be_published_then_nothing_of_it_is_written(
     caller: Caller, workspace: Workspace
 ) -> None:
-    assert caller.post("/agents", {**CLERK, "approval_seconds": 60}).status_code == 201
+    assert caller.post("/agents", {**CLERK, "approval_timeout_seconds": 60}).status_code == 201
     before = written(workspace)
-    tools = [{"name": "calculate", "escalate_minutes": 5}]
+    tools = [{"name": "calculate", "escalate_after_minutes": 5}]
     refused = patch(caller, "clerk", description="Half written?", tools=tools, team=["writer"])
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_setting")
-    assert "escalate_minutes" in refused.json()["detail"]
+    assert "escalate_after_minutes" in refused.json()["detail"]
     other = patch(caller, "clerk", name="scribe")
     assert other.json()["detail"].startswith("name is scribe, but an agent keeps its name, clerk")
     nobody = patch(caller, "clark", description="x")
@@ -265,7 +275,7 @@ def test_given_two_who_know_the_same_version_then_the_later_one_overwrites_nothi
     assert sorted(answer.status_code for answer in told) == [200, 409]
     first = next(text for text, answer in zip(prompts, told, strict=True) if answer.is_success)
     late = next(answer.json() for answer in told if answer.status_code == 409)
-    assert late["code"] == "agent_changed"
+    assert late["code"] == "version_conflict"
     assert late["detail"].startswith(f"The agent writer is at version {known + 1}, not at version")
     now = caller.get("/agents/writer").json()
     assert (now["definition"]["system_prompt"], now["version"]) == (first, known + 1)

@@ -51,7 +51,7 @@ def is_sentence(response: httpx.Response) -> bool:
 @pytest.mark.parametrize("name", BODIES)
 def test_a_hostile_body_is_refused_by_every_route(caller: Caller, name: str) -> None:
     body, status = BODIES[name]
-    run_id = caller.submit("x", agent="writer")["run"]
+    run_id = caller.submit("x", agent="writer")["id"]
     values = defaultdict(lambda: "x") | {
         "run_id": run_id,
         "call_id": "1.0",

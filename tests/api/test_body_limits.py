@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 HUGE = 10_000_000_000
-ADDRESSES = ["/api/v1/in/nobody", "/api/v1/runs", "/api/", "/login/", "/admin/login/", "/static/x"]
+ADDRESSES = [
+    "/api/v1/inbound/nobody",
+    "/api/v1/runs",
+    "/api/",
+    "/login/",
+    "/admin/login/",
+    "/static/x",
+]
 PIECE = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
 
 
@@ -108,7 +115,7 @@ def test_given_a_refused_body_that_ends_soon_then_the_connection_serves_on(web: 
 @pytest.mark.parametrize(
     "announced", ["Content-Length: 1000", "Transfer-Encoding: chunked"], ids=["length", "chunked"]
 )
-@pytest.mark.parametrize("path", ["/api/v1/in/nobody", "/login/"])
+@pytest.mark.parametrize("path", ["/api/v1/inbound/nobody", "/login/"])
 def test_given_a_body_that_stops_or_drips_then_the_client_is_cut_off(
     hasty: WebServer, path: str, announced: str
 ) -> None:

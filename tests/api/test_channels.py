@@ -38,7 +38,9 @@ def test_given_a_change_that_cannot_be_then_the_channel_stays_as_it_was(
     channel_of(workspace, name="other")
     channel, _ = channel_of(workspace)
     before = Channel.objects.filter(pk=channel.pk).values().get()
-    refused = caller.http.patch(f"/channels/{channel.pk}", json={"approve": True, **fields})
+    refused = caller.http.patch(
+        f"/channels/{channel.pk}", json={"require_approval": True, **fields}
+    )
     assert (refused.status_code, refused.json()["code"]) == (status, code), refused.text
     assert Channel.objects.filter(pk=channel.pk).values().get() == before
 
@@ -47,9 +49,9 @@ def test_given_a_change_that_cannot_be_then_the_channel_stays_as_it_was(
 def test_given_what_is_no_channel_then_it_is_not_found(caller: Caller, number: str) -> None:
     path = f"/channels/{number}"
     for answer in (
-        caller.http.patch(path, json={"approve": True}),
+        caller.http.patch(path, json={"require_approval": True}),
         caller.http.delete(path),
-        caller.post(f"{path}/secret"),
+        caller.post(f"{path}/rotate-secret"),
         caller.get(f"{path}/messages"),
     ):
         assert (answer.status_code, answer.json()["code"]) == (404, "channel_not_found")
@@ -68,10 +70,10 @@ def test_given_as_many_channels_as_there_may_be_then_one_more_is_refused(
     refused = caller.post("/channels", body)
     assert (refused.status_code, refused.json()["code"]) == (409, "channel_conflict")
     newest = caller.get("/channels", limit=1).json()["channels"][0]
-    assert (newest["name"], newest["made_by"]) == (f"c{MOST - 1}", maker.username)
-    assert caller.http.delete(f"/channels/{newest['channel']}").status_code == 204
+    assert (newest["name"], newest["created_by"]) == (f"c{MOST - 1}", maker.username)
+    assert caller.http.delete(f"/channels/{newest['id']}").status_code == 204
     made = caller.post("/channels", body)
-    assert (made.status_code, made.json()["made_by"]) == (201, None)
+    assert (made.status_code, made.json()["created_by"]) == (201, None)
 
 
 def test_given_a_removal_then_its_runs_and_conversations_stay(
@@ -82,7 +84,7 @@ def test_given_a_removal_then_its_runs_and_conversations_stay(
     taken = post(caller, channel, secret, {}).json()
     path = f"/channels/{channel.pk}"
     assert caller.http.delete(path).status_code == 204
-    assert Run.objects.get(pk=taken["run"]).status == "queued"
-    assert caller.get(f"/conversations/{taken['conversation']}").status_code == 200
+    assert Run.objects.get(pk=taken["run_id"]).status == "queued"
+    assert caller.get(f"/conversations/{taken['conversation_id']}").status_code == 200
     for answer in (caller.http.delete(path), caller.get(f"{path}/messages")):
         assert (answer.status_code, answer.json()["code"]) == (404, "channel_not_found")

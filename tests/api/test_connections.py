@@ -102,7 +102,7 @@ def test_given_an_answer_that_takes_longer_then_it_is_waited_for(
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
     caller = Caller(hasty, key_for(workspace))
     with caller.http:
-        run = caller.submit("Nobody works on this.", agent="writer")["run"]
+        run = caller.submit("Nobody works on this.", agent="writer")["id"]
         began = time.monotonic()
         response = caller.get(f"/runs/{run}/result", wait=3)
     assert response.status_code < 300

@@ -22,7 +22,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "always": {"scope": "run", "until": ...},
     },
     "/schedules": {**WHERE, "at": ...},
-    "/rhythms/preview": {"at": ...},
+    "/schedules/preview": {"at": ...},
 }
 DESCRIBED: dict[str, Any] = api.get_openapi_schema(path_prefix="")["paths"]
 PARAMETERS = [
@@ -69,4 +69,4 @@ def test_given_an_offset_that_the_database_does_not_know_then_the_time_is_taken(
     assert caller.get("/audit", until=f"9998-12-30T00:00:00{offset}").status_code == 200
     plan = caller.post("/schedules", {**WHERE, "at": f"2190-01-01T00:00:00{offset}"})
     assert plan.status_code == 201, plan.text
-    assert caller.get(f"/schedules/{plan.json()['schedule']}").status_code == 200
+    assert caller.get(f"/schedules/{plan.json()['id']}").status_code == 200

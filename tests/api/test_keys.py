@@ -17,15 +17,15 @@ def test_a_key_of_heartbits_own_is_refused_in_a_sentence(
     plan = caller.post(
         "/schedules", {"name": "R", "agent": "writer", "task": "x", "every_seconds": 3600}
     ).json()
-    key = f"schedule:{plan['schedule']}:2027-01-01T00:00:00+00:00"
-    thread = caller.post("/conversations", {"agent": "writer"}).json()["conversation"]
-    source = caller.submit("x", agent="writer")["run"]
+    key = f"schedule:{plan['id']}:2027-01-01T00:00:00+00:00"
+    thread = caller.post("/conversations", {"agent": "writer"}).json()["id"]
+    source = caller.submit("x", agent="writer")["id"]
     requests: tuple[tuple[str, dict[str, object]], ...] = (
         ("/runs", {"task": "Mine.", "agent": "writer"}),
         ("/runs", {"task": "Mine.", "conversation_id": thread}),
         (f"/conversations/{thread}/messages", {"text": "Mine."}),
         (f"/runs/{source}/fork", {"turn": 0}),
-        (f"/schedules/{plan['schedule']}/run", {}),
+        (f"/schedules/{plan['id']}/run", {}),
     )
     for path, body in requests:
         refused = caller.post(path, body, **{"Idempotency-Key": key})

@@ -49,6 +49,15 @@ def test_a_route_says_what_can_go_wrong(described: Any, route: Any) -> None:
             assert answer["content"] == {"application/problem+json": form}
 
 
+def test_an_operation_has_an_id_of_its_own_a_tag_and_a_summary(described: Any) -> None:
+    found = [one for path in described["paths"].values() for one in path.values()]
+    names = [one["operationId"] for one in found]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", name) for name in names)
+    assert not [name for name in names if name.startswith("heartbit_site")]
+    assert all(one["tags"] and one["summary"] for one in found)
+
+
 def test_a_parameter_is_described_where_readers_look_for_it(described: Any) -> None:
     parameters = described["paths"]["/api/v1/deliveries"]["get"]["parameters"]
     words = {one["name"]: one.get("description") for one in parameters}
@@ -86,7 +95,13 @@ def test_the_page_loads_nothing_from_elsewhere(web: WebServer) -> None:
 def test_an_error_s_type_is_its_class() -> None:
     names = [name_of(kind) for kind, _ in STATUSES]
     assert names == [
-        *("malformed_body", "unauthorized", "forged_message", "forbidden", "operators_stop"),
+        *(
+            "malformed_body",
+            "unauthorized",
+            "invalid_signature",
+            "forbidden",
+            "stopped_by_operator",
+        ),
         *("not_found", "too_slow", "conflict", "too_large", "too_busy", "too_many_requests"),
-        *("quota_spent", "heartbit"),
+        *("quota_exceeded", "heartbit"),
     ]

@@ -60,11 +60,11 @@ class Listed(NamedTuple):
 
 
 def approvals(workspace: Workspace) -> Listed:
-    return Listed("/approvals", "calls", "run", lambda _: unserved(workspace))
+    return Listed("/approvals", "calls", "run_id", lambda _: unserved(workspace))
 
 
 def doubts(workspace: Workspace) -> Listed:
-    return Listed("/doubts", "calls", "run", lambda _: in_doubt(workspace))
+    return Listed("/uncertain-calls", "calls", "run_id", lambda _: in_doubt(workspace))
 
 
 def agents(workspace: Workspace) -> Listed:
@@ -96,7 +96,7 @@ def turns(workspace: Workspace) -> Listed:
         answer = ModelAnswered(turn, AssistantMessage("x"), Usage(), "stop", "openai:fake")
         RunEvent.objects.create(run=run, seq=turn + 1, **encode(answer))
 
-    return Listed(f"/runs/{run.pk}/turns", "turns", "turn", add)
+    return Listed(f"/runs/{run.pk}/turns", "turns", "number", add)
 
 
 def calls(workspace: Workspace) -> Listed:
@@ -107,24 +107,24 @@ def calls(workspace: Workspace) -> Listed:
         count = ToolCall.objects.filter(run=run).count()
         ToolCall.objects.create(run_id=run, call_id=f"1.{count}", tool="calculate", arguments="{}")
 
-    return Listed(f"/runs/{run}/calls", "calls", "call", add)
+    return Listed(f"/runs/{run}/calls", "calls", "call_id", add)
 
 
 def runs(workspace: Workspace) -> Listed:
     agent_of(workspace, "parked")
-    return Listed("/runs", "runs", "run", lambda _: start_run(workspace, "x", agent="parked"))
+    return Listed("/runs", "runs", "id", lambda _: start_run(workspace, "x", agent="parked"))
 
 
 def conversations(workspace: Workspace) -> Listed:
     def add(number: int) -> None:
         start_conversation(workspace, agent="writer")
 
-    return Listed("/conversations", "conversations", "conversation", add)
+    return Listed("/conversations", "conversations", "id", add)
 
 
 def messages(workspace: Workspace) -> Listed:
     agent_of(workspace, "parked")
-    return Listed("/messages", "messages", "message", lambda _: MAKERS["message_id"](workspace))
+    return Listed("/messages", "messages", "id", lambda _: MAKERS["message_id"](workspace))
 
 
 def members(workspace: Workspace) -> Listed:
@@ -136,7 +136,7 @@ def keys(workspace: Workspace) -> Listed:
 
 
 def webhooks(workspace: Workspace) -> Listed:
-    return Listed("/webhooks", "webhooks", "webhook", lambda _: MAKERS["webhook_id"](workspace))
+    return Listed("/webhooks", "webhooks", "id", lambda _: MAKERS["webhook_id"](workspace))
 
 
 def deliveries(workspace: Workspace) -> Listed:
@@ -145,16 +145,16 @@ def deliveries(workspace: Workspace) -> Listed:
     def add(number: int) -> None:
         MAKERS["delivery_id"](workspace)
 
-    return Listed(f"/webhooks/{webhook}/deliveries", "deliveries", "delivery", add)
+    return Listed(f"/webhooks/{webhook}/deliveries", "deliveries", "id", add)
 
 
 def results(workspace: Workspace) -> Listed:
-    return Listed("/deliveries", "deliveries", "delivery", lambda _: MAKERS["delivery"](workspace))
+    return Listed("/deliveries", "deliveries", "id", lambda _: MAKERS["delivery"](workspace))
 
 
 def channels(workspace: Workspace) -> Listed:
     agent_of(workspace, "parked")
-    return Listed("/channels", "channels", "channel", lambda _: MAKERS["channel_id"](workspace))
+    return Listed("/channels", "channels", "id", lambda _: MAKERS["channel_id"](workspace))
 
 
 def inbound(workspace: Workspace) -> Listed:
@@ -216,7 +216,7 @@ def walk(get: Callable[..., httpx.Response], listed: Listed) -> list[Any]:
     for number in range(ROWS, 100):
         query = {"limit": 2} | ({} if cursor is None else {"cursor": cursor})
         page = get(listed.path, **query).json()
-        rows, cursor = page[listed.rows], page["next"]
+        rows, cursor = page[listed.rows], page["next_cursor"]
         assert len(rows) == 2 or cursor is None
         found += [row[listed.names] for row in rows]
         if cursor is None:
@@ -235,7 +235,7 @@ def test_given_rows_that_come_meanwhile_then_each_of_the_others_is_listed_once_i
     page = caller.get(listed.path, limit=200).json()
     there = [row[listed.names] for row in page[listed.rows]]
     assert len(there) == len(set(there)) >= ROWS
-    assert page["next"] is None
+    assert page["next_cursor"] is None
     found = walk(caller.get, listed)
     assert len(found) == len(set(found))
     assert [one for one in found if one in there] == there
@@ -254,10 +254,10 @@ def test_given_more_rows_than_a_page_then_the_command_line_gathers_them_all(
     for number in range(ROWS):
         listed.add(number)
     there = caller.get(listed.path, limit=200).json()
-    del there["next"]
+    del there["next_cursor"]
     operation, given = operation_at(listed.path)
     view = ServerBackend(Server(web.url, caller.key)).every(operation, **given)
-    found = view.model_dump(mode="json", exclude={"next"})
+    found = view.model_dump(mode="json", exclude={"next_cursor"})
     assert [row[listed.names] for row in found[listed.rows]] == [
         row[listed.names] for row in there[listed.rows]
     ]
@@ -304,7 +304,10 @@ def test_given_a_key_then_its_workspace_is_the_only_page(
     caller: Caller, workspace: Workspace
 ) -> None:
     page = caller.get("/workspaces").json()
-    assert ([row["slug"] for row in page["workspaces"]], page["next"]) == ([workspace.slug], None)
+    assert ([row["slug"] for row in page["workspaces"]], page["next_cursor"]) == (
+        [workspace.slug],
+        None,
+    )
     assert caller.get("/workspaces", cursor=workspace.slug).json()["workspaces"] == []
 
 
@@ -312,11 +315,11 @@ def test_given_a_workspace_without_agents_then_the_list_is_empty(
     caller: Caller, workspace: Workspace
 ) -> None:
     Agent.objects.filter(workspace=workspace).update(current_version=None)
-    assert caller.get("/agents").json() == {"agents": [], "next": None}
+    assert caller.get("/agents").json() == {"agents": [], "next_cursor": None}
 
 
 @pytest.mark.parametrize("cursor", ["x", "-1", "1.0", "٣", "9" * 30, ""])
-@pytest.mark.parametrize("path", ["/approvals", "/doubts", "/members", "/audit"])
+@pytest.mark.parametrize("path", ["/approvals", "/uncertain-calls", "/members", "/audit"])
 def test_given_what_is_no_cursor_then_it_is_refused(caller: Caller, path: str, cursor: str) -> None:
     refused = caller.get(path, cursor=cursor)
     assert (refused.status_code, refused.json()["code"]) == (422, "cursor")

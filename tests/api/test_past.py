@@ -26,20 +26,20 @@ SUM = 'Do it. [[calls: calculate {"expression": "6*7"}]] [[text: It is 42.]]'
 
 def test_a_turn_and_a_fork(caller: Caller, worker: Worker) -> None:
     source = caller.submit(SUM, agent="analyst")
-    caller.ended(source["run"])
-    listed = caller.get(f"/runs/{source['run']}/turns").json()["turns"]
-    assert [(turn["turn"], turn["tools"]) for turn in listed] == [(1, ["calculate"]), (2, [])]
-    turn = caller.get(f"/runs/{source['run'][:13]}/turns/1").json()
+    caller.ended(source["id"])
+    listed = caller.get(f"/runs/{source['id']}/turns").json()["turns"]
+    assert [(turn["number"], turn["tools"]) for turn in listed] == [(1, ["calculate"]), (2, [])]
+    turn = caller.get(f"/runs/{source['id'][:13]}/turns/1").json()
     assert turn["request"]["messages"] == [{"role": "user", "text": SUM}]
     assert turn["calls"][0]["result"] == "42"
     body = {"turn": 1, "message": "Now [[text: Bye.]]"}
-    path = f"/runs/{source['run']}/fork"
+    path = f"/runs/{source['id']}/fork"
     made = caller.http.post(path, json=body, headers={"Idempotency-Key": "once"})
     again = caller.http.post(path, json=body, headers={"Idempotency-Key": "once"})
     assert (made.status_code, again.status_code) == (201, 200)
-    assert made.json()["run"] == again.json()["run"]
-    assert made.json()["forked_from"] == source["run"]
-    result = caller.ended(made.json()["run"])["result"]
+    assert made.json()["id"] == again.json()["id"]
+    assert made.json()["forked_from_id"] == source["id"]
+    result = caller.ended(made.json()["id"])["result"]
     assert (result["text"], result["metrics"]["model_calls"]) == ("Bye.", 1)
 
 
@@ -48,7 +48,7 @@ def test_a_turn_and_a_fork(caller: Caller, worker: Worker) -> None:
     [
         ({}, 422, "turn is missing"),
         ({"turn": 1}, 404, "no turn 1; its turns are: none yet"),
-        ({"turn": 0, "call": "one"}, 422, "call is not right"),
+        ({"turn": 0, "call_id": "one"}, 422, "call_id is not right"),
         ({"turn": 0, "arguments": {}}, 422, "belong to a call"),
         ({"turn": 0, "version": 9}, 404, "no version 9"),
     ],
@@ -57,7 +57,7 @@ def test_a_fork_that_cannot_be_is_refused(
     caller: Caller, workspace: Workspace, body: dict[str, object], status: int, words: str
 ) -> None:
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
-    run = caller.submit("x", agent="writer")["run"]
+    run = caller.submit("x", agent="writer")["id"]
     refused = caller.post(f"/runs/{run}/fork", body)
     assert (refused.status_code, words in refused.text) == (status, True), refused.text
     assert not Run.objects.filter(forked_from=run).exists()
@@ -67,7 +67,7 @@ def test_given_a_stopped_workspace_then_neither_fork_nor_retry_starts_a_run(
     caller: Caller, workspace: Workspace
 ) -> None:
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
-    run = caller.submit("x", agent="writer")["run"]
+    run = caller.submit("x", agent="writer")["id"]
     caller.post(f"/runs/{run}/cancel", {})
     by, held = Actor("ann", "terminal"), of_workspace(workspace)
     pause_work(held, by=by)
@@ -99,7 +99,7 @@ def test_versions_are_listed_compared_and_brought_back(
     same = caller.get("/agents/keeper/versions/diff", older=2, newer=2).json()
     assert not same["changed"]
     done = caller.post("/agents/keeper/versions/1/rollback", {})
-    assert done.json() == {"agent": "keeper", "version": 1, "wanted": 1, "differs": ""}
+    assert done.json() == {"agent": "keeper", "version": 1, "requested_version": 1, "differs": ""}
     keeper.refresh_from_db()
     assert keeper.system_prompt == "One.\nTwo.\n"
     assert caller.post("/agents/keeper/versions/9/rollback", {}).status_code == 404

@@ -57,7 +57,7 @@ def forget_requests() -> None:
 @pytest.fixture(scope="module")
 def limited(database: None) -> Iterator[WebServer]:
     """It takes five requests a second of each who asks, twenty at once."""
-    with serving(HEARTBIT_API_RATE=str(RATE)) as server:
+    with serving(HEARTBIT_API_RATE_LIMIT=str(RATE)) as server:
         yield server
 
 
@@ -172,7 +172,7 @@ def test_given_no_valkey_then_everybody_is_let_in_and_one_warning_is_logged(
     database: None, workspace: Workspace
 ) -> None:
     with (
-        serving(HEARTBIT_API_RATE=str(RATE), REDIS_URL="redis://127.0.0.1:1/0") as server,
+        serving(HEARTBIT_API_RATE_LIMIT=str(RATE), REDIS_URL="redis://127.0.0.1:1/0") as server,
         Caller(server, key_for(workspace)).http as http,
     ):
         assert {http.get("/me").status_code for _ in range(2 * BURST)} == {200}

@@ -31,16 +31,16 @@ def parked(workspace: Workspace) -> str:
 
 def test_a_team_answers_and_its_result_has_everything(caller: Caller, worker: Worker) -> None:
     accepted = caller.submit(TEAM)
-    assert (accepted["agent"], accepted["home"]) == ("orchestrator", "fleet")
+    assert (accepted["agent"], accepted["placement"]) == ("orchestrator", "fleet")
     assert accepted["has_worker"]
     assert accepted["result"] is None
-    ended = caller.ended(accepted["run"])
+    ended = caller.ended(accepted["id"])
     assert ended["status"] == "succeeded"
     result = ended["result"]
     assert (result["status"], result["text"], result["error"]) == ("success", "All done.", None)
     assert result["finish_reason"] == "stop"
     assert result["metrics"]["tool_calls"] >= 2
-    run = caller.get(f"/runs/{accepted['run'][:13]}").json()
+    run = caller.get(f"/runs/{accepted['id'][:13]}").json()
     assert sorted(child["agent"] for child in run["children"]) == ["analyst", "writer"]
     assert run["result"] == result
     own = run["usage"]["output_tokens"]
@@ -49,7 +49,7 @@ def test_a_team_answers_and_its_result_has_everything(caller: Caller, worker: Wo
 
 
 def test_a_price_that_is_unknown_is_null(caller: Caller, parked: str) -> None:
-    run = Run.objects.get(pk=caller.submit("x", agent=parked)["run"])
+    run = Run.objects.get(pk=caller.submit("x", agent=parked)["id"])
 
     def spend(cost: str | None) -> dict[str, Any]:
         UsageEntry.objects.create(
@@ -73,7 +73,7 @@ def test_a_price_that_is_unknown_is_null(caller: Caller, parked: str) -> None:
 
 
 def test_a_run_is_what_the_command_line_prints(caller: Caller, parked: str) -> None:
-    run = Run.objects.get(pk=caller.submit("x", agent=parked)["run"])
+    run = Run.objects.get(pk=caller.submit("x", agent=parked)["id"])
     printed = describe.run_tree(detail(run))
     shown = caller.get(f"/runs/{run.pk}").json()
     assert {name: shown[name] for name in printed} == printed
@@ -84,7 +84,7 @@ def test_the_same_key_gives_the_same_run(caller: Caller, parked: str) -> None:
 
     def send(_: int) -> tuple[int, str]:
         response = caller.post("/runs", {"task": "x", "agent": parked}, **{"Idempotency-Key": key})
-        return response.status_code, response.json()["run"]
+        return response.status_code, response.json()["id"]
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(send, range(8)))
@@ -127,16 +127,16 @@ def test_a_wrong_request_is_one_sentence(
 
 
 def test_the_list_has_pages_and_filters(caller: Caller, parked: str) -> None:
-    ids = [caller.submit(f"task {number}", agent=parked)["run"] for number in range(5)]
+    ids = [caller.submit(f"task {number}", agent=parked)["id"] for number in range(5)]
     first = caller.get("/runs", limit=2).json()
-    second = caller.get("/runs", limit=2, cursor=first["next"]).json()
-    third = caller.get("/runs", limit=2, cursor=second["next"]).json()
-    listed = [run["run"] for page in (first, second, third) for run in page["runs"]]
+    second = caller.get("/runs", limit=2, cursor=first["next_cursor"]).json()
+    third = caller.get("/runs", limit=2, cursor=second["next_cursor"]).json()
+    listed = [run["id"] for page in (first, second, third) for run in page["runs"]]
     assert listed == ids[::-1]
-    assert third["next"] is None
+    assert third["next_cursor"] is None
     caller.post(f"/runs/{ids[0]}/cancel")
     cancelled = caller.get("/runs", status="cancelled", agent=parked).json()["runs"]
-    assert [run["run"] for run in cancelled] == ids[:1]
+    assert [run["id"] for run in cancelled] == ids[:1]
     assert caller.get("/runs", agent="nobody").json()["runs"] == []
     assert caller.get("/runs", limit=0).status_code == 422
     assert caller.get("/runs", status="asleep").status_code == 422
@@ -144,7 +144,7 @@ def test_the_list_has_pages_and_filters(caller: Caller, parked: str) -> None:
 
 
 def test_cancel_ends_and_a_second_one_changes_nothing(caller: Caller, parked: str) -> None:
-    run_id = caller.submit("x", agent=parked)["run"]
+    run_id = caller.submit("x", agent=parked)["id"]
     assert caller.get(f"/runs/{run_id}/result").status_code == 202
     waited = caller.get(f"/runs/{run_id}/result", wait=0.2)
     assert (waited.status_code, waited.json()["result"]) == (202, None)
@@ -152,41 +152,41 @@ def test_cancel_ends_and_a_second_one_changes_nothing(caller: Caller, parked: st
         assert caller.post(f"/runs/{run_id}/cancel").json()["status"] == "cancelled"
     ended = caller.get(f"/runs/{run_id}/result").json()
     assert ended["result"]["status"] == "failure"
-    late = caller.post(f"/runs/{run_id}/messages", {"text": "hurry"})
+    late = caller.post(f"/runs/{run_id}/steer", {"text": "hurry"})
     assert late.status_code == 409
-    assert late.json()["code"] == "no_longer_open"
+    assert late.json()["code"] == "call_closed"
 
 
 def test_a_run_is_steered(caller: Caller, worker: Worker) -> None:
-    run_id = caller.submit("slow [[latency: 700]] [[text: First.]]", agent="writer")["run"]
-    told = caller.post(f"/runs/{run_id}/messages", {"text": "Stop it. [[text: Steered.]]"})
+    run_id = caller.submit("slow [[latency: 700]] [[text: First.]]", agent="writer")["id"]
+    told = caller.post(f"/runs/{run_id}/steer", {"text": "Stop it. [[text: Steered.]]"})
     assert told.status_code == 200, told.text
     assert caller.ended(run_id)["result"]["text"] == "Steered."
 
 
 def test_a_conversation_goes_on(caller: Caller, worker: Worker) -> None:
-    thread = caller.post("/conversations", {"agent": "writer", "second_message": "reject"})
+    thread = caller.post("/conversations", {"agent": "writer", "busy_policy": "reject"})
     assert thread.status_code == 201
-    address = f"/conversations/{thread.json()['conversation']}/messages"
+    address = f"/conversations/{thread.json()['id']}/messages"
     first = caller.post(address, {"text": "Hello. [[text: Hi.]] [[latency: 600]]"}).json()
     busy = caller.post(address, {"text": "And?"})
     assert busy.status_code == 409
     assert busy.json()["code"] == "conversation_busy"
-    caller.ended(first["run"])
-    again = {"task": "More. [[text: More.]]", "conversation_id": thread.json()["conversation"]}
+    caller.ended(first["run_id"])
+    again = {"task": "More. [[text: More.]]", "conversation_id": thread.json()["id"]}
     second = caller.post("/runs", again)
     assert second.status_code == 201
-    assert second.json()["conversation"] == thread.json()["conversation"]
-    assert caller.ended(second.json()["run"])["result"]["text"] == "More."
+    assert second.json()["conversation_id"] == thread.json()["id"]
+    assert caller.ended(second.json()["id"])["result"]["text"] == "More."
 
 
 def test_agents_and_tools_are_listed(caller: Caller, parked: str) -> None:
     agents = {agent["name"]: agent for agent in caller.get("/agents").json()["agents"]}
     assert set(agents["orchestrator"]["team"]) == {"researcher", "analyst", "writer"}
     assert agents[parked]["state"] == "idle"
-    run_id = caller.submit("x", agent=parked)["run"]
+    run_id = caller.submit("x", agent=parked)["id"]
     busy = caller.get(f"/agents/{parked}").json()
-    assert (busy["state"], busy["current_run"]) == ("busy", run_id)
+    assert (busy["state"], busy["current_run_id"]) == ("busy", run_id)
     assert busy["metrics"]["runs"] == 1
     missing = caller.get("/agents/writr")
     assert missing.status_code == 404
@@ -204,10 +204,10 @@ def test_health_needs_no_key(web: WebServer) -> None:
 def test_what_a_run_under_way_is_told_has_no_result_of_its_own(
     caller: Caller, parked: str, workspace: Workspace
 ) -> None:
-    body = {"agent": parked, "second_message": "steer"}
-    thread = caller.post("/conversations", body).json()["conversation"]
+    body = {"agent": parked, "busy_policy": "steer"}
+    thread = caller.post("/conversations", body).json()["id"]
     to_ann = {"deliver": [{"kind": "email", "to": ["ann@example.org"]}]}
-    live = caller.submit("First.", conversation_id=thread, **to_ann)["run"]
+    live = caller.submit("First.", conversation_id=thread, **to_ann)["id"]
     to_bob = {"deliver": [{"kind": "email", "to": ["bob@example.org"]}]}
     second = {"task": "Second.", "conversation_id": thread}
     told = RunEvent.objects.filter(run_id=live, type="run.steered")
@@ -221,7 +221,7 @@ def test_what_a_run_under_way_is_told_has_no_result_of_its_own(
     assert not told.exists()
     assert not seen.exists()
     steered = caller.post("/runs", second, **{"Idempotency-Key": "second"})
-    assert (steered.status_code, steered.json()["run"]) == (200, live)
+    assert (steered.status_code, steered.json()["id"]) == (200, live)
     assert told.count() == seen.count() == 1
     orders = Delivery.objects.filter(workspace=workspace)
     assert [order.target["to"] for order in orders] == [["ann@example.org"]]

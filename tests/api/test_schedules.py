@@ -21,7 +21,7 @@ from heartbit_site.contract.schedules import (
     ScheduleSummaryOut,
 )
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap, TaskType
+from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap, TaskType
 from scheduling.firings import note
 from scheduling.models import Firing, Schedule
 from scheduling.spec import SETTINGS, ScheduleSpec
@@ -73,21 +73,21 @@ def test_given_a_task_and_a_rhythm_then_it_is_made_and_says_what_comes_next(
     body = made.json()
     assert set(body) == set(ScheduleOut.model_fields)
     assert {name: body[name] for name in REPORT} == REPORT
-    assert body["words"] == "At 09:00 on Monday (Europe/Berlin)"
+    assert body["description"] == "At 09:00 on Monday (Europe/Berlin)"
     assert (body["kind"], body["every_seconds"], body["at"]) == ("cron", None, None)
-    assert (body["missed"], body["overlap"], body["jitter_seconds"]) == ("one", "skip", 0)
+    assert (body["catch_up"], body["overlap"], body["jitter_seconds"]) == ("latest", "skip", 0)
     assert (body["enabled"], body["agent_enabled"], body["last"]) == (True, True, None)
-    assert (body["made_by"], body["made_in_run"]) == ("API key test", None)
-    slots = [moment(slot["at"]) for slot in body["next"]]
+    assert (body["created_by"], body["created_by_run_id"]) == ("API key test", None)
+    slots = [moment(slot["at"]) for slot in body["upcoming"]]
     assert len(slots) == 5
     assert all(slot.weekday() == 0 and slot.hour in (7, 8) for slot in slots)
-    assert all(slot["words"].startswith("Mon ") for slot in body["next"])
-    assert all(slot["words"].endswith(", 09:00 (Europe/Berlin)") for slot in body["next"])
+    assert all(slot["text"].startswith("Mon ") for slot in body["upcoming"])
+    assert all(slot["text"].endswith(", 09:00 (Europe/Berlin)") for slot in body["upcoming"])
     assert moment(body["next_at"]) == slots[0] > timezone.now()
     assert caller.get("/schedules/Monday report").json() == body
-    assert caller.get(f"/schedules/{body['schedule']}").json() == body
+    assert caller.get(f"/schedules/{body['id']}").json() == body
     row = {name: body[name] for name in ScheduleSummaryOut.model_fields}
-    assert caller.get("/schedules").json() == {"schedules": [row], "next": None}
+    assert caller.get("/schedules").json() == {"schedules": [row], "next_cursor": None}
     assert audited(workspace) == [("schedule.create", "API key test")]
 
 
@@ -106,13 +106,13 @@ def test_given_each_kind_of_rhythm_and_task_then_it_is_what_was_said(
     begins = soon - timedelta(days=1)
     plain = {"agent": "parked", "task": "x"}
     once = caller.post("/schedules", {**plain, "name": "once", "at": soon.isoformat()}).json()
-    assert (once["kind"], moment(once["at"]), len(once["next"])) == ("once", soon, 1)
-    assert once["words"].startswith("Once, ")
+    assert (once["kind"], moment(once["at"]), len(once["upcoming"])) == ("once", soon, 1)
+    assert once["description"].startswith("Once, ")
     every = {"name": "every", "every_seconds": 5400, "begins_at": begins.isoformat()}
     interval = caller.post("/schedules", {**plain, **every, "task_type": "message"}).json()
-    assert (interval["kind"], interval["words"]) == ("interval", "Every 90 minutes")
-    assert (interval["task_type"], interval["conversation"]) == ("message", None)
-    assert [moment(slot["at"]) for slot in interval["next"]] == [
+    assert (interval["kind"], interval["description"]) == ("interval", "Every 90 minutes")
+    assert (interval["task_type"], interval["conversation_id"]) == ("message", None)
+    assert [moment(slot["at"]) for slot in interval["upcoming"]] == [
         begins + timedelta(minutes=90 * number) for number in range(5)
     ]
     called = {"task_type": "tool_call", "tool": "calculate", "arguments": {"expression": "1+1"}}
@@ -130,7 +130,7 @@ def test_given_targets_then_they_are_checked_and_the_run_s_result_goes_there(
     made = caller.post("/schedules", {**REPORT, "deliver": deliver}).json()
     assert [target["kind"] for target in made["deliver"]] == ["email", "artifact"]
     assert made["deliver"][0]["to"] == ["ann@example.org"]
-    run = caller.post("/schedules/Monday report/run").json()["run"]
+    run = caller.post("/schedules/Monday report/run").json()["run_id"]
     kinds = Delivery.objects.filter(run_id=run).order_by("position").values_list("kind", flat=True)
     assert list(kinds) == ["email", "artifact"]
     assert patch(caller, "Monday report", deliver=[]).json()["deliver"] == []
@@ -147,22 +147,24 @@ def test_given_a_change_then_the_rest_stays_and_another_rhythm_counts_from_now(
     assert (after["name"], after["agent"], after["task"]) == ("Report", "second", "Write it all.")
     same = set(before) - {"name", "agent", "task", "task_characters", "updated_at"}
     assert {name: after[name] for name in same} == {name: before[name] for name in same}
-    other = patch(caller, before["schedule"], every_seconds=60, missed="all").json()
-    assert (other["kind"], other["cron"], other["missed"]) == ("interval", None, "all")
+    other = patch(caller, before["id"], every_seconds=60, catch_up="all").json()
+    assert (other["kind"], other["cron"], other["catch_up"]) == ("interval", None, "all")
     assert moment(other["next_at"]) < timezone.now() + timedelta(seconds=61)
     ends = (timezone.now() + timedelta(hours=2)).replace(microsecond=0)
     assert patch(caller, "Report", ends_at=ends.isoformat()).json()["ends_at"] is not None
     assert patch(caller, "Report", ends_at=None).json()["ends_at"] is None
     paused = patch(caller, "Report", enabled=False).json()
-    assert (paused["next"], paused["next_at"], paused["enabled"]) == ([], None, False)
-    assert len(patch(caller, "Report", enabled=True).json()["next"]) == 5
+    assert (paused["upcoming"], paused["next_at"], paused["enabled"]) == ([], None, False)
+    assert len(patch(caller, "Report", enabled=True).json()["upcoming"]) == 5
     assert len(audited(workspace)) == 7
 
 
 def test_given_what_get_answers_when_it_is_sent_back_then_nothing_changes(
     caller: Caller, workspace: Workspace, parked: Agent
 ) -> None:
-    made = caller.post("/schedules", {**REPORT, "jitter_seconds": 60, "approve": True}).json()
+    made = caller.post(
+        "/schedules", {**REPORT, "jitter_seconds": 60, "require_approval": True}
+    ).json()
     given = {name: made[name] for name in ScheduleIn.model_fields}
     same = caller.http.patch("/schedules/Monday report", json=given)
     assert (same.status_code, same.json()) == (200, made)
@@ -173,6 +175,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"name": ""}, "validation", "The field name is not right"),
     ({"name": " "}, "schedule", "A schedule needs a name"),
     ({"name": "17"}, "schedule", "A schedule's name is more than a number"),
+    ({"name": "preview"}, "schedule", "A schedule's name cannot be 'preview'"),
     ({"name": "n" * 101}, "validation", "The field name is not right"),
     ({"agent": "nobody"}, "agent_not_found", "There is no agent named 'nobody'"),
     ({"task": " "}, "schedule", "The task is empty"),
@@ -190,7 +193,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"cron": None, "at": "2020-01-01T00:00:00Z"}, "schedule", "That time is over"),
     ({"begins_at": "9999-12-31T23:59:59Z"}, "validation", "The field begins_at is not right"),
     ({"ends_at": "2020-01-01T00:00:00Z"}, "schedule", "The schedule ends before it begins."),
-    ({"missed": "none"}, "validation", "The field missed is not right"),
+    ({"catch_up": "one"}, "validation", "The field catch_up is not right"),
     ({"jitter_seconds": 3601}, "validation", "The field jitter_seconds is not right"),
     ({"enabled": 1}, "validation", "The field enabled is not right"),
     ({"every": "15m"}, "validation", "There is no field every"),
@@ -247,7 +250,7 @@ def test_given_a_change_that_cannot_be_then_nothing_of_it_is_written(
         ({"cron": "0 9 * * *", "every_seconds": 60}, 422),
         ({"task": "y", "agent": "nobody"}, 404),
         ({"task": "y", "arguments": {"a": 1}}, 422),
-        ({"missed": None}, 422),
+        ({"catch_up": None}, 422),
     ):
         assert patch(caller, "Monday report", **fields).status_code == code
     assert caller.get("/schedules/Monday report").json() == before
@@ -263,7 +266,7 @@ def test_given_two_who_change_different_things_then_neither_is_lost(
     changes: list[dict[str, Any]] = [
         {"task": "New."},
         {"jitter_seconds": 7},
-        {"missed": "all"},
+        {"catch_up": "all"},
         {"overlap": "queue"},
     ]
     with ThreadPoolExecutor(4) as pool:
@@ -277,7 +280,7 @@ def test_given_a_removal_then_its_log_goes_and_its_runs_stay(
     caller: Caller, workspace: Workspace, parked: Agent
 ) -> None:
     caller.post("/schedules", REPORT)
-    run = caller.post("/schedules/Monday report/run").json()["run"]
+    run = caller.post("/schedules/Monday report/run").json()["run_id"]
     assert caller.http.delete("/schedules/Monday report").status_code == 204
     assert caller.get("/schedules/Monday report").status_code == 404
     assert not Firing.objects.filter(run_id=run).exists()
@@ -293,20 +296,23 @@ def test_given_run_now_then_one_run_starts_beside_the_slots(
     made = caller.post("/schedules", {**REPORT, "enabled": False}).json()
     first, second = (caller.post("/schedules/Monday report/run") for _ in range(2))
     assert (first.status_code, second.status_code) == (201, 201)
-    assert first.json()["run"] != second.json()["run"], "each asks for one"
+    assert first.json()["run_id"] != second.json()["run_id"], "each asks for one"
     shown = caller.get("/schedules/Monday report").json()
     assert (shown["next_at"], shown["enabled"]) == (made["next_at"], False)
     assert set(shown["last"]) == set(FiringOut.model_fields)
-    assert (shown["last"]["cause"], shown["last"]["status"]) == ("manual", "started")
-    assert (shown["last"]["run"], shown["last"]["run_status"]) == (second.json()["run"], "queued")
-    task = Run.objects.get(pk=first.json()["run"]).task
+    assert (shown["last"]["trigger"], shown["last"]["status"]) == ("manual", "started")
+    assert (shown["last"]["run_id"], shown["last"]["run_status"]) == (
+        second.json()["run_id"],
+        "queued",
+    )
+    task = Run.objects.get(pk=first.json()["run_id"]).task
     assert task.startswith("Write the report.\n\n(Scheduled for ")
     parked.enabled = False
     parked.save()
     refused = caller.post("/schedules/Monday report/run")
     assert (refused.status_code, refused.json()["code"]) == (409, "schedule_conflict")
     assert "cannot run now: The agent parked is stopped" in refused.json()["detail"]
-    assert Firing.objects.filter(schedule=made["schedule"]).count() == 2
+    assert Firing.objects.filter(schedule=made["id"]).count() == 2
 
 
 def test_given_an_idempotency_key_then_it_runs_once_however_often_it_is_asked(
@@ -322,10 +328,10 @@ def test_given_an_idempotency_key_then_it_runs_once_however_often_it_is_asked(
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(ask, range(4)))
     assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 201]
-    assert len({answer.json()["run"] for answer in answers}) == 1
-    assert Firing.objects.filter(schedule=made["schedule"]).count() == 1
+    assert len({answer.json()["run_id"] for answer in answers}) == 1
+    assert Firing.objects.filter(schedule=made["id"]).count() == 1
     other = caller.post("/schedules/Monday report/run", **{"Idempotency-Key": "week 49"})
-    assert other.json()["run"] != answers[0].json()["run"]
+    assert other.json()["run_id"] != answers[0].json()["run_id"]
 
 
 def test_given_a_past_span_then_its_slots_are_held_once(
@@ -334,8 +340,8 @@ def test_given_a_past_span_then_its_slots_are_held_once(
     made = caller.post("/schedules", {**REPORT, "cron": "0 9 * * *", "enabled": False}).json()
     span = {"from": "2025-03-29T00:00:00+01:00", "to": "2025-03-31T23:59:59+02:00"}
     done = caller.post("/schedules/Monday report/backfill", span)
-    assert (done.status_code, done.json()) == (200, {"slots": 3})
-    slots = Firing.objects.filter(schedule=made["schedule"]).order_by("slot")
+    assert (done.status_code, done.json()) == (200, {"firings_created": 3})
+    slots = Firing.objects.filter(schedule=made["id"]).order_by("slot")
     assert [(one.slot, one.cause) for one in slots] == [
         (datetime(2025, 3, day, hour, tzinfo=UTC), Cause.BACKFILL)
         for day, hour in ((29, 8), (30, 7), (31, 7))  # summer begins in between
@@ -362,8 +368,8 @@ def test_given_an_interval_then_backfilled_slots_are_where_its_others_are(
     made = caller.post("/schedules", {**body, "begins_at": begins.isoformat()}).json()
     since = begins - timedelta(hours=2, minutes=10)
     span = {"from": since.isoformat(), "to": (begins - timedelta(seconds=1)).isoformat()}
-    assert caller.post("/schedules/hourly/backfill", span).json() == {"slots": 2}
-    slots = Firing.objects.filter(schedule=made["schedule"]).order_by("slot")
+    assert caller.post("/schedules/hourly/backfill", span).json() == {"firings_created": 2}
+    slots = Firing.objects.filter(schedule=made["id"]).order_by("slot")
     assert [one.slot for one in slots] == [begins - timedelta(hours=2), begins - timedelta(hours=1)]
 
 
@@ -372,18 +378,20 @@ def test_given_a_log_then_it_is_read_by_status_the_latest_first(
 ) -> None:
     caller.post("/schedules", REPORT)
     schedule = row(workspace)
-    for hour, status in enumerate((FiringStatus.SKIPPED, FiringStatus.HELD, FiringStatus.SKIPPED)):
+    for hour, status in enumerate(
+        (FiringStatus.SKIPPED, FiringStatus.DEFERRED, FiringStatus.SKIPPED)
+    ):
         note(schedule, datetime(2025, 1, 1, hour, tzinfo=UTC), status, f"note {hour}")
     every = caller.get("/schedules/Monday report/firings").json()["firings"]
     assert [one["note"] for one in every] == ["note 2", "note 1", "note 0"]
     skipped = caller.get("/schedules/Monday report/firings", status="skipped", limit=1).json()
     assert [one["note"] for one in skipped["firings"]] == ["note 2"]
-    assert "+" not in skipped["next"], "it can stand in an address as it is"
+    assert "+" not in skipped["next_cursor"], "it can stand in an address as it is"
     rest = caller.get(
-        "/schedules/Monday report/firings", status="skipped", cursor=skipped["next"]
+        "/schedules/Monday report/firings", status="skipped", cursor=skipped["next_cursor"]
     ).json()
     assert [one["note"] for one in rest["firings"]] == ["note 0"]
-    assert rest["next"] is None
+    assert rest["next_cursor"] is None
     assert caller.get("/schedules/Monday report/firings", status="over").status_code == 422
     assert caller.get("/schedules/Monday report").json()["last"] == every[0]
 
@@ -391,18 +399,18 @@ def test_given_a_log_then_it_is_read_by_status_the_latest_first(
 def test_given_a_rhythm_then_it_is_said_in_words_with_its_next_slots_and_nothing_is_kept(
     caller: Caller, workspace: Workspace
 ) -> None:
-    said = caller.post("/rhythms/preview", {"cron": "30 2 * * *", "time_zone": "Europe/Berlin"})
+    said = caller.post("/schedules/preview", {"cron": "30 2 * * *", "time_zone": "Europe/Berlin"})
     assert said.status_code == 200, said.text
-    assert said.json()["words"] == "At 02:30 every day (Europe/Berlin)"
-    assert len(said.json()["next"]) == 5
+    assert said.json()["description"] == "At 02:30 every day (Europe/Berlin)"
+    assert len(said.json()["upcoming"]) == 5
     ends = {"begins_at": "2030-01-01T00:00:00Z", "ends_at": "2030-01-01T02:00:00Z"}
-    few = caller.post("/rhythms/preview", {"every_seconds": 3600, **ends}).json()
-    assert [slot["words"] for slot in few["next"]] == [
+    few = caller.post("/schedules/preview", {"every_seconds": 3600, **ends}).json()
+    assert [slot["text"] for slot in few["upcoming"]] == [
         f"Tue 1 Jan 2030, 0{hour}:00 (UTC)" for hour in range(3)
     ]
-    over = caller.post("/rhythms/preview", {"at": "2020-01-01T00:00:00Z"}).json()
-    assert over["next"] == []
-    wrong = caller.post("/rhythms/preview", {"cron": "x x x x x"})
+    over = caller.post("/schedules/preview", {"at": "2020-01-01T00:00:00Z"}).json()
+    assert over["upcoming"] == []
+    wrong = caller.post("/schedules/preview", {"cron": "x x x x x"})
     assert (wrong.status_code, wrong.json()["code"]) == (422, "schedule")
     assert not Schedule.objects.filter(workspace=workspace).exists()
 
@@ -423,8 +431,8 @@ def test_given_a_time_zone_that_is_gone_then_the_list_says_so_and_goes_on(
     caller.post("/schedules", REPORT)
     Schedule.objects.filter(workspace=workspace).update(time_zone="Mars/Olympus")
     [found] = caller.get("/schedules").json()["schedules"]
-    assert found["words"].startswith("There is no time zone 'Mars/Olympus'")
-    assert found["next"] == []
+    assert found["description"].startswith("There is no time zone 'Mars/Olympus'")
+    assert found["upcoming"] == []
     assert patch(caller, "Monday report", enabled=False).status_code == 200, "it can be paused"
 
 
@@ -457,11 +465,11 @@ def test_given_a_firing_meanwhile_then_a_change_does_not_bring_its_slot_back(
 def test_the_api_s_words_are_those_of_the_rows() -> None:
     fields = ScheduleIn.model_json_schema()["properties"]
     assert fields["task_type"]["enum"] == TaskType.values
-    assert fields["missed"]["enum"] == Missed.values
+    assert fields["catch_up"]["enum"] == CatchUp.values
     assert fields["overlap"]["enum"] == Overlap.values
-    schema = FiringOut.model_json_schema()["properties"]
+    schema = FiringOut.model_json_schema(mode="serialization")["properties"]
     assert schema["status"]["enum"] == FiringStatus.values
-    assert schema["cause"]["enum"] == Cause.values
+    assert schema["trigger"]["enum"] == Cause.values
     assert ScheduleOut.model_json_schema()["properties"]["kind"]["enum"] == Kind.values
 
 

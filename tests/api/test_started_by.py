@@ -27,7 +27,7 @@ TOKEN = "c" * 32
 def thread(caller: Caller, workspace: Workspace) -> str:
     """With an agent whose queue nobody serves, as that of all runs here."""
     Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
-    found: str = caller.post("/conversations", {"agent": "writer"}).json()["conversation"]
+    found: str = caller.post("/conversations", {"agent": "writer"}).json()["id"]
     return found
 
 
@@ -50,11 +50,11 @@ def seated(web: WebServer, workspace: Workspace) -> Iterator[Callable[[User], Ca
 
 def start_all(caller: Caller, thread: str) -> list[str]:
     """A run, a message, a fork and a retry, in that order."""
-    run = caller.submit("x", agent="writer")["run"]
-    said = caller.post(f"/conversations/{thread}/messages", {"text": "Hello"}).json()["run"]
-    fork = caller.post(f"/runs/{run}/fork", {"turn": 0}).json()["run"]
+    run = caller.submit("x", agent="writer")["id"]
+    said = caller.post(f"/conversations/{thread}/messages", {"text": "Hello"}).json()["run_id"]
+    fork = caller.post(f"/runs/{run}/fork", {"turn": 0}).json()["id"]
     caller.post(f"/runs/{run}/cancel")
-    retry = caller.post(f"/runs/{run}/retry").json()["run"]
+    retry = caller.post(f"/runs/{run}/retry").json()["id"]
     return [run, said, fork, retry]
 
 
@@ -65,7 +65,7 @@ def starters(ids: list[str]) -> set[tuple[str, int | None]]:
 def mine(caller: Caller, **query: Any) -> list[str]:
     response = caller.get("/runs", mine=True, **query)
     assert response.status_code == 200, response.text
-    return [row["run"] for row in response.json()["runs"]]
+    return [row["id"] for row in response.json()["runs"]]
 
 
 def test_given_a_session_then_all_that_it_starts_is_the_persons(
@@ -94,7 +94,7 @@ def test_given_runs_of_several_when_each_asks_for_their_own_then_they_get_no_oth
     caller: Caller, thread: str, workspace: Workspace, seated: Callable[[User], Caller]
 ) -> None:
     ada, ben = (seated(member(workspace)) for _ in range(2))
-    theirs = [one.submit("x", agent="writer")["run"] for one in (ada, ben, caller, ada)]
+    theirs = [one.submit("x", agent="writer")["id"] for one in (ada, ben, caller, ada)]
     assert mine(ada) == [theirs[3], theirs[0]]
     assert mine(ben) == [theirs[1]]
     assert mine(caller) == [theirs[2]]

@@ -47,7 +47,7 @@ def recorded(found: list[ServerSentEvent]) -> list[tuple[str, str]]:
 
 
 def test_a_stream_has_the_text_the_journal_and_an_end(caller: Caller, worker: Worker) -> None:
-    run_id = caller.submit("Say. [[text: one two three]] [[stream: 400]]", agent="writer")["run"]
+    run_id = caller.submit("Say. [[text: one two three]] [[stream: 400]]", agent="writer")["id"]
     found = list(events(caller, run_id))
     assert recorded(found) == journal(run_id)
     text = "".join(json.loads(event.data)["text"] for event in found if event.event == "delta")
@@ -59,7 +59,7 @@ def test_a_dropped_connection_costs_no_event_and_doubles_none(
     caller: Caller, worker: Worker
 ) -> None:
     task = 'Work. [[calls: calculate {"expression": "1+1"}]] [[rounds: 4]] [[latency: 60]]'
-    run_id = caller.submit(task, agent="analyst")["run"]
+    run_id = caller.submit(task, agent="analyst")["id"]
     seen: list[ServerSentEvent] = []
     last, drops = "", 0
     while not (seen and seen[-1].event == "end"):
@@ -75,7 +75,7 @@ def test_a_dropped_connection_costs_no_event_and_doubles_none(
 
 
 def test_a_reader_of_an_ended_run_gets_the_rest_at_once(caller: Caller, worker: Worker) -> None:
-    run_id = caller.submit("x [[text: y]]", agent="writer")["run"]
+    run_id = caller.submit("x [[text: y]]", agent="writer")["id"]
     caller.ended(run_id)
     whole = journal(run_id)
     for after in (0, 2, len(whole), len(whole) + 7):
@@ -86,15 +86,15 @@ def test_a_reader_of_an_ended_run_gets_the_rest_at_once(caller: Caller, worker: 
 
 
 def test_a_tree_is_followed_with_its_sub_agents(caller: Caller, worker: Worker) -> None:
-    run_id = caller.submit(TEAM)["run"]
+    run_id = caller.submit(TEAM)["id"]
     found = [event for event in events(caller, run_id, tree=True) if event.event != "delta"]
     data = [json.loads(event.data) for event in found]
-    runs = {item["run"]: item["agent"] for item in data if item["type"] == "run"}
+    runs = {item["run_id"]: item["agent"] for item in data if item["type"] == "run"}
     assert sorted(runs.values()) == ["analyst", "orchestrator", "writer"]
     for run, agent in runs.items():
-        seqs = [item["seq"] for item in data if item["type"] == "event" and item["run"] == run]
+        seqs = [item["seq"] for item in data if item["type"] == "event" and item["run_id"] == run]
         assert seqs == list(range(1, len(journal(run)) + 1)), agent
-    own = [event.id for event in found if event.id and json.loads(event.data)["run"] != run_id]
+    own = [event.id for event in found if event.id and json.loads(event.data)["run_id"] != run_id]
     assert set(own) <= {event.id for event in found if event.id}
     child = next(run for run in runs if run != run_id)
     alone = list(events(caller, child))
@@ -103,7 +103,7 @@ def test_a_tree_is_followed_with_its_sub_agents(caller: Caller, worker: Worker) 
 
 @pytest.mark.parametrize("after", ["-1", "x", str(2**40)])
 def test_a_wrong_place_is_refused(caller: Caller, after: str) -> None:
-    run_id = caller.submit("x", agent="writer")["run"]
+    run_id = caller.submit("x", agent="writer")["id"]
     assert caller.get(f"/runs/{run_id}/events", after=after).status_code == 422
 
 

@@ -76,7 +76,7 @@ def test_given_a_long_message_then_the_list_has_its_beginning(
     assert len(listed.content) < PREVIEW_CHARACTERS + 1_000
     [row] = listed.json()["messages"]
     assert (row["text"], row["text_characters"]) == (preview(SAID), len(SAID))
-    whole = caller.get(f"/messages/{row['message']}").json()
+    whole = caller.get(f"/messages/{row['id']}").json()
     assert whole == sent
     assert (whole["text"], whole["text_characters"], whole["unread"]) == (SAID, len(SAID), 1)
     for other in ("x", str(new_id())):
@@ -124,7 +124,7 @@ def test_given_long_calls_then_the_list_has_their_beginnings(
     call = unserved(workspace)
     path = f"/runs/{call.run_id}/calls"
     [row] = caller.get(path).json()["calls"]
-    assert caller.get(f"{path}/{row['call']}").json().items() <= row.items()
+    assert caller.get(f"{path}/{row['call_id']}").json().items() <= row.items()
     assert not row["shortened"]
     ToolCall.objects.filter(pk=call.pk).update(arguments=LONG, result=LONG)
     Decision.objects.create(
@@ -137,7 +137,7 @@ def test_given_long_calls_then_the_list_has_their_beginnings(
         True,
     )
     assert row["decisions"][0]["arguments"] == preview(LONG)
-    whole = caller.get(f"{path}/{row['call']}").json()
+    whole = caller.get(f"{path}/{row['call_id']}").json()
     assert (whole["arguments"], whole["result"]) == (LONG, LONG)
     assert whole["decisions"][0]["arguments"] == LONG
     assert caller.get(f"{path}/9.9").json()["code"] == "call_not_found"

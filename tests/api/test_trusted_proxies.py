@@ -26,14 +26,14 @@ RATE = "0.2"  # a second request is refused for five seconds
 @pytest.fixture(scope="module")
 def alone(database: None) -> Iterator[WebServer]:
     """A server that nobody stands before, though uvicorn's own variable names everybody."""
-    with WebServer(HEARTBIT_API_RATE=RATE, FORWARDED_ALLOW_IPS="*") as server:
+    with WebServer(HEARTBIT_API_RATE_LIMIT=RATE, FORWARDED_ALLOW_IPS="*") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def behind(database: None) -> Iterator[WebServer]:
     """A server behind a proxy, which is this test."""
-    with WebServer(HEARTBIT_API_RATE=RATE, HEARTBIT_TRUSTED_PROXIES="127.0.0.0/8") as server:
+    with WebServer(HEARTBIT_API_RATE_LIMIT=RATE, HEARTBIT_TRUSTED_PROXIES="127.0.0.0/8") as server:
         yield server
 
 

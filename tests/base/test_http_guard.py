@@ -241,7 +241,7 @@ async def test_nobody_learns_where_an_internal_name_leads() -> None:
         with pytest.raises(BlockedAddressError) as caught:
             await http.get("http://metadata.example/")
     assert "169.254" not in str(caught.value)
-    assert "HEARTBIT_HTTP_ALLOW" in str(caught.value)
+    assert "HEARTBIT_HTTP_ALLOWLIST" in str(caught.value)
 
 
 def test_allow_text_is_read() -> None:
@@ -264,7 +264,7 @@ def test_allow_text_is_read() -> None:
     ],
 )
 def test_a_wrong_allow_text_is_refused_with_its_entry(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="HEARTBIT_HTTP_ALLOW"):
+    with pytest.raises(ConfigurationError, match="HEARTBIT_HTTP_ALLOWLIST"):
         parse_allow(text)
 
 

@@ -48,8 +48,8 @@ VALUES: dict[str, Values] = {
             *("redis://:p@h/0?ssl_cert_reqs=none", "rediss://:p@h?ssl_cert_reqs=x"),
         ],
     ),
-    "HEARTBIT_STATE": (["state", "/var/lib/heartbit"], [__file__]),
-    "HEARTBIT_LINGER": (["0", "0.2"], ["abc", "-1", "nan", "inf"]),
+    "HEARTBIT_STATE_DIR": (["state", "/var/lib/heartbit"], [__file__]),
+    "HEARTBIT_EMBEDDED_IDLE_SECONDS": (["0", "0.2"], ["abc", "-1", "nan", "inf"]),
     "HEARTBIT_SECRET_KEY": ANY_TEXT,
     "HEARTBIT_ENCRYPTION_KEYS": ([f"{KEY}, {KEY}"], ["short", f"{KEY},x"]),
     "HEARTBIT_ALLOWED_HOSTS": (["*", ".x.example,[::1]"], ["https://x", "x:80", "a b"]),
@@ -72,15 +72,15 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_WORKSPACE": ANY_TEXT,
     "HEARTBIT_URL": (["x.example", "http://h:8000"], ["://", "ftp://h", "https://u:p@h"]),
     "HEARTBIT_API_KEY": (["hb_x"], ["två ord", "hb x"]),
-    "HEARTBIT_HTTP_ALLOW": (["10.0.0.7:8080, wiki.internal"], ["http://x", "h:99999", "1.2.3"]),
-    "HEARTBIT_API_RATE": (["0", "0.5"], ["abc", "-1", "nan"]),
-    "HEARTBIT_MESSAGE_HOPS": (["8"], ["abc", "0", "1.5"]),
+    "HEARTBIT_HTTP_ALLOWLIST": (["10.0.0.7:8080, wiki.internal"], ["http://x", "h:99999", "1.2.3"]),
+    "HEARTBIT_API_RATE_LIMIT": (["0", "0.5"], ["abc", "-1", "nan"]),
+    "HEARTBIT_MAX_MESSAGE_HOPS": (["8"], ["abc", "0", "1.5"]),
     "HEARTBIT_MESSAGES_PER_MINUTE": COUNT,
     "HEARTBIT_EXTRA_APPS": (["shop.assistant, crm", "crm.apps.CrmConfig"], ["shop-a", "a b"]),
     "HEARTBIT_LEASE_SECONDS": (["10", "2.5"], ["abc", "0", "nan", "inf"]),
     "HEARTBIT_SWEEP_SECONDS": (["0.05"], ["abc", "0", "-1"]),
     "HEARTBIT_BREAKER_FAILURES": COUNT,
-    "HEARTBIT_MAX_ATTEMPTS": (["3"], ["abc", "0"]),
+    "HEARTBIT_MAX_CRASHES": (["3"], ["abc", "0"]),
     "HEARTBIT_DRAIN_SECONDS": (["0", "25"], ["abc", "-1"]),
     "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
@@ -154,7 +154,7 @@ def test_addresses_lose_the_slash_at_their_end_and_get_a_scheme() -> None:
 
 def test_a_state_directory_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HEARTBIT_STATE", "state")
+    monkeypatch.setenv("HEARTBIT_STATE_DIR", "state")
     assert environment.read({}).state.path == tmp_path / "state"
 
 

@@ -63,7 +63,7 @@ def measure(plan: Plan) -> Row:
             environment={
                 "CHAOS_EFFECTS_URL": effects.url,
                 "HEARTBIT_EXTRA_APPS": agent_tools.__package__ or "",
-                "HEARTBIT_HTTP_ALLOW": effects.url.removeprefix("http://"),
+                "HEARTBIT_HTTP_ALLOWLIST": effects.url.removeprefix("http://"),
             },
             tools=TOOLS,
         )

@@ -72,7 +72,7 @@ class ApiClient:
             return Answer("api", time.monotonic() - began, None, f"{type(error).__name__}: {error}")
         seconds = time.monotonic() - began
         if response.status_code in (200, 201):
-            return Answer("api", seconds, UUID(response.json()["run"]))
+            return Answer("api", seconds, UUID(response.json()["id"]))
         return Answer("api", seconds, None, f"{response.status_code} {response.text[:300]}")
 
 
@@ -105,4 +105,4 @@ class CommandLine:
         seconds = time.monotonic() - began
         if done.returncode:
             return Answer("cli", seconds, None, f"exit {done.returncode}: {done.stderr[-300:]}")
-        return Answer("cli", seconds, UUID(json.loads(done.stdout)["run"]))
+        return Answer("cli", seconds, UUID(json.loads(done.stdout)["id"]))

@@ -20,7 +20,7 @@ from agents.actions.decide_call import Decider as Person
 from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.querysets import calls_in_doubt, calls_waiting
 from tests.chaos.approvals import EDITED
 from tests.chaos.journals import op_of
@@ -85,7 +85,7 @@ class Decider:
     def _settle(self, call: ToolCall) -> None:
         ledger = read_effects(self._journal.with_name("effects.jsonl"))
         known = any(effect.op.removesuffix(EDITED) == op_of(call) for effect in ledger)
-        with suppress(NoLongerOpenError):
+        with suppress(CallClosedError):
             settle_call(call, Outcome.DONE if known else Outcome.SKIPPED, by=ANNA)
 
     def _take(self, call: ToolCall, verdict: str, *, by: Person) -> None:
@@ -101,7 +101,7 @@ class Decider:
                 case _:
                     op = ""
                     deny_call(call, digest=call.digest, by=by, reason="Not today.")
-        except NoLongerOpenError:
+        except CallClosedError:
             return
         self._write(Decided(str(call.run_id), call.call_id, verdict, op, at))
 

@@ -98,7 +98,7 @@ def rig(
             "OPENAI_API_KEY": "test",
             "CHAOS_EFFECTS_URL": effects.url,
             "HEARTBIT_EXTRA_APPS": agent_tools.__package__ or "",
-            "HEARTBIT_HTTP_ALLOW": effects.url.removeprefix("http://"),
+            "HEARTBIT_HTTP_ALLOWLIST": effects.url.removeprefix("http://"),
             **(settings or {}),
         }
         workspace = workspace_of_couriers(queue)

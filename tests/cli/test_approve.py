@@ -86,8 +86,8 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     run = started(TWO, waits=2)
     assert docket.overview(LocalBackend(), as_json=True) == 0
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["calls"]
-    mine = [call for call in found if call["run"] == str(run.pk)]
-    assert [call["call"] for call in mine] == ["1.0", "1.1"]
+    mine = [call for call in found if call["run_id"] == str(run.pk)]
+    assert [call["call_id"] for call in mine] == ["1.0", "1.1"]
     assert mine[0]["arguments"] == {"expression": "6*7"}
     refused(2, run, deny="no", part="name one of 1.0 of run ")
     refused(2, run, yes=True, deny="no", part="one of --yes, --edit, --answer and --deny")
@@ -152,7 +152,7 @@ def test_an_account_counts_once_wherever_at_a_terminal_it_approves(database: Non
         return backend.call(DECIDE, body, run_id=str(call.run_id), call_id=call.call_id)
 
     first = approve(LocalBackend("inline"))
-    assert (first.decided_by, first.missing) == (login(), 1)
+    assert (first.decided_by, first.remaining_approvals) == (login(), 1)
     with pytest.raises(ConflictError, match="You have approved the call already"):
         approve(LocalBackend())
     cancel_run(default_workspace(), call.run_id, reason="test")

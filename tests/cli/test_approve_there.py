@@ -47,7 +47,7 @@ def test_calls_are_asked_about_and_decided_as_at_home(
             Order(edit='{"expresion": "1"}'),
             as_json=False,
         )
-    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE": str(tmp_path / "s"), **NOWHERE}
+    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(run.pk), "--url", server.url, env=env) as terminal:
         shown = terminal.sees(PROMPT)
         assert '"expression": "6*7"' in shown
@@ -78,7 +78,7 @@ def test_a_run_that_is_watched_on_a_terminal_asks_there(
     server: Server, worker: Worker, tmp_path: Path
 ) -> None:
     task = f"{TWO} [[run: {uuid4()}]]"
-    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE": str(tmp_path / "s"), **NOWHERE}
+    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     words = ("submit", task, "--agent", "analyst", "--approve", "--watch", "--url", server.url)
     with Terminal(*words, env=env) as terminal:
         assert '"expression": "6*7"' in terminal.sees(PROMPT)

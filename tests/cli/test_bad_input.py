@@ -126,7 +126,7 @@ def test_a_provider_that_refuses_fails_the_run_with_one_sentence(heartbit: Comma
 def test_a_taken_port_is_said_before_anything_starts(heartbit: Command, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        state = {"HEARTBIT_STATE": str(tmp_path / "s")}
+        state = {"HEARTBIT_STATE_DIR": str(tmp_path / "s")}
         one_line(heartbit("up", "--port", port, env=state), 3, port, "--port")
     assert not (tmp_path / "s").exists()
 
@@ -136,15 +136,15 @@ def test_a_state_directory_that_cannot_be_used(
     heartbit: Command, tmp_path: Path, command: list[str]
 ) -> None:
     (tmp_path / "file").touch()
-    env = {"HEARTBIT_STATE": str(tmp_path / "file" / "s")}
-    one_line(heartbit(*command, env=env), 3, "set HEARTBIT_STATE")
+    env = {"HEARTBIT_STATE_DIR": str(tmp_path / "file" / "s")}
+    one_line(heartbit(*command, env=env), 3, "set HEARTBIT_STATE_DIR")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_state_directory_that_is_not_writable(heartbit: Command, tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    env = {"HEARTBIT_STATE": str(tmp_path / "s")}
-    one_line(heartbit("status", env=env), 3, "set HEARTBIT_STATE")
+    env = {"HEARTBIT_STATE_DIR": str(tmp_path / "s")}
+    one_line(heartbit("status", env=env), 3, "set HEARTBIT_STATE_DIR")
 
 
 def test_debug_shows_where(heartbit: Command) -> None:

@@ -54,19 +54,19 @@ def test_a_signed_channel_is_made_used_changed_and_removed(
         timeout=60,
     )
     assert posted.status_code == 202, posted.text
-    run = Run.objects.get(pk=posted.json()["run"])
+    run = Run.objects.get(pk=posted.json()["run_id"])
     assert (run.workspace, run.task) == (workspace, "Answer It burns.")
 
     shown = place("show", "tickets")
     assert (shown.code, secret in shown.out) == (0, False), "the secret is shown once"
     assert f"accepted  -       {run.pk}" in shown.out
     as_json = place("show", str(row.pk), "--json").json
-    assert [one["run"] for one in as_json["messages"]] == [str(run.pk)]
+    assert [one["run_id"] for one in as_json["messages"]] == [str(run.pk)]
     assert "secret" not in as_json
 
     changed = place(
         *("change", "tickets", "--name", "post", "--disable", "--hourly-limit", "7"),
-        *("--approve", "--deliver-email", "ann@example.org", "--json"),
+        *("--require-approval", "--deliver-email", "ann@example.org", "--json"),
     )
     assert changed.code == 0
     row.refresh_from_db()

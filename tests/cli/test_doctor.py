@@ -35,7 +35,7 @@ def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) ->
     assert ended.json["ok"] is True
     checks = {check["name"]: check for check in ended.json["checks"]}
     assert checks["keys"]["detail"] == "OPENAI_API_KEY"
-    assert "HEARTBIT_STATE" in checks["environment"]["detail"].removeprefix("set: ").split(", ")
+    assert "HEARTBIT_STATE_DIR" in checks["environment"]["detail"].removeprefix("set: ").split(", ")
     assert str(worker.pid) in checks["workers"]["detail"]
     assert checks["provider openai"]["detail"].startswith("It takes the key and lists ")
     assert {name for name, check in checks.items() if check["status"] == "ok"} >= {

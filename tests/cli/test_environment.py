@@ -29,7 +29,7 @@ ENTRIES = {
     "manage": ("manage.py", "check"),
 }
 WRONG = {
-    "HEARTBIT_HTTP_ALLOW": "http://x",
+    "HEARTBIT_HTTP_ALLOWLIST": "http://x",
     "HEARTBIT_LEASE_SECONDS": "abc",
     "HEARTBIT_PROVIDER": "opnai",
     "OPENAI_BASE_URL": "nowhere",
@@ -60,7 +60,7 @@ def refused(ended: Ended, *parts: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "name"),
     [
-        ("serve", "HEARTBIT_HTTP_ALLOW"),
+        ("serve", "HEARTBIT_HTTP_ALLOWLIST"),
         ("serve", "OPENAI_BASE_URL"),
         ("web", "HEARTBIT_LEASE_SECONDS"),
         ("web", "HEARTBIT_PROVIDER"),
@@ -80,7 +80,11 @@ def test_a_management_command_does_not_start() -> None:
 
 
 def test_doctor_lists_every_variable_that_cannot_be_used(heartbit: Command) -> None:
-    env = {"HEARTBIT_HTTP_ALLOW": "http://x", "HEARTBIT_LEASE_SECONDS": "abc", "EMAIL_PORT": "x"}
+    env = {
+        "HEARTBIT_HTTP_ALLOWLIST": "http://x",
+        "HEARTBIT_LEASE_SECONDS": "abc",
+        "EMAIL_PORT": "x",
+    }
     ended = heartbit("doctor", "--json", env=env)
     assert (ended.code, ended.err) == (1, "")
     checks = ended.json["checks"]

@@ -66,4 +66,4 @@ def test_an_exported_run_is_exact_in_a_pipe_and_steers_no_terminal(
 def test_json_of_a_run_steers_no_terminal(heartbit: Command, database: None) -> None:
     run = str(evil_run().pk)
     assert not STEERING & set(shown("status", run, "--json"))
-    assert heartbit("status", run, "--json").json["run"] == run
+    assert heartbit("status", run, "--json").json["id"] == run

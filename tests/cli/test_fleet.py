@@ -33,7 +33,7 @@ def test_submit_prints_the_id_and_result_waits_for_the_answer(
     assert "calculate" in shown.out
     assert "\x1b" not in shown.out
     listed = heartbit("status", "--json", "--last", "5").json["runs"]
-    assert run_id in [run["run"] for run in listed]
+    assert run_id in [run["id"] for run in listed]
 
 
 def test_watch_shows_the_run_and_exits_as_run_does(heartbit: Command, worker: Worker) -> None:
@@ -57,11 +57,11 @@ def test_watch_json_is_a_line_for_each_fact_and_the_run_at_last(
     assert set(lines[-1]) == FIELDS | {"type"}
     assert lines[-1]["status"] == "succeeded"
     events = [line for line in lines if line["type"] == "event"]
-    for run in {line["run"] for line in events}:
-        seqs = [line["seq"] for line in events if line["run"] == run]
+    for run in {line["run_id"] for line in events}:
+        seqs = [line["seq"] for line in events if line["run_id"] == run]
         assert seqs == list(range(1, len(seqs) + 1))
     again = heartbit("submit", team, "--json", "--idempotency-key", key).json
-    assert again["run"] == lines[-1]["run"]
+    assert again["id"] == lines[-1]["id"]
 
 
 def test_a_queue_without_a_worker_is_said_and_the_run_can_be_cancelled(heartbit: Command) -> None:

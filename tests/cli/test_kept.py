@@ -24,7 +24,7 @@ def test_services_are_revived_while_kept_and_by_nobody_afterwards(
 
 
 def stays_away_afterwards(state: StateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEARTBIT_STATE", str(state.path))
+    monkeypatch.setenv("HEARTBIT_STATE_DIR", str(state.path))
     kept = environment.read({"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"})
     monkeypatch.setattr(services, "LOOK_SECONDS", 0.01)
 

@@ -95,24 +95,27 @@ def test_queues_workspaces_and_tools_are_held_back_and_go_on(
     slug = workspace.slug
     tool = f"The tool calculate in {slug}"
     steps = (
-        (("pause", queue, "--reason", "x"), f"The queue {queue} is paused."),
-        (("pause", queue), f"The queue {queue} was already paused."),
-        (("resume", queue), f"The queue {queue} goes on."),
+        (("pause-queue", queue, "--reason", "x"), f"The queue {queue} is paused."),
+        (("pause-queue", queue), f"The queue {queue} was already paused."),
+        (("resume-queue", queue), f"The queue {queue} goes on."),
         (("halt", slug), f"The workspace {slug} is stopped."),
-        (("continue", slug), f"The workspace {slug} goes on."),
-        (("continue",), "Everything was not stopped."),
-        (("stop-tool", "calculate", "--workspace", slug, "--reason", "x"), f"{tool} is stopped."),
-        (("stop-tool", "calculate", "--workspace", slug), f"{tool} was already stopped."),
-        (("start-tool", "calculate"), "The tool calculate was not stopped."),
-        (("start-tool", "calculate", "--workspace", slug), f"{tool} may be called again."),
+        (("resume", slug), f"The workspace {slug} goes on."),
+        (("resume",), "Everything was not stopped."),
+        (
+            ("disable-tool", "calculate", "--workspace", slug, "--reason", "x"),
+            f"{tool} is stopped.",
+        ),
+        (("disable-tool", "calculate", "--workspace", slug), f"{tool} was already stopped."),
+        (("enable-tool", "calculate"), "The tool calculate was not stopped."),
+        (("enable-tool", "calculate", "--workspace", slug), f"{tool} may be called again."),
     )
     for arguments, said in steps:
         done = place("fleet", *arguments)
         assert (done.code, done.out.strip()) == (0, said), done.err
     assert audited(f"queue:{queue}") == ["queue.pause", "queue.resume"]
     assert audited(f"workspace:{workspace.pk}")[-2:] == ["workspace.stop", "workspace.start"]
-    assert place("fleet", "resume", queue, "--json").json == {
-        "kind": "queue", "name": queue, "workspace": "", "held": False, "changed": False,
+    assert place("fleet", "resume-queue", queue, "--json").json == {
+        "kind": "queue", "name": queue, "workspace": "", "paused": False, "changed": False,
     }  # fmt: skip
 
 
@@ -121,8 +124,8 @@ def test_queues_workspaces_and_tools_are_held_back_and_go_on(
     [
         (("halt", "no-such-place"), "'no-such-place'"),
         (("halt", ""), "short name is empty"),
-        (("stop-tool", "calculate", "--workspace", ""), "short name is empty"),
-        (("stop-tool", "calcualte"), "did you mean calculate?"),
+        (("disable-tool", "calculate", "--workspace", ""), "short name is empty"),
+        (("disable-tool", "calcualte"), "did you mean calculate?"),
         (("pause", "x" * 65), "queue"),
     ],
 )

@@ -46,7 +46,7 @@ def keeper(workspace: Workspace) -> str:
 @pytest.fixture
 def run(here: Place, keeper: str) -> str:
     """A run of it with two turns."""
-    return str(here("run", SUM, "--agent", keeper, "--json").json["run"])
+    return str(here("run", SUM, "--agent", keeper, "--json").json["id"])
 
 
 def test_a_turn_is_shown(place: Place, here: Place, run: str) -> None:
@@ -77,10 +77,10 @@ def test_a_fork_runs_on_the_fleet_and_here(
     plain = there("runs", "fork", run, "--turn", "1")
     fork = Run.objects.get(pk=plain.out.strip())
     assert str(fork.forked_from_id) == run
-    made = here("runs", "fork", run, "--call", "1.0", "--result", "43", "--here", "--json")
+    made = here("runs", "fork", run, "--call", "1.0", "--result", "43", "--local", "--json")
     assert made.json["status"] == "succeeded"
-    assert made.json["home"] == "local"
-    given = here("runs", "show", made.json["run"], "--turn", "1", "--json").json
+    assert made.json["placement"] == "local"
+    given = here("runs", "show", made.json["id"], "--turn", "1", "--json").json
     assert given["calls"][0]["result"] == "43"
 
 
@@ -168,7 +168,7 @@ def test_versions_are_listed_compared_and_brought_back(
     row = Agent.objects.get(workspace=workspace, name=keeper)
     assert (row.system_prompt, row.max_turns) == ("One.\n", 10)
     again = place("agents", "rollback", keeper, "2", "--json").json
-    assert again == {"agent": keeper, "version": 2, "wanted": 2, "differs": ""}
+    assert again == {"agent": keeper, "version": 2, "requested_version": 2, "differs": ""}
 
 
 def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
@@ -177,9 +177,9 @@ def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
     given = {"call_id": "1.0", "name": EVIL, "content": EVIL, "is_error": True}
     turn = TurnOut.model_validate(
         {
-            "run": "r",
-            "turn": 1,
-            "turns": 1,
+            "run_id": "r",
+            "number": 1,
+            "turn_count": 1,
             "complete": True,
             "agent": EVIL,
             "version": 1,
@@ -193,7 +193,7 @@ def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
                 "messages": [said, {"role": "tool", **given}],
                 "tools": [],
                 "changed_tools": [],
-                "left_out": 2,
+                "omitted_messages": 2,
                 "tool_choice": "auto",
                 "max_tokens": 1,
                 "temperature": None,
@@ -203,7 +203,7 @@ def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
             "answer": {**said, "tool_calls": [call], "finish_reason": "stop"},
             "calls": [
                 {
-                    "call": "1.0",
+                    "call_id": "1.0",
                     "tool": EVIL,
                     "arguments": EVIL,
                     "effect": "at_most_once",
@@ -227,7 +227,7 @@ def test_an_order_finds_its_turn() -> None:
     order = order_of(call="2.1", arguments='{"a": 1}')
     assert order.place() == 2
     sent = order.body().model_dump(exclude_unset=True)
-    assert sent == {"turn": 2, "call": "2.1", "arguments": {"a": 1}}
+    assert sent == {"turn": 2, "call_id": "2.1", "arguments": {"a": 1}}
 
 
 def order_of(**asked: Any) -> forking.Order:

@@ -172,7 +172,7 @@ def test_given_no_terminal_then_scripts_answer_and_other_flags_leave_a_question_
     run = Run.objects.get(task=task)
     docket.overview(LocalBackend(), as_json=True)
     found = json.loads(capsys.readouterr().out)["calls"]
-    forms = {call["tool"]: call["form"] for call in found if call["run"] == str(run.pk)}
+    forms = {call["tool"]: call["answer_schema"] for call in found if call["run_id"] == str(run.pk)}
     assert (forms["calculate"], forms["ask_human"]["type"]) == (None, "string")
     refused(2, run, answer="Blue", part="name one of 1.0 of run ")
     refused(2, run, "1.0", answer="Blue", part="Call 1.0 asks nothing")
@@ -226,7 +226,7 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
     with pytest.raises(HeartbitError, match="is a question"):
         docket.of_run(ServerBackend(server), str(runs[0]), None, Order(yes=True), as_json=False)
     assert answered('{"to": "Rome", "days": 2}') == 0
-    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE": str(tmp_path / "s"), **NOWHERE}
+    env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(runs[1]), "--url", server.url, env=env) as terminal:
         assert "  | Where to?" in terminal.sees(PROMPT)
         terminal.types("a")

@@ -80,21 +80,21 @@ def test_an_inbox_is_listed(place: Place, workspace: Workspace, clerk: str) -> N
     sender = sender_of_person(workspace, SYSTEM)
     send_message(sender, clerk, "First.")
     send_message(sender, clerk, f"Second, {EVIL}.")
-    shown = place("messages", clerk)
+    shown = place("inbox", clerk)
     assert (shown.code, shown.err) == (0, "")
     _, *rows = shown.out.splitlines()
     assert "Second, " in rows[0]
     assert rows[1].endswith("First.")
     assert "\x1b" not in shown.out
-    found = place("messages", clerk, "--json").json
+    found = place("inbox", clerk, "--json").json
     assert [row["to"] for row in found["messages"]] == [f"agent:{clerk}"] * 2
     text = " ".join(["word"] * 200)
     one = str(send_message(sender, clerk, text).pk)
-    newest = place("messages", clerk, "-n", "1", "--json").json
+    newest = place("inbox", clerk, "-n", "1", "--json").json
     assert set(newest) == {"messages"}
     assert [row["text"] for row in newest["messages"]] == [preview(text)]
-    assert place("messages", clerk, one).out == f"{text}\n"
-    assert place("messages", clerk, one, "--json").json["text"] == text
-    absent = place("messages", clerk, "x")
+    assert place("inbox", clerk, one).out == f"{text}\n"
+    assert place("inbox", clerk, one, "--json").json["text"] == text
+    absent = place("inbox", clerk, "x")
     assert (absent.code, "no message 'x'" in absent.err) == (USAGE, True)
-    assert place("messages", "nobody").out == "Nobody has written to nobody yet.\n"
+    assert place("inbox", "nobody").out == "Nobody has written to nobody yet.\n"

@@ -68,6 +68,6 @@ def test_a_sentence_names_the_command() -> None:
 
 
 def test_an_error_of_a_server_names_the_command_too(place: Place) -> None:
-    done = place("messages", "researcher", str(UUID(int=7)))
+    done = place("inbox", "researcher", str(UUID(int=7)))
     assert done.code == USAGE
-    assert done.err.endswith(": `heartbit messages AGENT --json` lists the ids.\n")
+    assert done.err.endswith(": `heartbit inbox AGENT --json` lists the ids.\n")

@@ -61,7 +61,7 @@ class Afar:
             **NOWHERE,
             "HEARTBIT_URL": url,
             "HEARTBIT_API_KEY": key,
-            "HEARTBIT_STATE": str(state),
+            "HEARTBIT_STATE_DIR": str(state),
         }
 
     def __call__(self, *arguments: str, **env: str) -> Ended:
@@ -149,17 +149,17 @@ def test_watch_json_is_a_line_for_each_fact(afar: Afar, heartbit: Command, worke
     task = delegate(("writer", "Write. [[text: Written well.]] [[stream: 800]]"))
     lines = afar("submit", task, "--watch", "--json").lines
     assert {line["type"] for line in lines} == {"run", "event", "delta", "result"}
-    run_id = lines[-1]["run"]
+    run_id = lines[-1]["id"]
     assert {"type": "result", **heartbit("result", run_id, "--json").json} == lines[-1]
     complete(lines)
 
 
 def complete(lines: list[dict[str, Any]]) -> None:
     """Each run's events are its journal, once and in order."""
-    runs = {line["run"] for line in lines if line["type"] == "run"}
+    runs = {line["run_id"] for line in lines if line["type"] == "run"}
     assert len([line for line in lines if line["type"] == "run"]) == len(runs)
     for run in runs:
-        seqs = [line["seq"] for line in lines if line["type"] == "event" and line["run"] == run]
+        seqs = [line["seq"] for line in lines if line["type"] == "event" and line["run_id"] == run]
         journal = RunEvent.objects.filter(run_id=run).order_by("seq").values_list("seq", flat=True)
         assert seqs == list(journal)
 
@@ -189,8 +189,8 @@ def test_ctrl_c_leaves_the_run_alone(afar: Afar, parked: str) -> None:
     ended = afar.end(process)
     assert ended.code == 130
     assert "The run goes on" in ended.err
-    assert Run.objects.get(pk=first["run"]).status == "queued"
-    assert afar("cancel", first["run"]).out == f"Run {first['run']} was cancelled.\n"
+    assert Run.objects.get(pk=first["run_id"]).status == "queued"
+    assert afar("cancel", first["run_id"]).out == f"Run {first['run_id']} was cancelled.\n"
 
 
 def test_a_queue_without_a_worker_is_said(afar: Afar, parked: str) -> None:
@@ -228,11 +228,11 @@ def test_what_waits_is_listed_and_decided(afar: Afar, worker: Worker) -> None:
     def decide(verdict: str, **more: Any) -> DecidedOut:
         body = {"digest": call.digest, "verdict": verdict, **more}
         given = checked(DecisionIn, body)
-        return backend.call(DECIDE, given, run_id=call.run, call_id=call.call)
+        return backend.call(DECIDE, given, run_id=call.run_id, call_id=call.call_id)
 
     [call] = wait_until(mine, what="it waits")
     decided = decide("approve", always={"scope": "run", "until": None})
-    assert (decided.call, decided.verdict) == (call.call, "approved")
+    assert (decided.call_id, decided.verdict) == (call.call_id, "approved")
     with pytest.raises(ConflictError, match="already approved by API key test"):
         decide("deny", reason="late")
     assert afar("result", run_id, "--wait").out == "Done.\n"
@@ -373,7 +373,7 @@ def test_a_key_in_the_clear_is_warned_of(capsys: pytest.CaptureFixture[str]) -> 
 def test_the_fields_are_those_at_home(heartbit: Command, afar: Afar, parked: str) -> None:
     run = afar("submit", "x", "--agent", parked, "--json").json
     assert set(run) == {*describe.FIELDS, "children"}
-    assert heartbit("status", run["run"], "--json").json == run
+    assert heartbit("status", run["id"], "--json").json == run
 
 
 def test_keys_are_made_listed_and_revoked(heartbit: Command, web: WebServer) -> None:

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from tests.command import Command
 
 FIELDS = {
-    *("run", "root", "parent", "agent", "home", "model", "status", "task", "output", "error"),
+    *(
+        "id",
+        "root_id",
+        "parent_id",
+        "agent",
+        "placement",
+        "model",
+        "status",
+        "task",
+        "output",
+        "error",
+    ),
     "structured",
     *("usage", "created_at", "started_at", "finished_at", "children"),
 }
@@ -49,7 +60,7 @@ def test_json_is_one_object_with_the_whole_tree(heartbit: Command) -> None:
     assert (ended.code, ended.err) == (0, "")
     run = ended.json
     assert set(run) == FIELDS
-    assert (run["status"], run["home"], run["output"]) == ("succeeded", "local", "All done.")
+    assert (run["status"], run["placement"], run["output"]) == ("succeeded", "local", "All done.")
     assert run["usage"]["output_tokens"] > 0
     assert sorted(child["agent"] for child in run["children"]) == ["analyst", "writer"]
     assert all(set(child) == FIELDS for child in run["children"])

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["afar"]
 
 BERLIN = ZoneInfo("Europe/Berlin")
-CRON = ("--cron", "0 9 * * MON", "--zone", "Europe/Berlin")
+CRON = ("--cron", "0 9 * * MON", "--time-zone", "Europe/Berlin")
 EVIL = "a\x1b[2Jb\u202ec"
 
 
@@ -67,13 +67,13 @@ def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
 ) -> None:
     asked = ("--agent", clerk, "--task", "Write it.", *CRON, "--deliver-email", "ann@example.org")
     for command, name in ((heartbit, f"{clerk} here"), (afar, f"{clerk} there")):
-        added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--missed", "all")
+        added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--catch-up", "all")
         assert (added.code, added.err) == (0, "")
         first, second = added.out.split(". Next: ")
         assert first.startswith(f"{name}: At 09:00 on Monday")
         assert re.fullmatch(r"Mon .* 09:00 \(Europe/Berlin\), in .*\.\n", second)
         made = Schedule.objects.get(workspace=default_workspace(), name=name)
-        assert (made.agent.name, made.jitter_seconds, made.missed) == (clerk, 90, "all")
+        assert (made.agent.name, made.jitter_seconds, made.catch_up) == (clerk, 90, "all")
         assert made.deliver[0]["to"] == ["ann@example.org"]
         shown = command("schedules", "show", name)
         for line in ("agent", "state        active", "when         At 09:00 on Monday (Europe"):
@@ -136,7 +136,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
         assert "nobody-serves-this" in ran.err
     paused = afar("schedules", "pause", name)
     assert paused.out == f"{name} is paused: it lets its slots pass.\n"
-    assert heartbit("schedules", "show", name, "--json").json["next"] == []
+    assert heartbit("schedules", "show", name, "--json").json["upcoming"] == []
     assert heartbit("schedules", "resume", name).out.startswith(f"{name} goes on. Next: ")
     row = Schedule.objects.get(workspace=default_workspace(), name=name)
     began = row.begins_at
@@ -145,7 +145,7 @@ def test_it_is_run_paused_resumed_backfilled_and_removed(
     here = heartbit("schedules", "backfill", name, "--from", day, "--to", day)
     assert (here.code, here.out) == (0, "1 slot runs, one after the other.\n")
     there = afar("schedules", "backfill", name, "--from", before, "--to", before, "--json")
-    assert (there.code, there.json) == (0, {"slots": 1})
+    assert (there.code, there.json) == (0, {"firings_created": 1})
     shown = heartbit("schedules", "show", name)
     causes = [line.split()[5] for line in shown.out.splitlines()[-4:]]
     assert causes == ["manual", "manual", "backfill", "backfill"]
@@ -180,9 +180,11 @@ def test_one_off_times_are_meant_in_the_zone_and_messages_and_tools_are_said(
     heartbit: Command, clerk: str
 ) -> None:
     add = ("schedules", "add", f"{clerk} once", "-a", clerk, "-t", "x", "--json")
-    once = heartbit(*add, "--at", "2150-07-01T09:00", "--zone", "Europe/Berlin", "--message").json
+    once = heartbit(
+        *add, "--at", "2150-07-01T09:00", "--time-zone", "Europe/Berlin", "--conversation"
+    ).json
     assert (once["at"], once["task_type"]) == ("2150-07-01T07:00:00+00:00", "message")
-    assert once["words"] == "Once, Wed 1 Jul 2150, 09:00 (Europe/Berlin)"
+    assert once["description"] == "Once, Wed 1 Jul 2150, 09:00 (Europe/Berlin)"
     took = heartbit(*add, "--in", "3d")
     assert (took.code, took.out) == (2, "")
     assert f"The workspace has a schedule named '{clerk} once'" in took.err
@@ -223,12 +225,12 @@ def order(**asked: Any) -> Order:
         "name": "n",
         "agent": "a",
         "task": "t",
-        "zone": "UTC",
-        "missed": "one",
+        "time_zone": "UTC",
+        "catch_up": "latest",
         "overlap": "skip",
         "emails": (),
-        "message": False,
-        "approve": False,
+        "conversation": False,
+        "require_approval": False,
     }
     return Order(**(nothing | asked))
 
@@ -242,8 +244,14 @@ def order(**asked: Any) -> Order:
         ({"after": "3 days"}, "--in is '3 days': write a number and its unit"),
         ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
         ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
-        ({"at": "2026-12-01", "zone": "Berlin"}, "There is no time zone 'Berlin': write it like"),
-        ({"every": "1d", "message": True, "tool": "x"}, "--message goes to the agent, --tool past"),
+        (
+            {"at": "2026-12-01", "time_zone": "Berlin"},
+            "There is no time zone 'Berlin': write it like",
+        ),
+        (
+            {"every": "1d", "conversation": True, "tool": "x"},
+            "--conversation goes to the agent, --tool past",
+        ),
         ({"every": "1d", "arguments": "{}"}, "--arguments are those of --tool: name the tool."),
         ({"every": "1d", "tool": "x", "arguments": "[]"}, "--arguments takes a JSON object"),
         ({"every": "1d", "tool": "x", "arguments": "{"}, "--arguments cannot be read: The JSON"),
@@ -266,7 +274,7 @@ def test_an_order_is_what_the_api_takes() -> None:
     assert called["jitter_seconds"] == 300
     soon = datetime.fromisoformat(order(after="1w").given()["at"])
     assert timedelta(days=7) - timedelta(seconds=60) < soon - datetime.now(UTC)
-    assert order(every="1d", message=True).given()["task_type"] == "message"
+    assert order(every="1d", conversation=True).given()["task_type"] == "message"
 
 
 def test_times_are_read_and_said_in_a_zone() -> None:
@@ -289,47 +297,48 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
 ) -> None:
     slot = datetime(2026, 7, 1, 7, tzinfo=UTC)
     firing = FiringOut(
-        slot=slot, cause="slot", status="failed", note=EVIL, run=None, run_status=None,
+        scheduled_for=slot, trigger="schedule", status="failed",
+        note=EVIL, run_id=None, run_status=None,
         delivery_status=None, created_at=slot,
     )  # fmt: skip
     facts: dict[str, Any] = {
-        "schedule": 1,
+        "id": 1,
         "name": EVIL,
         "agent": EVIL,
         "agent_enabled": True,
         "task": EVIL,
         "task_characters": len(EVIL),
-        "task_type": "system_prompt",
+        "task_type": "task",
         "tool": "",
         "arguments": {},
         "kind": "once",
         "cron": None,
         "every_seconds": None,
         "at": slot,
-        "words": EVIL,
+        "description": EVIL,
         "time_zone": EVIL,
-        "next": [{"at": slot, "words": "then"}],
+        "upcoming": [{"at": slot, "text": "then"}],
         "next_at": slot,
         "last": firing,
         "enabled": True,
-        "approve": True,
+        "require_approval": True,
         "begins_at": slot,
         "ends_at": None,
         "created_at": slot,
         "updated_at": slot,
-        "missed": "one",
+        "catch_up": "latest",
         "overlap": "skip",
         "jitter_seconds": 9,
-        "conversation": None,
-        "made_by": EVIL,
-        "made_in_run": None,
+        "conversation_id": None,
+        "created_by": EVIL,
+        "created_by_run_id": None,
         "deliver": [{"kind": "artifact", "name": EVIL}, {"kind": EVIL}],
     }
     one = ScheduleOut(**facts)
     answers: dict[Operation[Any], Any] = {
-        contract.LIST_SCHEDULES: SchedulesOut(schedules=[one], next=None),
-        contract.LIST_FIRINGS: FiringsOut(firings=[firing], next=None),
-        contract.RUN_SCHEDULE: ScheduledRunOut(run=EVIL),
+        contract.LIST_SCHEDULES: SchedulesOut(schedules=[one], next_cursor=None),
+        contract.LIST_FIRINGS: FiringsOut(firings=[firing], next_cursor=None),
+        contract.RUN_SCHEDULE: ScheduledRunOut(run_id=EVIL),
     }
 
     class Stub(Backend):

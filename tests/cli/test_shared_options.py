@@ -146,7 +146,7 @@ def test_commands_work_in_the_workspace_that_is_named(
 
     run_id = command("submit", "x", "--agent", "writer").out.strip()
     assert Run.objects.get(pk=run_id).workspace == workspace
-    assert [run["run"] for run in command("status", "--json").json["runs"]] == [run_id]
+    assert [run["id"] for run in command("status", "--json").json["runs"]] == [run_id]
     command("schedules", "add", "A", "--task", "x", "--cron", "0 9 * * *")
     assert workspace.schedules.filter(name="A").exists()
     made = command("keys", "create", "k", "--scope", "runs:read", "--json").json

@@ -45,7 +45,7 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
     heartbit: Command, state: StateDirectory
 ) -> None:
     port = free_port()
-    env = {"HEARTBIT_STATE": str(state.path)}
+    env = {"HEARTBIT_STATE_DIR": str(state.path)}
     process = heartbit.spawn("up", "--port", str(port), "--concurrency", "5", env=env)
     page = f"http://127.0.0.1:{port}/admin/login/"
 
@@ -119,7 +119,7 @@ def test_the_address_of_the_page_is_one_that_a_browser_here_can_open(
 
 
 def test_down_stops_what_nobody_uses(heartbit: Command, state: StateDirectory) -> None:
-    env = {"HEARTBIT_STATE": str(state.path)}
+    env = {"HEARTBIT_STATE_DIR": str(state.path)}
     assert heartbit("status", env=env).code == 0
     assert client.status(state).services["postgres"].ready
     stopped = heartbit("down", env=env)

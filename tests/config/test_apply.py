@@ -193,12 +193,12 @@ def test_given_an_agent_that_cannot_be_published_then_nothing_has_changed(
     assert workspace.default_model == ""
 
 
-@pytest.mark.parametrize("setting", ["approvers", "escalate_group"])
+@pytest.mark.parametrize("setting", ["approver_group", "escalation_group"])
 def test_given_a_group_that_does_not_exist_then_neither_import_nor_run_takes_it(
     empty: Callable[[], Workspace], setting: str
 ) -> None:
     workspace = empty()
-    tool = f'tools = [{{ name = "http_get", escalate_minutes = 5, {setting} = "typo" }}]'
+    tool = f'tools = [{{ name = "http_get", escalate_after_minutes = 5, {setting} = "typo" }}]'
     configuration = parse(TEAM.replace('stop = ["END"]', tool))
     for accept in (import_config, ephemeral_agent):
         with pytest.raises(InvalidSettingError) as refused:

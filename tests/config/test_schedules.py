@@ -73,10 +73,10 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         time_zone = "Europe/Berlin"
         begins_at = 2026-12-01T09:00:00.5+01:00
         ends_at = 2027-12-01T09:00:00Z
-        missed = "all"
+        catch_up = "all"
         overlap = "queue"
         jitter_seconds = 30
-        approve = true
+        require_approval = true
         deliver = [
           { kind = "email", to = ["ann@example.org"], attach = false },
           { kind = "webhook", endpoint = 3 },
@@ -96,10 +96,10 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         "time_zone": "Europe/Berlin",
         "begins_at": datetime(2026, 12, 1, 9, tzinfo=berlin),
         "ends_at": datetime(2027, 12, 1, 9, tzinfo=UTC),
-        "missed": "all",
+        "catch_up": "all",
         "overlap": "queue",
         "jitter_seconds": 30,
-        "approve": True,
+        "require_approval": True,
         "deliver": [
             EmailTarget(to=["ann@example.org"], attach=False).model_dump(),
             {"kind": "webhook", "endpoint": 3},
@@ -162,7 +162,10 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         (FILE.replace('"s s"', '"17"'), "7:1: schedules[1].name must be more than a number."),
         (FILE.replace('"s s"', '" "'), "7:1: schedules[1].name must not be empty."),
         (FILE + S + CRON, '12:1: schedules[2].name is "s s", which another schedule is called al'),
-        (FILE + 'missed = "none"', '11:1: schedules."s s".missed must be "skip", "one" or "all", '),
+        (
+            FILE + 'catch_up = "skip"',
+            '11:1: schedules."s s".catch_up must be "none", "latest" or "all", ',
+        ),
         (FILE + "jitter_seconds = 3601", '11:1: schedules."s s".jitter_seconds must be at most 3'),
         (FILE + "deliver = [{}]", '11:12: schedules."s s".deliver[1] needs its kind: "email", "w'),
         (FILE + "deliver = [1]", '11:12: schedules."s s".deliver[1] must be a table, not 1.'),
@@ -327,7 +330,7 @@ RHYTHMS = st.one_of(
 WHAT = st.one_of(
     st.fixed_dictionaries(
         {
-            "task_type": st.sampled_from(["system_prompt", "message"]),
+            "task_type": st.sampled_from(["task", "message"]),
             "task": PROMPTS.filter(lambda text: bool(text.strip())),
         }
     ),
@@ -350,10 +353,10 @@ TARGETS = st.one_of(
 REST = st.fixed_dictionaries(
     {
         "time_zone": st.sampled_from(["UTC", "Europe/Berlin", "America/New_York"]),
-        "missed": st.sampled_from(["skip", "one", "all"]),
+        "catch_up": st.sampled_from(["none", "latest", "all"]),
         "overlap": st.sampled_from(["skip", "queue", "parallel"]),
         "jitter_seconds": st.sampled_from([0, 1, 3600]),
-        "approve": st.booleans(),
+        "require_approval": st.booleans(),
         "deliver": st.lists(TARGETS, max_size=2, unique_by=lambda target: target.get("name")),
         "enabled": st.booleans(),
     },
@@ -448,7 +451,7 @@ def test_a_keys_default_is_the_columns(name: str) -> None:
     assert DEFAULTS[name] == (column(name).get_default() or DEFAULTS[name])
 
 
-@pytest.mark.parametrize("name", ["task_type", "missed", "overlap"])
+@pytest.mark.parametrize("name", ["task_type", "catch_up", "overlap"])
 def test_a_choice_is_one_of_the_columns(name: str) -> None:
     choices = column(name).choices
     assert choices is not None

@@ -47,5 +47,5 @@ def mailbox(smtp: Settings) -> Iterator[Mailbox]:
 @pytest.fixture
 def receiver(settings: Settings) -> Iterator[Receiver]:
     with receiving() as opened:
-        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{opened.port}"
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{opened.port}"
         yield opened

@@ -52,26 +52,26 @@ def test_given_the_api_then_deliveries_are_listed_by_run_and_sent_again(
     caller = Caller(site, key_for(alone))
     with caller.http:
         listed = caller.get("/deliveries").json()["deliveries"]
-        assert [row["run"] for row in listed] == [str(second), str(first), str(first)]
+        assert [row["run_id"] for row in listed] == [str(second), str(first), str(first)]
         assert {row["status"] for row in listed} == {"failed"}
         artifact, mail = caller.get("/deliveries", run=str(first)).json()["deliveries"]
         assert (artifact["kind"], artifact["target"]["name"]) == ("artifact", "sales")
         assert (mail["kind"], mail["target"]["to"], mail["attempts"]) == ("email", [ADA], 1)
         assert "archived" in mail["error"]
-        assert mail["message"].startswith("<")
+        assert mail["message_id"].startswith("<")
         assert mail["next_at"] is None
         assert caller.get("/deliveries", status="pending").json()["deliveries"] == []
         wrong = caller.get("/deliveries", run="xyz")
         assert (wrong.status_code, wrong.json()["code"]) == (404, "run_not_found")
-        again = caller.post(f"/deliveries/{mail['delivery']}/again")
+        again = caller.post(f"/deliveries/{mail['id']}/redeliver")
         assert (again.status_code, again.json()["status"]) == (200, "pending")
-        assert again.json()["message"] == mail["message"]
-        twice = caller.post(f"/deliveries/{mail['delivery']}/again")
+        assert again.json()["message_id"] == mail["message_id"]
+        twice = caller.post(f"/deliveries/{mail['id']}/redeliver")
         assert (twice.status_code, twice.json()["code"]) == (409, "delivery_state")
-        absent = caller.post("/deliveries/x/again")
+        absent = caller.post("/deliveries/x/redeliver")
         assert (absent.status_code, absent.json()["code"]) == (404, "delivery_not_found")
     [entry] = AuditEntry.objects.filter(chain=alone.pk, action="delivery.send_again")
-    assert (entry.via, entry.target) == ("api", f"delivery:{mail['delivery']}")
+    assert (entry.via, entry.target) == ("api", f"delivery:{mail['id']}")
     assert entry.details == {"run": str(first), "kind": "email"}
 
 
@@ -91,7 +91,7 @@ def test_given_how_a_run_s_id_begins_and_a_status_then_those_deliveries_alone_ar
 
         def listed(**query: str) -> list[tuple[str, str]]:
             found = caller.get("/deliveries", **query).json()["deliveries"]
-            return [(row["run"], row["status"]) for row in found]
+            return [(row["run_id"], row["status"]) for row in found]
 
         a, b = (str(run) for run in runs.values())
         assert (

@@ -57,7 +57,11 @@ def test_given_a_webhook_as_target_then_it_is_told_once_and_signed(
     [told] = receiver.told
     message = Webhook(secret).verify(told.body, told.headers)
     data = message["data"]
-    assert (message["type"], data["run"], data["agent"]) == ("run.delivered", str(run.pk), "writer")
+    assert (message["type"], data["run_id"], data["agent"]) == (
+        "run.delivered",
+        str(run.pk),
+        "writer",
+    )
     assert (data["status"], data["output"], data["structured"]) == (
         *("succeeded", "Because.", {"total": 7}),
     )

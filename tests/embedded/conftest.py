@@ -49,7 +49,7 @@ def passable_directory() -> Iterator[Path]:
 def stopped_at_the_end(state: StateDirectory, patch: pytest.MonkeyPatch) -> Iterator[None]:
     shared = StateDirectory(STATE / "s")
     is_used = client.status(shared).supervisor is not None
-    patch.setenv("HEARTBIT_STATE", str(state.path))
+    patch.setenv("HEARTBIT_STATE_DIR", str(state.path))
     yield
     client.release()
     client.stop(state)

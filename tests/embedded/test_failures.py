@@ -27,7 +27,9 @@ def test_a_path_too_long_for_a_socket(short_path: Path) -> None:
 
 def test_a_path_that_is_a_file(short_path: Path) -> None:
     (short_path / "file").write_text("")
-    with pytest.raises(EmbeddedError, match=r"Cannot use .*: set HEARTBIT_STATE to a directory"):
+    with pytest.raises(
+        EmbeddedError, match=r"Cannot use .*: set HEARTBIT_STATE_DIR to a directory"
+    ):
         client.ensure({"valkey"}, StateDirectory(short_path / "file"))
 
 
@@ -46,7 +48,9 @@ def test_a_parent_closed_to_the_server_user(fresh_state: StateDirectory) -> None
     state = fresh_state
     closed = state.path.parent
     closed.chmod(0o700)
-    with pytest.raises(EmbeddedError, match=f"may not pass through {closed}: set HEARTBIT_STATE"):
+    with pytest.raises(
+        EmbeddedError, match=f"may not pass through {closed}: set HEARTBIT_STATE_DIR"
+    ):
         client.ensure({"postgres"}, state)
     assert closed.stat().st_mode & 0o777 == 0o700
 

@@ -132,7 +132,7 @@ def test_servers_stop_when_the_last_user_is_killed(
     start_user: Callable[..., subprocess.Popen[str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("HEARTBIT_LINGER", "0.4")
+    monkeypatch.setenv("HEARTBIT_EMBEDDED_IDLE_SECONDS", "0.4")
     user = start_user("postgres", "valkey")
     assert user.stdout
     assert user.stdout.readline() == "ready\n"
@@ -155,7 +155,7 @@ def test_servers_stop_when_the_last_user_is_killed(
 def test_release_ends_the_use_of_this_process(
     state: StateDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HEARTBIT_LINGER", "0.2")
+    monkeypatch.setenv("HEARTBIT_EMBEDDED_IDLE_SECONDS", "0.2")
     client.ensure({"valkey"}, state)
     client.release()
     wait_until(lambda: client.status(state).supervisor is None)

@@ -12,12 +12,12 @@ from heartbit_site.embedded.state import StateDirectory
 
 
 def test_the_environment_names_the_directory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEARTBIT_STATE", "/srv/heartbit")
+    monkeypatch.setenv("HEARTBIT_STATE_DIR", "/srv/heartbit")
     assert StateDirectory().path == Path("/srv/heartbit")
 
 
 def test_root_defaults_to_var_lib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HEARTBIT_STATE", raising=False)
+    monkeypatch.delenv("HEARTBIT_STATE_DIR", raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert StateDirectory().path == Path("/var/lib/heartbit")
 
@@ -29,7 +29,7 @@ def test_root_defaults_to_var_lib(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_user_defaults_to_the_xdg_state_directory(
     monkeypatch: pytest.MonkeyPatch, xdg: str, expected: str
 ) -> None:
-    monkeypatch.delenv("HEARTBIT_STATE", raising=False)
+    monkeypatch.delenv("HEARTBIT_STATE_DIR", raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("HOME", "/home/u")
     monkeypatch.setenv("XDG_STATE_HOME", xdg)
@@ -54,7 +54,9 @@ def test_a_relative_path_becomes_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_the_longest_usable_path_is_accepted_and_one_byte_more_refused() -> None:
     longest = "/" + "x" * 86
     StateDirectory(Path(longest)).check()
-    with pytest.raises(EmbeddedError, match=r"is 1 bytes too long .* set HEARTBIT_STATE to a sh"):
+    with pytest.raises(
+        EmbeddedError, match=r"is 1 bytes too long .* set HEARTBIT_STATE_DIR to a sh"
+    ):
         StateDirectory(Path(longest + "x")).check()
 
 

@@ -105,7 +105,7 @@ def attempt(
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(path),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "HEARTBIT_STATE": str(state.path),
+            "HEARTBIT_STATE_DIR": str(state.path),
             "HOME": "/nonexistent",
         },
     )
@@ -180,6 +180,6 @@ except errors.EmbeddedError as error:
 """
     (sentence,) = run(program, state, public, *AS_NOBODY)
     assert sentence == (
-        f"Cannot use {state.path} (Permission denied): set HEARTBIT_STATE to a directory that you "
-        "own and can write to."
+        f"Cannot use {state.path} (Permission denied): set HEARTBIT_STATE_DIR to a directory that "
+        "you own and can write to."
     )

@@ -54,5 +54,5 @@ def post(caller: Caller, channel: Channel, secret: str, body: Any, **how: Any) -
 def sent(caller: Caller, address: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
     """The bare request."""
     return caller.http.post(
-        f"/in/{address}", content=body, headers={"Authorization": "", **headers}
+        f"/inbound/{address}", content=body, headers={"Authorization": "", **headers}
     )

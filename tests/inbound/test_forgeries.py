@@ -10,7 +10,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from agents.actions.accept_message import accept_message
-from agents.errors import ForgedMessageError
+from agents.errors import InvalidSignatureError
 from agents.inbound.message import Inbound
 from agents.inbound.signature import TOLERANCE, verify
 from agents.models import Agent, InboundMessage, Run
@@ -37,7 +37,7 @@ def parked(workspace: Workspace) -> Workspace:
 def is_taken(channel: Channel, headers: dict[str, str], body: bytes, now: datetime) -> bool:
     try:
         verify(channel, headers, body, now)
-    except ForgedMessageError:
+    except InvalidSignatureError:
         return False
     return True
 

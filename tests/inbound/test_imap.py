@@ -50,7 +50,7 @@ def server() -> Iterator[ImapServer]:
 
 @pytest.fixture(autouse=True)
 def reachable(settings: Settings) -> None:
-    settings.HEARTBIT_HTTP_ALLOW = "127.0.0.1:*"
+    settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
 
 
 @pytest.fixture
@@ -192,16 +192,16 @@ def test_without_tls_a_password_goes_nowhere_on_the_internet() -> None:
     """Refused before a connection is opened: there is no network here."""
     assert trouble(143, host="93.184.215.14") == (
         "Without TLS everybody on the way to 93.184.215.14 can read the password: use tls or "
-        "starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOW."
+        "starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOWLIST."
     )
 
 
 def test_a_server_within_is_blocked_unless_an_operator_named_it(
     settings: Settings, server: ImapServer
 ) -> None:
-    settings.HEARTBIT_HTTP_ALLOW = ""
+    settings.HEARTBIT_HTTP_ALLOWLIST = ""
 
-    assert "HEARTBIT_HTTP_ALLOW" in trouble(server.port)
+    assert "HEARTBIT_HTTP_ALLOWLIST" in trouble(server.port)
     assert "not on the public internet" in trouble(993)
     assert "(open: 143, 993)" in trouble(25, host="93.184.215.14", security="tls")
 
@@ -217,7 +217,7 @@ def test_one_inner_address_among_outer_ones_blocks_the_host(
 def test_a_name_is_resolved_once_and_the_checked_address_is_connected_to(
     settings: Settings, server: ImapServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.HEARTBIT_HTTP_ALLOW = f"imap.example:{server.port}"
+    settings.HEARTBIT_HTTP_ALLOWLIST = f"imap.example:{server.port}"
     monkeypatch.setattr(socket, "getaddrinfo", resolver([["127.0.0.1"], ["10.0.0.1"]]))
 
     with open_mailbox(account(server.port, host="imap.example")) as mailbox:
@@ -270,7 +270,7 @@ def test_tls_wants_a_certificate_that_is_trusted_and_the_hosts(
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert visit(account(port, security="tls")) == [b"hello"]
 
-        settings.HEARTBIT_HTTP_ALLOW = f"imap.example:{port}"
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"imap.example:{port}"
         monkeypatch.setattr(socket, "getaddrinfo", resolver([["127.0.0.1"]]))
         assert "imap.example" in trouble(port, security="tls", host="imap.example")
 

@@ -62,7 +62,7 @@ def server() -> Iterator[ImapServer]:
 
 @pytest.fixture
 def imap(server: ImapServer, settings: Settings) -> ImapServer:
-    settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{server.port}"
+    settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{server.port}"
     return server
 
 
@@ -249,7 +249,7 @@ class TestNobodyWorks:
     def test_given_a_mail_that_cannot_be_fetched_then_those_behind_it_are(
         self, channel: Channel, settings: Settings
     ) -> None:
-        settings.HEARTBIT_HTTP_ALLOW = "127.0.0.1:*"
+        settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
         refusing = {**GOOD, "SEARCH": b"* SEARCH 8 9\r\nTAG OK yes\r\n", "FETCH": b"TAG NO no\r\n"}
         with talking(script(refusing)) as port:
             at = {"imap_port": port, "uid_validity": 7, "last_uid": 7}
@@ -265,9 +265,9 @@ class TestNobodyWorks:
     def test_given_trouble_then_the_mailbox_rests_longer_each_time(
         self, channel: Channel, settings: Settings
     ) -> None:
-        settings.HEARTBIT_HTTP_ALLOW = ""
+        settings.HEARTBIT_HTTP_ALLOWLIST = ""
         assert look(channel) == 0
-        assert "HEARTBIT_HTTP_ALLOW" in channel.trouble
+        assert "HEARTBIT_HTTP_ALLOWLIST" in channel.trouble
         assert channel.failures == 1
         found = Channel.objects.filter(pk=channel.pk)
         for failures, seconds in ((0, 21), (1, 41), (3, 161), (9, 901)):

@@ -59,21 +59,25 @@ def test_given_signed_messages_then_a_run_answers_each_in_one_conversation(
 ) -> None:
     channel, secret = channel_of(workspace, mapping=TICKET)
     first = post(caller, channel, secret, ticket(sender="ada@example.org"))
-    assert (first.status_code, first.json()["repeated"]) == (202, False)
-    ended = caller.ended(first.json()["run"])
+    assert (first.status_code, first.json()["duplicate"]) == (202, False)
+    ended = caller.ended(first.json()["run_id"])
     assert (ended["status"], text_of(ended)) == ("succeeded", "Try again.")
     second = post(caller, channel, secret, ticket(body="It burns. [[text: Run.]]")).json()
-    assert second["conversation"] == first.json()["conversation"]
-    assert text_of(caller.ended(second["run"])) == "Run."
+    assert second["conversation_id"] == first.json()["conversation_id"]
+    assert text_of(caller.ended(second["run_id"])) == "Run."
     other = post(caller, channel, secret, ticket(8)).json()
-    assert other["conversation"] != second["conversation"]
-    run = Run.objects.get(pk=second["run"])
+    assert other["conversation_id"] != second["conversation_id"]
+    run = Run.objects.get(pk=second["run_id"])
     assert run.task == "Answer Printer: It burns. [[text: Run.]]"
     assert run.started_by == "channel tickets"
-    thread = caller.get(f"/conversations/{second['conversation']}").json()
+    thread = caller.get(f"/conversations/{second['conversation_id']}").json()
     assert thread["title"] == "Printer"
     log = caller.get(f"/channels/{channel.pk}/messages").json()["messages"]
-    assert [one["run"] for one in log] == [other["run"], second["run"], first.json()["run"]]
+    assert [one["run_id"] for one in log] == [
+        other["run_id"],
+        second["run_id"],
+        first.json()["run_id"],
+    ]
     assert (log[-1]["sender"], log[-1]["status"]) == ("ada@example.org", "accepted")
 
 
@@ -84,9 +88,9 @@ def test_given_a_message_again_then_nothing_is_done_twice(
     channel, secret = channel_of(parked)
     first = post(caller, channel, secret, {"a": 1}, message_id="msg_1").json()
     again = post(caller, channel, secret, {"a": 2}, message_id="msg_1").json()
-    assert again == {**first, "repeated": True}
+    assert again == {**first, "duplicate": True}
     assert Run.objects.filter(workspace=parked).count() == 1
-    task = Run.objects.get(pk=first["run"]).task
+    task = Run.objects.get(pk=first["run_id"]).task
     assert task.startswith('A message has come in by "tickets":\n\n```json\n{\n  "a": 1\n}')
 
 
@@ -102,8 +106,8 @@ def test_given_a_message_from_many_at_once_then_one_run_answers_it(
         ]
         found = [each.result() for each in sends]
     assert {one.status_code for one in found} == {202}
-    assert sum(not one.json()["repeated"] for one in found) == 1
-    assert len({one.json()["run"] for one in found}) == 1
+    assert sum(not one.json()["duplicate"] for one in found) == 1
+    assert len({one.json()["run_id"] for one in found}) == 1
     assert Run.objects.filter(workspace=parked).count() == 1
 
 
@@ -113,7 +117,7 @@ def test_given_what_is_not_wanted_or_lacks_a_field_then_no_run_starts(
 ) -> None:
     channel, secret = channel_of(parked, mapping=TICKET)
     unwanted = post(caller, channel, secret, {"type": "ticket.closed"})
-    assert (unwanted.status_code, unwanted.json()["run"]) == (202, None)
+    assert (unwanted.status_code, unwanted.json()["run_id"]) == (202, None)
     lacking = {"type": "ticket.created", "ticket": {"subject": "Printer"}}
     refused = post(caller, channel, secret, lacking, message_id="msg_2")
     assert (refused.status_code, refused.json()["code"]) == (422, "missing_field")
@@ -125,7 +129,7 @@ def test_given_what_is_not_wanted_or_lacks_a_field_then_no_run_starts(
     assert not InboundMessage.objects.filter(channel=channel).exists()
     # What was refused may come again when it is right.
     right = post(caller, channel, secret, ticket(), message_id="msg_2")
-    assert (right.status_code, right.json()["repeated"]) == (202, False)
+    assert (right.status_code, right.json()["duplicate"]) == (202, False)
 
 
 def test_given_no_good_signature_then_a_message_is_as_little_known_as_its_channel(
@@ -214,7 +218,7 @@ def test_given_what_is_closed_then_messages_are_refused_and_may_come_again(
     assert (off.status_code, off.json()["enabled"]) == (200, False)
     Agent.objects.filter(workspace=parked, name="writer").update(enabled=True)
     Channel.objects.filter(pk=channel.pk).update(enabled=True)
-    assert post(caller, channel, secret, {}, message_id="msg_4").json()["repeated"] is False
+    assert post(caller, channel, secret, {}, message_id="msg_4").json()["duplicate"] is False
     channel.refresh_from_db()
     assert channel.trouble == ""
 
@@ -234,7 +238,7 @@ def test_given_a_spent_quota_then_the_sender_waits_and_only_the_workspace_reads_
     assert "today" not in refused.text
     give_tier(parked, runs_per_day=9)
     again = post(caller, channel, secret, {}, message_id="msg_5")
-    assert (again.status_code, again.json()["repeated"]) == (202, False)
+    assert (again.status_code, again.json()["duplicate"]) == (202, False)
 
 
 def test_given_a_secret_that_cannot_be_read_then_no_message_is_taken(
@@ -247,7 +251,7 @@ def test_given_a_secret_that_cannot_be_read_then_no_message_is_taken(
     # A secret copied from another row cannot be decrypted.
     Channel.objects.filter(pk=channel.pk).update(secret=other.secret)
     refused = post(caller, channel, secret, {})
-    assert (refused.status_code, refused.json()["code"]) == (401, "forged_message")
+    assert (refused.status_code, refused.json()["code"]) == (401, "invalid_signature")
     assert InboundMessage.objects.filter(channel=channel).count() == 1
 
 
@@ -258,7 +262,7 @@ def test_given_long_conversation_names_then_their_ends_tell_them_apart(
     channel, secret = channel_of(parked, mapping={"task": "x", "conversation": "{id}"})
     names = ["x" * 300 + "a", "x" * 300 + "b", "x" * 300 + "a"]
     first, other, again = (
-        post(caller, channel, secret, {"id": name}).json()["conversation"] for name in names
+        post(caller, channel, secret, {"id": name}).json()["conversation_id"] for name in names
     )
     assert first == again != other
     assert Conversation.objects.get(pk=first).title == "tickets", "no title is mapped"
@@ -286,12 +290,12 @@ def test_given_signed_mails_then_those_of_strangers_are_logged_and_not_answered(
         for sender in (b"ada@example.org", b"ada@example.org", b"eve@example.com")
     )
     assert [one.status_code for one in (taken, again, strange)] == [202] * 3
-    assert again.json() == {**taken.json(), "repeated": True}
-    assert Run.objects.get(pk=taken.json()["run"]).task.endswith("It jams.")
-    assert Delivery.objects.get(run_id=taken.json()["run"]).target["to"] == ["ada@example.org"]
-    assert strange.json() == {"run": None, "conversation": None, "repeated": False}
+    assert again.json() == {**taken.json(), "duplicate": True}
+    assert Run.objects.get(pk=taken.json()["run_id"]).task.endswith("It jams.")
+    assert Delivery.objects.get(run_id=taken.json()["run_id"]).target["to"] == ["ada@example.org"]
+    assert strange.json() == {"run_id": None, "conversation_id": None, "duplicate": False}
     refused, accepted = caller.get(f"/channels/{channel.pk}/messages").json()["messages"]
-    assert (refused["status"], refused["sender"], refused["run"]) == (
+    assert (refused["status"], refused["sender"], refused["run_id"]) == (
         *("refused", "eve@example.com"),
         None,
     )
@@ -307,7 +311,7 @@ def test_given_targets_then_each_answer_is_ordered_for_them(
 ) -> None:
     to_ada = {"kind": "email", "to": ["ada@example.org"]}
     channel, secret = channel_of(parked, deliver=[to_ada], approve=True)
-    run = post(caller, channel, secret, {}).json()["run"]
+    run = post(caller, channel, secret, {}).json()["run_id"]
     assert Delivery.objects.get(run_id=run).target["to"] == ["ada@example.org"]
     assert Run.objects.get(pk=run).approve
 
@@ -320,7 +324,7 @@ def test_channels_are_made_changed_and_removed_over_the_api(
     made = caller.post("/channels", form)
     assert made.status_code == 201, made.text
     assert made.json()["secret"].startswith("whsec_")
-    number, address = made.json()["channel"], made.json()["url"].rpartition("/")[2]
+    number, address = made.json()["id"], made.json()["url"].rpartition("/")[2]
     assert caller.post("/channels", form).json()["code"] == "channel_conflict"
     wrong: dict[str, dict[str, Any]] = {
         "there is no agent": {**form, "name": "x", "agent": "nobody"},
@@ -335,10 +339,13 @@ def test_channels_are_made_changed_and_removed_over_the_api(
         assert part.lower() in refused.json()["detail"].lower(), refused.text
     changed = caller.http.patch(f"/channels/{number}", json={"enabled": False}).json()
     assert (changed["enabled"], changed["mapping"]["task"]) == (False, TICKET["task"])
-    assert "secret" not in json.dumps(caller.get("/channels").json()).replace("former_secret", "")
-    rotated = caller.post(f"/channels/{number}/secret").json()
+    assert "secret" not in json.dumps(caller.get("/channels").json()).replace("previous_secret", "")
+    rotated = caller.post(f"/channels/{number}/rotate-secret").json()
     assert rotated["secret"] != made.json()["secret"]
-    assert (made.json()["former_secret_until"], bool(rotated["former_secret_until"])) == (
+    assert (
+        made.json()["previous_secret_expires_at"],
+        bool(rotated["previous_secret_expires_at"]),
+    ) == (
         None,
         True,
     )
@@ -358,13 +365,13 @@ def test_given_a_mailbox_then_its_password_goes_nowhere_else(
     made = caller.post("/channels", {**form, "mailbox": mailbox})
     assert made.status_code == 201, made.text
     assert "canary" not in made.text
-    path = f"/channels/{made.json()['channel']}"
+    path = f"/channels/{made.json()['id']}"
     elsewhere = {"host": "evil.example.com", "user": "support"}
     moved = caller.http.patch(path, json={"mailbox": elsewhere})
     assert (moved.status_code, "at another place" in moved.text) == (422, True)
     folder = caller.http.patch(path, json={"mailbox": {**elsewhere, "host": mailbox["host"]}})
     assert folder.status_code == 200, folder.text
-    row = Channel.objects.get(pk=made.json()["channel"])
+    row = Channel.objects.get(pk=made.json()["id"])
     assert "canary" not in row.imap_password
     none = caller.http.patch(path, json={"mailbox": None}).json()
     assert none["mailbox"] is None

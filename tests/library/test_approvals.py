@@ -57,7 +57,7 @@ def test_an_approved_call_runs_as_shown(clerk: Heartbit, answer: Any) -> None:
         assert SENT == []
         return answer
 
-    result = clerk.approve(ask).run(SEND)
+    result = clerk.on_approval(ask).run(SEND)
     assert finished(result.expect()) == [("ok", "sent to Anna")]
     (approval,) = asked
     assert (approval.agent, approval.tool, approval.effect, approval.run_id) == (
@@ -77,7 +77,7 @@ def test_an_approved_call_runs_as_shown(clerk: Heartbit, answer: Any) -> None:
 
 
 def test_an_edited_call_runs_with_the_new_arguments(clerk: Heartbit) -> None:
-    result = clerk.approve(lambda approval: Edit({"to": approval.arguments["to"] + " B."})).run(
+    result = clerk.on_approval(lambda approval: Edit({"to": approval.arguments["to"] + " B."})).run(
         SEND
     )
     assert finished(result) == [("ok", "sent to Anna B.")]
@@ -88,7 +88,7 @@ def test_an_edited_call_runs_with_the_new_arguments(clerk: Heartbit) -> None:
     ("answer", "reason"), [(False, "no reason given"), (Deny("She moved."), "She moved.")]
 )
 def test_a_denied_call_does_not_run(clerk: Heartbit, answer: Any, reason: str) -> None:
-    result = clerk.approve(lambda _: answer).run(SEND)
+    result = clerk.on_approval(lambda _: answer).run(SEND)
     assert result.text == "Done."
     ((status, content),) = finished(result)
     assert status == "refused"
@@ -108,7 +108,7 @@ async def test_parallel_calls_are_asked_one_by_one_by_an_async_callback(clerk: H
         at_once -= 1
         return bool(approval.arguments["to"] != "B")
 
-    result = await clerk.approve(ask).arun(THREE)
+    result = await clerk.on_approval(ask).arun(THREE)
     assert [status for status, _ in finished(result)].count("ok") == 2
     assert sorted(SENT) == ["A", "C"]
     assert most == 1
@@ -121,7 +121,7 @@ def test_always_in_this_run_asks_once(clerk: Heartbit) -> None:
         asked.append(approval.call_id)
         return Approve(always="run")
 
-    careful = clerk.approve(ask)
+    careful = clerk.on_approval(ask)
     careful.run(THREE + ' [[then: post_letter {"to": "D"}]]')
     assert sorted(SENT) == ["A", "B", "C", "D"]
     assert len(asked) == 1
@@ -137,15 +137,15 @@ def test_which_calls_wait(clerk: Heartbit, heartbit: Heartbit) -> None:
         return True
 
     both = '[[calls: calculate {"expression": "1+1"}, post_letter {"to": "A"}]] [[text: Done.]]'
-    clerk.approve(ask).run(both)
+    clerk.on_approval(ask).run(both)
     assert asked == ["post_letter"], "a pure tool has no effect to ask about"
     asked.clear()
-    clerk.approve(ask, calls="always").run(both)
+    clerk.on_approval(ask, calls="always").run(both)
     assert sorted(asked) == ["calculate", "post_letter"]
     asked.clear()
     rule = {"properties": {"to": {"const": "A"}}}
     ruled = heartbit.agent("clerk", "Work.", tools=[bind(post_letter, approval_when=rule)])
-    ruled.approve(ask, calls="never").run(THREE)
+    ruled.on_approval(ask, calls="never").run(THREE)
     assert asked == ["post_letter"]
 
 
@@ -157,7 +157,7 @@ def test_a_sub_agents_calls_are_asked_for_too(clerk: Heartbit) -> None:
         return True
 
     task = '[[delegate: {"agent": "clerk", "task": "' + SEND.replace('"', '\\"') + '"}]]'
-    result = clerk.agent("other", "Work.").approve(ask).run(task + " [[text: All.]]")
+    result = clerk.agent("other", "Work.").on_approval(ask).run(task + " [[text: All.]]")
     assert result.text == "All."
     assert asked == ["clerk"]
     assert SENT == ["Anna"]
@@ -166,7 +166,7 @@ def test_a_sub_agents_calls_are_asked_for_too(clerk: Heartbit) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "sentence"),
     [
-        (None, ConfigurationError, "The approve callback returned None: return True, False"),
+        (None, ConfigurationError, "The on_approval callback returned None: return True, False"),
         (Edit({"too": "Anna"}), InvalidEditError, "post_letter"),
     ],
 )
@@ -180,6 +180,6 @@ def test_an_answer_that_is_no_decision_ends_the_run(
         return answer
 
     with pytest.raises(kind, match=sentence):
-        clerk.approve(ask).run(SEND)
+        clerk.on_approval(ask).run(SEND)
     assert Run.objects.get(pk=asked[0].run_id).status == "cancelled"
     assert SENT == []

@@ -128,11 +128,11 @@ def test_every_option_of_an_agent_is_taken() -> None:
             "Tool 'lookup': approval_when cannot be used",
         ),
         (
-            lambda: H.approve(None),  # type: ignore[arg-type]
-            "approve needs a function, not None.",
+            lambda: H.on_approval(None),  # type: ignore[arg-type]
+            "on_approval needs a function, not None.",
         ),
         (
-            lambda: H.approve(print, calls="some"),  # type: ignore[arg-type]
+            lambda: H.on_approval(print, calls="some"),  # type: ignore[arg-type]
             'calls is \'some\': it is "effects", "always" or "never".',
         ),
         (

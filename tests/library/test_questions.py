@@ -47,7 +47,7 @@ def test_a_question_is_asked_though_no_call_waits_and_its_answer_is_what_the_mod
         asked.append(approval)
         return Answer({"to": "Rome", "days": 2})
 
-    result = clerk.approve(ask, calls="never").run(script("Where to?", TRIP))
+    result = clerk.on_approval(ask, calls="never").run(script("Where to?", TRIP))
     ((status, content),) = finished(result.expect())
     assert (status, json.loads(content)) == ("ok", {"to": "Rome", "days": 2})
     (approval,) = asked
@@ -69,7 +69,7 @@ def test_a_tool_of_ones_own_asks_and_other_calls_have_no_form(clerk: Heartbit) -
         '[[calls: choose_offer {"offers": ["red", "blue"]}, calculate {"expression": "6*7"}]]'
         " [[text: Done.]]"
     )
-    result = clerk.approve(ask, calls="always").run(task)
+    result = clerk.on_approval(ask, calls="always").run(task)
     assert sorted(finished(result)) == [("ok", "42"), ("ok", "chosen of 2: the red one")]
     assert BOUGHT == ["the red one"]
     assert [form["type"] for form in forms if form] == ["string"]
@@ -80,7 +80,7 @@ def test_a_tool_of_ones_own_asks_and_other_calls_have_no_form(clerk: Heartbit) -
     ("answer", "reason"), [(False, "no reason given"), (Deny("Ask her."), "Ask her.")]
 )
 def test_who_declines_says_why(clerk: Heartbit, answer: Any, reason: str) -> None:
-    result = clerk.approve(lambda _: answer).run(script("Which colour?"))
+    result = clerk.on_approval(lambda _: answer).run(script("Which colour?"))
     assert result.text == "Done."
     ((status, content),) = finished(result)
     assert (status, reason in content) == ("refused", True)
@@ -107,5 +107,5 @@ def test_what_is_no_answer_ends_the_run(
         return answer
 
     with pytest.raises(InvalidEditError, match=sentence):
-        clerk.approve(ask, calls="always").run(task)
+        clerk.on_approval(ask, calls="always").run(task)
     assert Run.objects.get(pk=asked[0].run_id).status == "cancelled"

@@ -179,7 +179,7 @@ def test_a_line_says_what_the_run_is_doing_now() -> None:
         (0, events.RunCreated("T", "w")),
         (1, events.RunStarted("w", "t", "m")),
         (2, replace(answered(1), message=delegated)),
-        (2, events.CallWaiting("1.0", ("child:a", "child:b"))),
+        (2, events.CallWaiting("1.0", ("child:a", "child:b"), runs=("a", "b"))),
         (3, events.WaitResolved("child:a", done)),
         (3, events.WaitResolved("child:b", done)),
         (4, events.ModelDelayed(2, "timer:2", "Busy.", 90.0)),

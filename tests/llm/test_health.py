@@ -185,7 +185,7 @@ async def test_the_guarded_client_keeps_a_typed_address_out_of_the_private_netwo
         async with guarded_client() as guarded:
             refused = await check(subject, client=guarded)
         assert not refused.ok
-        assert "HEARTBIT_HTTP_ALLOW" in refused.message
+        assert "HEARTBIT_HTTP_ALLOWLIST" in refused.message
         assert server.requests == []
         allow = parse_allow(f"127.0.0.1:{server.port}")
         async with guarded_client(allow=allow) as guarded:

@@ -42,7 +42,7 @@ def test_a_tool_may_wait_for_what_no_other_event_opens() -> None:
     assert [name for name in KINDS if waits.is_for_tools(name)] == ["child"]
     opening = {kind.type for kind in events.Opening.__args__}
     assert {waits.kind_of(name).opened_by for name in KINDS} == {*opening, waits.BY_TOOL}
-    assert not waits.is_for_tools("signal"), "nobody has declared it"
+    assert not waits.is_for_tools("semaphore"), "nobody has declared it"
 
 
 def test_a_kind_of_a_newer_heartbit_is_shown_by_its_name() -> None:

@@ -37,7 +37,7 @@ def sent(caller: Caller, **body: Any) -> dict[str, Any]:
 def listed(caller: Caller, **query: Any) -> list[str]:
     response = caller.get("/messages", **query)
     assert response.status_code == 200, response.text
-    return [row["message"] for row in response.json()["messages"]]
+    return [row["id"] for row in response.json()["messages"]]
 
 
 def test_a_program_writes_to_an_inbox(caller: Caller, unserved: Workspace) -> None:
@@ -45,7 +45,7 @@ def test_a_program_writes_to_an_inbox(caller: Caller, unserved: Workspace) -> No
     assert (message["sender"], message["to"]) == ("person:API key test", "agent:writer")
     assert (message["kind"], message["number"], message["unread"]) == ("notification", 1, 1)
     [entry] = inbox(unserved, "writer")
-    assert str(entry.message_id) == message["message"]
+    assert str(entry.message_id) == message["id"]
     told = AuditEntry.objects.get(chain=unserved.pk, action="message.send")
     assert (told.actor, told.via) == ("API key test", "api")
 
@@ -56,29 +56,29 @@ def test_a_program_gives_a_task_once(caller: Caller, unserved: Workspace) -> Non
     first, second = (caller.post("/messages", body, **key).json() for _ in range(2))
     assert first == second
     run = Run.objects.get(workspace=unserved)
-    assert (str(run.pk), run.started_by) == (first["run"], "API key test")
+    assert (str(run.pk), run.started_by) == (first["run_id"], "API key test")
 
 
 def test_lists_are_inboxes_outboxes_and_threads(caller: Caller, writes: Writes) -> None:
-    one = sent(caller, to="writer", thread="t")["message"]
-    two = sent(caller, to="analyst", thread="t")["message"]
+    one = sent(caller, to="writer", thread="t")["id"]
+    two = sent(caller, to="analyst", thread="t")["id"]
     everyone = sent(caller, to="broadcast")
     theirs = str(send_message(writes("writer"), "analyst", "x").pk)
     assert everyone["inboxes"] == 4
-    assert listed(caller) == [theirs, everyone["message"], two, one]
-    assert listed(caller, to="writer") == [everyone["message"], one]
-    assert listed(caller, to="agent:analyst") == [theirs, everyone["message"], two]
+    assert listed(caller) == [theirs, everyone["id"], two, one]
+    assert listed(caller, to="writer") == [everyone["id"], one]
+    assert listed(caller, to="agent:analyst") == [theirs, everyone["id"], two]
     assert listed(caller, sender="writer") == [theirs]
     assert listed(caller, thread="t") == [two, one]
     assert listed(caller, kind="task") == []
     first = caller.get("/messages", limit=3).json()
-    assert listed(caller, cursor=first["next"]) == [one]
+    assert listed(caller, cursor=first["next_cursor"]) == [one]
 
 
 def test_an_agent_s_answer_is_found_and_answered(caller: Caller, writes: Writes) -> None:
     message = sent(caller, to="writer")
     sender = writes("writer")
-    reply = reply_to_message(sender, message["message"], "Yes?")
+    reply = reply_to_message(sender, message["id"], "Yes?")
     assert listed(caller, to=message["sender"]) == [str(reply.pk)]
     again = sent(caller, reply_to=str(reply.pk), text="Go on.")
     assert (again["kind"], again["to"], again["number"]) == ("reply", "agent:writer", 3)

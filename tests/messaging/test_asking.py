@@ -79,7 +79,7 @@ async def test_who_is_asked_may_ask_in_turn(studio: Studio, agent: Create) -> No
 async def test_agents_that_ask_each_other_are_stopped(
     studio: Studio, agent: Create, settings: Settings
 ) -> None:
-    settings.HEARTBIT_MESSAGE_HOPS = 2
+    settings.HEARTBIT_MAX_MESSAGE_HOPS = 2
     await two(agent)
     script = ping_pong("ask_agent", "question", ("one", "two"), 6)
     run = await studio.run(script, agent="one")

@@ -17,7 +17,7 @@ from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
 from agents.choices import RunStatus
-from agents.errors import LoopGuardError
+from agents.errors import MessageLimitReachedError
 from agents.events import ModelAnswered, RunSteered
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, Run, RunEvent
@@ -52,7 +52,7 @@ def answer_all(sender: Sender, run_id: UUID, text: str, until: threading.Event) 
 async def test_replies_of_agents_give_no_new_turns(
     studio: Studio, agent: Create, settings: Settings
 ) -> None:
-    settings.HEARTBIT_MESSAGE_HOPS = 1_000
+    settings.HEARTBIT_MAX_MESSAGE_HOPS = 1_000
     await orm.in_thread(lambda: agent("one", tools=ALL, max_turns=3))
     await orm.in_thread(lambda: agent("two", tools=ALL, queue="nobody-serves-this"))
     two = await orm.in_thread(
@@ -114,10 +114,10 @@ def test_a_reply_says_whether_an_agent_or_a_person_gave_it(writes: Writes, ada: 
 def test_two_runs_that_read_each_others_messages_are_stopped(
     writes: Writes, settings: Settings
 ) -> None:
-    settings.HEARTBIT_MESSAGE_HOPS = 8
+    settings.HEARTBIT_MAX_MESSAGE_HOPS = 8
     one, two = writes("writer"), writes("analyst")
     hops = []
-    with pytest.raises(LoopGuardError, match="9 messages in a row"):
+    with pytest.raises(MessageLimitReachedError, match="9 messages in a row"):
         for _ in range(25):
             for sender, to in ((one, "analyst"), (two, "writer")):
                 hops.append(send_message(sender, to, "Your turn.").hops)

@@ -12,7 +12,7 @@ from agents.actions.forget_messages import KEPT, forget_messages
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_agent import start_agent
-from agents.errors import LoopGuardError
+from agents.errors import MessageLimitReachedError
 from agents.models import InboxEntry, Message, Run
 from tests.messaging.conftest import Writes, inbox, sender_of_run
 
@@ -40,7 +40,7 @@ def test_the_rate_counts_all_runs_of_an_agent_exactly(
     def send(sender: Sender) -> bool:
         try:
             send_message(sender, "analyst", "Again.")
-        except LoopGuardError as error:
+        except MessageLimitReachedError as error:
             assert "5 messages a minute" in str(error)
             return False
         return True
@@ -64,7 +64,7 @@ def test_a_minute_later_it_may_write_again(writes: Writes, settings: Settings) -
         created_at=timezone.now() - timedelta(seconds=61),
     )
     send_message(sender, "analyst", "Now.")
-    with pytest.raises(LoopGuardError):
+    with pytest.raises(MessageLimitReachedError):
         send_message(sender, "analyst", "Too early.")
 
 
@@ -75,7 +75,9 @@ def test_people_are_limited_by_the_api_alone(ada: Sender, settings: Settings) ->
 
 def test_two_agents_that_start_each_other_are_stopped(writes: Writes) -> None:
     sender, hops = writes("writer"), []
-    with pytest.raises(LoopGuardError, match="9 messages in a row led to this one, and 8 may"):
+    with pytest.raises(
+        MessageLimitReachedError, match="9 messages in a row led to this one, and 8 may"
+    ):
         for turn in range(20):
             sent = start_agent(sender, ("analyst", "writer")[turn % 2], "Your turn.")
             hops.append(sent.hops)
@@ -95,17 +97,17 @@ def test_a_run_that_works_for_another_inherits_what_led_to_that(writes: Writes) 
 
 
 def test_replies_to_replies_are_stopped(writes: Writes, settings: Settings) -> None:
-    settings.HEARTBIT_MESSAGE_HOPS = 3
+    settings.HEARTBIT_MAX_MESSAGE_HOPS = 3
     one, two = writes("writer"), writes("analyst")
     sent = send_message(one, "analyst", "Ping.")
-    with pytest.raises(LoopGuardError, match="4 messages in a row"):
+    with pytest.raises(MessageLimitReachedError, match="4 messages in a row"):
         for turn in range(20):
             sent = reply_to_message((two, one)[turn % 2], str(sent.pk), "Pong.")
     assert (sent.hops, sent.seq) == (3, 4), "on one thread, in its order"
 
 
 def test_a_person_breaks_the_chain(ada: Sender, writes: Writes, settings: Settings) -> None:
-    settings.HEARTBIT_MESSAGE_HOPS = 0
+    settings.HEARTBIT_MAX_MESSAGE_HOPS = 0
     sent = send_message(writes("writer"), "analyst", "Ping.")
     assert reply_to_message(ada, str(sent.pk), "Stop it.").hops == 0
 

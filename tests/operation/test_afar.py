@@ -56,4 +56,4 @@ def test_a_local_run_is_retried_by_whoever_can_go_on_with_it(
     assert Run.objects.get(pk=again).home == "local"
     assert f"`heartbit resume {again}`" in at_home.err
     from_afar = there("runs", "retry", str(second.pk), "--json").json
-    assert Run.objects.get(pk=from_afar["run"]).home == from_afar["home"] == "fleet"
+    assert Run.objects.get(pk=from_afar["id"]).home == from_afar["placement"] == "fleet"

@@ -97,12 +97,12 @@ def test_a_worker_restarts_itself_with_its_run_and_stops_for_good(
         before = next(
             row for row in shown.json["workers"] if row["name"].endswith(f":{worker.pid}")
         )
-        assert (before["state"], before["slots"], before["used"]) == ("alive", 7, 1)
+        assert (before["state"], before["slots"], before["slots_used"]) == ("alive", 7, 1)
         assert before["queues"] == [queued.queue]
 
         ended = heartbit("fleet", "restart", str(before["id"]), "--json")
         assert ended.code == 0, ended.err
-        assert ended.json == {"wanted": "restart", "workers": [before["name"]]}
+        assert ended.json == {"requested_action": "restart", "workers": [before["name"]]}
         assert "1 of 1" in ended.err
         after = worker_now(worker.pid)
         assert after is not None, "the same process serves on"

@@ -143,7 +143,7 @@ def test_a_worker_that_drains_is_live_and_not_ready(
     with socket.create_server(("127.0.0.1", 0)) as slow:
         slow.settimeout(30)
         place = f"127.0.0.1:{slow.getsockname()[1]}"
-        with healthy({"HEARTBIT_HTTP_ALLOW": place}, queue=QUEUE) as (worker, url):
+        with healthy({"HEARTBIT_HTTP_ALLOWLIST": place}, queue=QUEUE) as (worker, url):
             call = f'http_request {{"method": "POST", "url": "http://{place}/"}}'
             start_run(
                 workspace,

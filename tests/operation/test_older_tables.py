@@ -17,7 +17,7 @@ def test_given_tables_of_before_the_first_release_then_nothing_starts_and_a_sent
     MigrationRecorder(connection).record_applied(*EARLY)
     with pytest.raises(ConfigurationError, match="before Heartbit's first release") as caught:
         migrate_and_seed()
-    assert "HEARTBIT_STATE" in str(caught.value)
+    assert "HEARTBIT_STATE_DIR" in str(caught.value)
 
 
 @pytest.mark.django_db

@@ -57,7 +57,7 @@ def operator(web: WebServer, workspace: Workspace) -> Iterator[Caller]:
 def held(response: httpx.Response) -> tuple[bool, bool]:
     """Whether it is held back, and whether that was the request's doing."""
     assert response.status_code == 200, response.text
-    return response.json()["held"], response.json()["changed"]
+    return response.json()["paused"], response.json()["changed"]
 
 
 def is_halted(workspace: Workspace) -> bool:
@@ -76,16 +76,16 @@ def test_given_an_operator_s_stop_then_the_workspace_s_managers_cannot_end_it(
 ) -> None:
     halt = f"/fleet/workspaces/{workspace.slug}/halt"
     assert held(operator.post(halt, {"reason": "an incident"})) == (True, True)
-    refused = manager.post("/workspace/continue")
+    refused = manager.post("/workspace/resume")
     assert refused.status_code == 403, refused.text
-    assert refused.json()["code"] == "operators_stop"
+    assert refused.json()["code"] == "stopped_by_operator"
     assert refused.json()["detail"] == (
         f"The workspace {workspace.slug} was stopped by an operator, API key test (an incident): "
         "only an operator can end that, on the page Fleet or by "
-        f"`heartbit fleet continue {workspace.slug}`."
+        f"`heartbit fleet resume {workspace.slug}`."
     )
     assert is_halted(workspace)
-    assert held(operator.post(halt.replace("halt", "continue"))) == (False, True)
+    assert held(operator.post(halt.replace("halt", "resume"))) == (False, True)
     assert not is_halted(workspace)
     assert audited(workspace)[-2:] == ["workspace.stop", "workspace.start"], "and no refusal"
 
@@ -102,14 +102,14 @@ def test_given_both_stops_then_the_managers_end_their_own_and_the_operator_s_hol
         start_run(workspace, "x", agent="solo")
     both = [one.by_operator for one in read_fleet().pauses if one.name == workspace.slug]
     assert both == [False, True]
-    assert held(manager.post("/workspace/continue")) == (True, True)
+    assert held(manager.post("/workspace/resume")) == (True, True)
     assert is_halted(workspace)
-    assert manager.post("/workspace/continue").status_code == 403
+    assert manager.post("/workspace/resume").status_code == 403
     assert held(manager.post("/workspace/halt")) == (True, True)
-    there = f"/fleet/workspaces/{workspace.slug}/continue"
+    there = f"/fleet/workspaces/{workspace.slug}/resume"
     assert held(operator.post(there)) == (False, True), "an operator ends both"
     assert not is_halted(workspace)
-    assert held(manager.post("/workspace/continue")) == (False, False)
+    assert held(manager.post("/workspace/resume")) == (False, False)
 
 
 def test_given_their_own_stop_then_a_held_run_says_who_ends_it(
@@ -122,7 +122,7 @@ def test_given_their_own_stop_then_a_held_run_says_who_ends_it(
     assert said in why_held(Run.objects.get(pk=run))
     said = f"The workspace {workspace.slug} was stopped by API key test, who manages it (ours)"
     assert any(line.startswith(said) for line in read_fleet().problems)
-    assert held(manager.post("/workspace/continue")) == (False, True)
+    assert held(manager.post("/workspace/resume")) == (False, True)
     assert why_held(Run.objects.get(pk=run)) == ""
 
 
@@ -131,18 +131,18 @@ def test_given_an_operator_s_stop_of_a_tool_there_then_the_managers_cannot_end_i
 ) -> None:
     theirs = f"/fleet/workspaces/{workspace.slug}/tools/calculate"
     own = "/workspace/tools/calculate"
-    assert held(operator.post(f"{theirs}/halt", {"reason": "a leak"})) == (True, True)
-    refused = manager.post(f"{own}/continue")
+    assert held(operator.post(f"{theirs}/disable", {"reason": "a leak"})) == (True, True)
+    refused = manager.post(f"{own}/enable")
     assert (refused.status_code, refused.json()["detail"]) == (
         403,
         f"The tool calculate was stopped in {workspace.slug} by an operator, API key test "
         "(a leak): only an operator can end that, on the page Fleet or by "
-        f"`heartbit fleet start-tool calculate --workspace {workspace.slug}`.",
+        f"`heartbit fleet enable-tool calculate --workspace {workspace.slug}`.",
     )
-    assert held(manager.post(f"{own}/halt", {"reason": "ours"})) == (True, True)
+    assert held(manager.post(f"{own}/disable", {"reason": "ours"})) == (True, True)
     assert stopped_tools(workspace) == {"calculate": "API key test (a leak)"}
-    assert held(manager.post(f"{own}/continue")) == (True, True)
-    assert held(operator.post(f"{theirs}/continue")) == (False, True)
+    assert held(manager.post(f"{own}/enable")) == (True, True)
+    assert held(operator.post(f"{theirs}/enable")) == (False, True)
     assert stopped_tools(workspace) == {}
 
 
@@ -150,7 +150,7 @@ def test_the_command_ends_both(heartbit: Command, manager: Caller, workspace: Wo
     manager.post("/workspace/halt", {"reason": "ours"})
     done = heartbit("fleet", "halt", workspace.slug)
     assert done.out.strip() == f"The workspace {workspace.slug} is stopped.", done.err
-    done = heartbit("fleet", "continue", workspace.slug)
+    done = heartbit("fleet", "resume", workspace.slug)
     assert done.out.strip() == f"The workspace {workspace.slug} goes on.", done.err
     assert not is_halted(workspace)
 

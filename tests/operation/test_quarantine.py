@@ -11,7 +11,7 @@ from agents.actions.discard_run import discard_run
 from agents.actions.retry_run import retry_run
 from agents.actions.revive_run import revive_run
 from agents.actions.start_run import start_run
-from agents.errors import NoLongerOpenError, RunStateError
+from agents.errors import CallClosedError, RunStateError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs.claims import GENERATION
 from heartbit_site.base.audit import Actor
@@ -65,9 +65,9 @@ def test_discarded_it_is_settled_once(poison: Run) -> None:
     poison.refresh_from_db()
     assert poison.status == "cancelled"
     assert RunEvent.objects.get(run=poison, type="run.discarded").payload == {"by": "me"}
-    with pytest.raises(NoLongerOpenError, match="not in quarantine"):
+    with pytest.raises(CallClosedError, match="not in quarantine"):
         discard_run(poison, by=YOU)
-    with pytest.raises(NoLongerOpenError, match="not in quarantine"):
+    with pytest.raises(CallClosedError, match="not in quarantine"):
         revive_run(poison, by=YOU)
     assert told_of(poison) == [("run.discard", "me", {})]
 
@@ -77,7 +77,7 @@ def test_retried_its_task_is_a_new_run_and_it_is_discarded(worker: Worker, poiso
     assert (again.task, again.version_id) == (poison.task, poison.version_id)
     assert again.forked_from_id == poison.pk
     wait_until(lambda: Run.objects.get(pk=again.pk).output == "Done.", what="done")
-    with pytest.raises(NoLongerOpenError):
+    with pytest.raises(CallClosedError):
         retry_run(poison, by=ME)
     poison.refresh_from_db()
     assert poison.status == "cancelled"
@@ -106,12 +106,12 @@ def test_the_commands_settle_it(worker: Worker, heartbit: Command) -> None:
     workspace = default_workspace()
     first, second = quarantined(workspace), quarantined(workspace)
     listed = heartbit("runs", "list", "--status", "quarantined", "--json")
-    assert {str(first.pk), str(second.pk)} <= {row["run"] for row in listed.json["runs"]}
+    assert {str(first.pk), str(second.pk)} <= {row["id"] for row in listed.json["runs"]}
     retried = heartbit("runs", "retry", str(first.pk))
     assert retried.code == 0, retried.err
     assert Run.objects.get(pk=retried.out.strip()).forked_from_id == first.pk
     assert heartbit("runs", "discard", str(second.pk)).out == f"Run {second.pk} is discarded.\n"
-    refused = heartbit("runs", "resume", str(second.pk))
+    refused = heartbit("runs", "unquarantine", str(second.pk))
     assert refused.code == 2
     assert "not in quarantine" in refused.err
 

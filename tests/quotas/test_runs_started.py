@@ -21,7 +21,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.choices import Home, SecondMessage
-from agents.errors import QuotaSpentError, TooManyRunsError
+from agents.errors import QuotaExceededError, TooManyRunsError
 from agents.models import Agent, AgentVersion, Run, RunCount
 from heartbit_site.base import orm
 from heartbit_site.base.audit import NOBODY
@@ -67,7 +67,7 @@ def at_once(times: int, start: Callable[[], UUID]) -> tuple[list[UUID], list[Exc
         gate.wait()
         try:
             return start()
-        except QuotaSpentError as error:
+        except QuotaExceededError as error:
             return error
         finally:
             connections.close_all()
@@ -93,7 +93,7 @@ class TestOfAWorkspace:
     ) -> None:
         tier = give_tier(workspace, runs_per_day=1)
         submit(workspace)
-        with pytest.raises(QuotaSpentError) as refused:
+        with pytest.raises(QuotaExceededError) as refused:
             submit(workspace)
         said = str(refused.value)
         assert f"The workspace {workspace.slug} has started its 1 run of today" in said
@@ -104,7 +104,7 @@ class TestOfAWorkspace:
     def test_given_the_next_day_then_it_counts_from_nothing(self, workspace: Workspace) -> None:
         give_tier(workspace, runs_per_day=2)
         submit(workspace), submit(workspace)
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             submit(workspace)
         rows = RunCount.objects.filter(workspace=workspace)
         rows.update(starts_at=F("starts_at") - timedelta(days=1))
@@ -120,7 +120,7 @@ class TestOfAWorkspace:
         assert counted(workspace) == 1
         submit(workspace)
         assert submit(workspace, idempotency_key="k") == first, "also when the day is used up"
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             submit(workspace, idempotency_key="another")
 
     def test_given_the_same_key_twenty_times_at_once_then_one_run_is_counted(
@@ -144,7 +144,7 @@ class TestOfAWorkspace:
         give_tier(workspace, runs_per_day=1)
         with transaction.atomic():
             submit(workspace)
-            with pytest.raises(QuotaSpentError):
+            with pytest.raises(QuotaExceededError):
                 submit(workspace)
             Agent.objects.filter(workspace=workspace).update(description="It went on.")
         assert writer(workspace).description == "It went on."
@@ -158,13 +158,13 @@ class TestOfAWorkspace:
         assert counted(workspace) == 3
         told = post_message(thread, "Go!", second_message=SecondMessage.STEER)
         assert told.run_id == said.run_id
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             post_message(thread, "Two.")
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             fork_run(source, 0)
         cancel_run(workspace, source.pk, reason="no")
         source.refresh_from_db()
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             retry_run(source, by=NOBODY)
         assert Run.objects.filter(workspace=workspace).count() == 3
 
@@ -180,7 +180,7 @@ class TestOfAWorkspace:
     def test_runs_in_one_s_own_process_count_as_well(self, workspace: Workspace) -> None:
         give_tier(workspace, runs_per_day=1)
         submit(workspace, home=Home.LOCAL)
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             submit(workspace)
 
     def test_a_new_limit_knows_what_the_day_has_seen(self, workspace: Workspace) -> None:
@@ -189,12 +189,12 @@ class TestOfAWorkspace:
         tier = give_tier(workspace, runs_per_day=5)
         submit(workspace)
         assert counted(workspace) == 5
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             submit(workspace)
         tier.runs_per_day = 6
         tier.save()
         submit(workspace)
-        with pytest.raises(QuotaSpentError):
+        with pytest.raises(QuotaExceededError):
             submit(workspace)
 
     async def test_a_new_limit_counts_no_sub_agents_of_the_day(
@@ -281,7 +281,7 @@ class TestOnTheSurfaces:
         assert answer.headers["content-type"] == "application/problem+json"
         assert 0 < int(answer.headers["retry-after"]) <= 24 * 3600
         problem = answer.json()
-        assert problem["code"] == "quota_spent"
+        assert problem["code"] == "quota_exceeded"
         assert "has started its 1 run of today" in problem["detail"]
 
     def test_a_message_of_a_chat_is_refused_alike(

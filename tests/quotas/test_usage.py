@@ -117,7 +117,7 @@ class TestTheFigures:
         ]
         assert shown == [(2, 20, 10), (1600, 2000, 80), (1, 1, 100)]
         states = [each.state for each in (runs, tokens, usd, at_once)]
-        assert states == ["open", "nearly", "spent", "spent"]
+        assert states == ["ok", "warning", "exceeded", "exceeded"]
         assert usd.percent == 150
 
     def test_given_a_budget_that_refused_a_call_then_it_counts_as_spent(
@@ -130,8 +130,8 @@ class TestTheFigures:
         (budget,) = usage_of(workspace).budgets
         assert (budget.agent, budget.period) == ("writer", "day")
         assert [(gauge.name, gauge.state) for gauge in budget.gauges] == [
-            ("tokens", "spent"),
-            ("usd", "open"),
+            ("tokens", "exceeded"),
+            ("usd", "ok"),
         ]
 
 
@@ -146,9 +146,9 @@ class TestTheAPI:
         assert answer.status_code == 200
         usage = answer.json()
         assert usage["tier"] == tier.name
-        assert usage["runs_today"] == {"used": 2, "limit": 20, "percent": 10, "state": "open"}
+        assert usage["runs_today"] == {"used": 2, "limit": 20, "percent": 10, "state": "ok"}
         assert usage["usd_this_month"] == {
-            "used": "0.75", "limit": "1", "percent": 75, "state": "open",
+            "used": "0.75", "limit": "1", "percent": 75, "state": "ok",
         }  # fmt: skip
         assert usage["tokens_this_month"]["limit"] is None
         assert usage["budgets"] == [
@@ -156,7 +156,7 @@ class TestTheAPI:
                 "agent": None,
                 "period": "month",
                 "tokens": None,
-                "usd": {"used": "0.75", "limit": "0.5", "percent": 150, "state": "spent"},
+                "usd": {"used": "0.75", "limit": "0.5", "percent": 150, "state": "exceeded"},
             }
         ]
         assert [row["agent"] for row in usage["agents"]] == [None, "writer", "analyst"]

@@ -19,7 +19,7 @@ from agents.actions.decide_call import Always, Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.events import ApprovalRequested, ModelDelayed
 from agents.live.valkey import connect
 from agents.llm.messages import ToolCall
@@ -66,7 +66,7 @@ async def raced(*deeds: Callable[[], object]) -> list[object]:
     def tried(deed: Callable[[], object]) -> object:
         try:
             return deed()
-        except NoLongerOpenError as error:
+        except CallClosedError as error:
             return str(error)
 
     return list(await asyncio.gather(*(orm.in_thread(partial(tried, deed)) for deed in deeds)))
@@ -154,14 +154,14 @@ async def test_what_does_not_wait_is_not_decided(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
     call = await asking(workspace, pool, claimant)
-    with pytest.raises(NoLongerOpenError, match="not the one that was shown"):
+    with pytest.raises(CallClosedError, match="not the one that was shown"):
         await orm.in_thread(lambda: approve_call(call, digest="e" * 64, by=ANN))
     await orm.in_thread(lambda: approve_call(call, digest=DIGEST, by=ANN))
-    with pytest.raises(NoLongerOpenError, match="already approved by ann"):
+    with pytest.raises(CallClosedError, match="already approved by ann"):
         await orm.in_thread(lambda: deny_call(call, digest=DIGEST, by=ANN, reason="no"))
     other = await orm.in_thread(lambda: accept(workspace))
     call.run_id = other
-    with pytest.raises(NoLongerOpenError, match="does not wait"):
+    with pytest.raises(CallClosedError, match="does not wait"):
         await orm.in_thread(lambda: approve_call(call, digest=DIGEST, by=ANN))
 
 
@@ -427,7 +427,7 @@ async def test_one_of_several_approvers_gives_no_standing_permission(
 ) -> None:
     await orm.in_thread(lambda: published(workspace, "solo"))
     call = await calculating(workspace, pool, claimant, needed=2)
-    with pytest.raises(NoLongerOpenError):
+    with pytest.raises(CallClosedError):
         await orm.in_thread(partial(allow, call, "ann"))
     assert not await decided(call.run_id)
     assert not await orm.in_thread(Grant.objects.filter(workspace=workspace).exists)

@@ -97,7 +97,7 @@ def test_given_a_thread_then_each_message_is_of_whoever_said_it_and_a_steer_star
     first = post_message(thread, "One.", by=named(ada)).run_id
     held = post_message(thread, "Two.", by=named(ben))
     told = post_message(thread, "Go!", by=named(ben), second_message=SecondMessage.STEER)
-    assert (held.outcome, told.outcome) == ("held", "steered")
+    assert (held.outcome, told.outcome) == ("queued", "steered")
     assert starter(first) == (ada.username, ada.pk)
     assert starter(held.run_id) == (ben.username, ben.pk)
     assert told.run_id == first
@@ -173,7 +173,7 @@ def test_given_many_runs_then_an_index_gives_somebodys_own_in_their_order(
 def test_given_the_command_line_then_the_systems_user_is_named(heartbit: Command) -> None:
     workspace = default_workspace()
     me = (f"{login()} at a terminal", None)
-    ran = heartbit("run", "[[text: Hi.]]", "--agent", "writer", "--json").json["run"]
+    ran = heartbit("run", "[[text: Hi.]]", "--agent", "writer", "--json").json["id"]
     made = [
         heartbit(*arguments).out.strip()
         for arguments in (

@@ -17,7 +17,7 @@ from agents.actions.post_message import Posted, post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus, SecondMessage
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.events import ApprovalRequested, RunCancelled, RunSucceeded, encode
 from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
 from agents.loop.ports import Moved, Settled
@@ -244,7 +244,7 @@ class TestHeldRuns:
             await ending
         assert lease.ring is None
         posted = await post(thread, "Still there?")
-        assert posted.outcome == "new"
+        assert posted.outcome == "started"
         assert await is_due(posted.run_id)
 
 
@@ -293,9 +293,9 @@ class TestSteering:
         _, lease = await hold(pool, claimant, first)
         await orm.in_thread(partial(cancel_run, workspace, first, reason="stop"))
         posted = await post(thread, "Book it for eight.", SecondMessage.STEER)
-        assert posted.outcome == "held"
+        assert posted.outcome == "queued"
         row = await fetch(first)
-        with pytest.raises(NoLongerOpenError, match="is being cancelled: start a new one"):
+        with pytest.raises(CallClosedError, match="is being cancelled: start a new one"):
             await orm.in_thread(lambda: steer_run(row, "For four."))
         assert await steers(first) == []
         await stopped(lease)
@@ -305,7 +305,7 @@ class TestSteering:
 
     @pytest.mark.parametrize(
         ("asks", "wants", "outcome"),
-        [(False, True, "held"), (True, True, "steered"), (False, False, "steered")],
+        [(False, True, "queued"), (True, True, "steered"), (False, False, "steered")],
     )
     async def test_who_wants_to_be_asked_does_not_steer_a_run_that_asks_nobody(
         self, thread: Conversation, outcome: str, *, asks: bool, wants: bool

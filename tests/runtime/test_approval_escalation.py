@@ -19,7 +19,7 @@ from agents.actions.announce_calls import announce_calls, announce_escalation
 from agents.actions.decide_call import Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Home
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.events import ApprovalEscalated, ApprovalRequested, decode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
@@ -155,8 +155,8 @@ def sweep(told: list[int], *, gate: threading.Barrier | None = None, times: int 
 async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_make_the_quorum(
     studio: Studio, people: People
 ) -> None:
-    how = {"approvals": 2, "approvers": people.first}
-    more = {"escalate_minutes": 5, "escalate_group": people.then}
+    how = {"required_approvals": 2, "approver_group": people.first}
+    more = {"escalate_after_minutes": 5, "escalation_group": people.then}
     await orm.in_thread(partial(careful, studio.workspace, **how, **more))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
@@ -164,12 +164,12 @@ async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_ma
     assert wait.escalates_at is not None
     assert abs(wait.escalates_at - wait.created_at - timedelta(minutes=5)) < timedelta(seconds=1)
     await approve(call, people.clerk)
-    with pytest.raises(NoLongerOpenError, match=f"members of the group {people.first} may"):
+    with pytest.raises(CallClosedError, match=f"members of the group {people.first} may"):
         await approve(call, people.chief)
 
     await make_due(run_id)
     await happened(studio, run_id, ApprovalEscalated)
-    with pytest.raises(NoLongerOpenError, match=f"{people.first} or {people.then} may decide"):
+    with pytest.raises(CallClosedError, match=f"{people.first} or {people.then} may decide"):
         await approve(call, people.stranger)
     await approve(call, people.chief)
     run = await wait_for_end(run_id, studio.host.window)
@@ -182,12 +182,12 @@ async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_ma
 async def test_given_no_second_group_when_it_is_escalated_then_whoever_may_decide_at_all_may(
     studio: Studio, people: People
 ) -> None:
-    how = {"approvers": people.first, "escalate_minutes": 1}
+    how = {"approver_group": people.first, "escalate_after_minutes": 1}
     await orm.in_thread(partial(careful, studio.workspace, **how))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     by = Decider(people.stranger.username, "web", people.stranger.pk)
-    with pytest.raises(NoLongerOpenError, match="Only members"):
+    with pytest.raises(CallClosedError, match="Only members"):
         await orm.in_thread(partial(deny_call, call, digest=call.digest, by=by, reason="no"))
     await make_due(run_id)
     await happened(studio, run_id, ApprovalEscalated)

@@ -16,7 +16,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
 from agents.actions.publish_agent import publish_agent
 from agents.choices import RunStatus
-from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.loop.definition import AgentDefinition, BoundTool
 from agents.models import Agent, Decision, Grant, Run, ToolBinding
@@ -355,7 +355,7 @@ class TestOneDecisionWins:
                     deny_call(call, digest=call.digest, by=by, reason="no")
                 else:
                     approve_call(call, digest=call.digest, by=by)
-            except NoLongerOpenError as error:
+            except CallClosedError as error:
                 return str(error)
             finally:
                 connections.close_all()
@@ -375,7 +375,7 @@ class TestOneDecisionWins:
         run_id = await studio.start(SUM)
         [call] = await waiting(studio, run_id)
         await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
-        with pytest.raises(NoLongerOpenError, match="has cancelled meanwhile"):
+        with pytest.raises(CallClosedError, match="has cancelled meanwhile"):
             await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
 
     async def test_what_is_not_what_was_shown_is_not_approved(
@@ -384,7 +384,7 @@ class TestOneDecisionWins:
         await orm.in_thread(careful)
         run_id = await studio.start(SUM)
         [call] = await waiting(studio, run_id)
-        with pytest.raises(NoLongerOpenError, match="was shown"):
+        with pytest.raises(CallClosedError, match="was shown"):
             await orm.in_thread(lambda: approve_call(call, digest="0" * 64, by=ANNA))
         await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="over"))
 

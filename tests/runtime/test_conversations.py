@@ -11,7 +11,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import Posted, post_message, start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus, SecondMessage
-from agents.errors import ConversationBusyError, NoLongerOpenError
+from agents.errors import CallClosedError, ConversationBusyError
 from agents.events import ModelAnswered
 from agents.live.follow import Streamed, follow, wait_for_end
 from agents.models import Agent, Conversation, Run
@@ -86,7 +86,7 @@ async def test_by_default_a_second_message_is_answered_afterwards(
     [call] = await waiting(studio, first.run_id)
     second = await voice.post("[[text: Second.]]")
     third = await voice.post("[[text: Third.]]")
-    assert [first.outcome, second.outcome, third.outcome] == ["new", "held", "held"]
+    assert [first.outcome, second.outcome, third.outcome] == ["started", "queued", "queued"]
     held = await orm.in_thread(lambda: Run.objects.get(pk=second.run_id))
     assert (held.status, held.rung_at) == (RunStatus.QUEUED, None)
     await orm.in_thread(lambda: cancel_run(studio.workspace, call.run_id, reason="enough"))
@@ -155,7 +155,7 @@ async def test_a_steer_during_the_last_answer_is_seen(studio: Studio, agent: Cre
     await happened(studio, run_id, ModelAnswered, 2)
     ended = await wait_for_end(run_id, studio.host.window)
     assert ended.output == "Two."
-    with pytest.raises(NoLongerOpenError, match="has succeeded"):
+    with pytest.raises(CallClosedError, match="has succeeded"):
         await orm.in_thread(lambda: steer_run(run, "Too late."))
 
 

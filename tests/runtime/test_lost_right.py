@@ -90,7 +90,7 @@ def till(
 ) -> Iterator[Till]:
     ledger = tmp_path / "effects.jsonl"
     with EffectsServer(ledger=ledger) as effects:
-        settings.HEARTBIT_HTTP_ALLOW = effects.url.removeprefix("http://")
+        settings.HEARTBIT_HTTP_ALLOWLIST = effects.url.removeprefix("http://")
         yield Till(workspace, effects.url, ledger)
 
 
@@ -183,7 +183,7 @@ async def test_given_two_approvals_of_a_group_when_one_leaves_it_then_both_are_a
 
     def grouped() -> Group:
         group = Group.objects.create(name=name)
-        till.cashier(approvals=2, approvers=name)
+        till.cashier(required_approvals=2, approver_group=name)
         group.user_set.add(*people)
         return group
 

@@ -265,9 +265,9 @@ async def test_an_account_with_an_address_of_its_own_goes_through_the_guard(
     *,
     allowed: bool,
 ) -> None:
-    settings.HEARTBIT_HTTP_ALLOW = wire_server.url.partition("//")[2].partition("/")[0]
+    settings.HEARTBIT_HTTP_ALLOWLIST = wire_server.url.partition("//")[2].partition("/")[0]
     if not allowed:
-        settings.HEARTBIT_HTTP_ALLOW = ""
+        settings.HEARTBIT_HTTP_ALLOWLIST = ""
 
     def rows() -> None:
         agent(model="compatible:house", max_retries=0)
@@ -286,7 +286,7 @@ async def test_an_account_with_an_address_of_its_own_goes_through_the_guard(
         assert run.output == "From the house."
     else:
         assert run.error is not None
-        assert "HEARTBIT_HTTP_ALLOW" in run.error["message"]
+        assert "HEARTBIT_HTTP_ALLOWLIST" in run.error["message"]
 
 
 @pytest.mark.parametrize(

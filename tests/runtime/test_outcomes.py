@@ -13,7 +13,7 @@ from django.db import connection
 from agents.actions.settle_call import settle_call
 from agents.actions.start_run import start_run
 from agents.choices import Home, Outcome, RunStatus
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.events import Event, OutcomeAsked, ToolStarted, encode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
@@ -112,7 +112,7 @@ async def test_the_first_word_wins(studio: Studio, agent: Create) -> None:
     await orm.in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
     await orm.in_thread(partial(settle_call, call, Outcome.DONE, by=ANNA))
-    with pytest.raises(NoLongerOpenError, match=r"already done by anna"):
+    with pytest.raises(CallClosedError, match=r"already done by anna"):
         await orm.in_thread(partial(settle_call, call, Outcome.RETRIED, by=ANNA))
 
 

@@ -266,7 +266,7 @@ def test_a_span_of_the_past_is_made_up_for(browser: Client, planned: Plan) -> No
     for name, moment in (("begin", now - timedelta(hours=3)), ("end", now)):
         span[f"{name}_0"], span[f"{name}_1"] = f"{moment:%Y-%m-%d}", f"{moment:%H:%M:%S}"
     browser.post(action(row, "backfill"), span | SENT)
-    held = Firing.objects.filter(schedule=row, status=FiringStatus.HELD)
+    held = Firing.objects.filter(schedule=row, status=FiringStatus.DEFERRED)
     assert held.count() == 3
     again = browser.post(action(row, "backfill"), span | SENT).content.decode()
     assert "nothing to make up for" in again

@@ -13,7 +13,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_agent import start_agent
 from agents.choices import SecondMessage
-from agents.errors import LoopGuardError, SubAgentError
+from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.models import Message, Run
 from heartbit_site.base.audit import Actor
 from scheduling.actions.fire_due import fire_due
@@ -61,7 +61,9 @@ def fired(planned: Schedule) -> Run:
 
 def test_a_task_that_plans_itself_again_and_again_is_stopped(writes: Writes) -> None:
     run, planned = run_of(writes("writer")), []
-    with pytest.raises(LoopGuardError, match="9 messages and plans in a row led to this task"):
+    with pytest.raises(
+        MessageLimitReachedError, match="9 messages and plans in a row led to this task"
+    ):
         for _ in range(20):
             planned.append(plan(run))
             run = fired(planned[-1])
@@ -72,7 +74,7 @@ def test_whoever_may_start_no_other_agent_any_more_gains_nothing_by_planning(
     writes: Writes,
 ) -> None:
     sender = writes("writer")
-    with pytest.raises(LoopGuardError):
+    with pytest.raises(MessageLimitReachedError):
         for turn in range(20):
             if turn == 4:
                 sender = sender_of_run(fired(plan(run_of(sender))))
@@ -81,7 +83,7 @@ def test_whoever_may_start_no_other_agent_any_more_gains_nothing_by_planning(
             sent = start_agent(sender, other, "Your turn.")
             assert sent.run_id is not None
             sender = sender_of_run(Run.objects.get(pk=sent.run_id))
-    with pytest.raises(LoopGuardError, match="plan nothing more"):
+    with pytest.raises(MessageLimitReachedError, match="plan nothing more"):
         plan(run_of(sender))
     assert turn == 9
 

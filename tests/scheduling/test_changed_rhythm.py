@@ -9,7 +9,7 @@ import pytest
 
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import FiringStatus, Missed, Overlap
+from scheduling.choices import CatchUp, FiringStatus, Overlap
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from tests.scheduling.conftest import ANN, let_pass
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def overdue(planned: Plan) -> Schedule:
     """Three of its slots came while no worker was there."""
-    plan = planned(missed=Missed.ALL, overlap=Overlap.PARALLEL)
+    plan = planned(catch_up=CatchUp.ALL, overlap=Overlap.PARALLEL)
     let_pass(plan, 3 * HOUR)
     plan.refresh_from_db()
     return plan
@@ -70,7 +70,7 @@ def test_pausing_says_so_too(overdue: Schedule) -> None:
 
 
 def test_what_had_ended_counts_from_now_when_it_is_prolonged(planned: Plan) -> None:
-    plan = planned(ends_at=database_now() + 1.5 * HOUR, missed=Missed.ALL)
+    plan = planned(ends_at=database_now() + 1.5 * HOUR, catch_up=CatchUp.ALL)
     let_pass(plan, 5 * HOUR)
     plan.refresh_from_db()
     plan.ends_at = database_now() + 24 * HOUR

@@ -24,7 +24,7 @@ from scheduling.actions.forget_firings import forget_firings
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap, TaskType
+from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap, TaskType
 from scheduling.complaints import MOST, Complaints
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.firings import at_work, start_firing
@@ -66,7 +66,7 @@ def an_hour_later(schedule: Schedule) -> None:
 
 def test_many_clocks_at_once_fire_each_slot_once(planned: Plan) -> None:
     plans = [
-        planned(name=f"Report {number}", overlap=Overlap.PARALLEL, missed=Missed.ALL)
+        planned(name=f"Report {number}", overlap=Overlap.PARALLEL, catch_up=CatchUp.ALL)
         for number in range(5)
     ]
     for plan in plans:
@@ -95,7 +95,7 @@ def test_many_clocks_at_once_fire_each_slot_once(planned: Plan) -> None:
 
 @transacted
 def test_a_slot_becomes_a_run_of_its_agent(planned: Plan) -> None:
-    plan = planned(time_zone="Europe/Berlin", approve=True)
+    plan = planned(time_zone="Europe/Berlin", require_approval=True)
     assert fire_due(only=plan.pk) == 0, "an early ring is none"
     slot = plan.next_slot
     let_pass(plan, HOUR)
@@ -138,7 +138,7 @@ def test_what_stands_in_the_way_is_noted(planned: Plan) -> None:
     ("policy", "expected"),
     [
         (Overlap.SKIP, ["started", "skipped"]),
-        (Overlap.QUEUE, ["started", "held"]),
+        (Overlap.QUEUE, ["started", "deferred"]),
         (Overlap.PARALLEL, ["started", "started"]),
     ],
 )
@@ -152,13 +152,13 @@ def test_while_the_run_before_is_at_work(
     assert statuses(plan) == expected
     cancel_run(plan.workspace, runs(plan)[0].pk, reason="over")
     fire_due(only=plan.pk)
-    expected = ["started" if one == "held" else one for one in expected]
+    expected = ["started" if one == "deferred" else one for one in expected]
     assert statuses(plan) == expected, "what was held begins when the one before has ended"
 
 
 @transacted
 def test_a_stopped_workspace_and_agent_fire_nothing_until_they_go_on(planned: Plan) -> None:
-    plan = planned(missed=Missed.ONE)
+    plan = planned(catch_up=CatchUp.LATEST)
     held = pauses.of_workspace(plan.workspace)
     pause_work(held, by=ANN)
     let_pass(plan, 3 * HOUR)
@@ -224,7 +224,7 @@ def test_a_backfill_holds_what_has_no_run(planned: Plan) -> None:
     with pytest.raises(ScheduleConflictError, match="nothing to make up for"):
         backfill_schedule(plan, now - 3 * HOUR, now, by=ANN)
     assert fire_due(only=plan.pk) == 1, "one after the other, also where slots skip"
-    assert statuses(plan) == ["started", "held", "held"]
+    assert statuses(plan) == ["started", "deferred", "deferred"]
     for _ in range(2):
         cancel_run(plan.workspace, runs(plan)[-1].pk, reason="over")
         fire_due(only=plan.pk)
@@ -240,7 +240,7 @@ def test_a_paused_schedule_starts_nothing_that_it_held(planned: Plan) -> None:
     plan = planned(overlap=Overlap.QUEUE)
     for _ in range(2):
         an_hour_later(plan)
-    assert statuses(plan) == ["started", "held"]
+    assert statuses(plan) == ["started", "deferred"]
     plan.refresh_from_db()
     plan.enabled = False
     save_schedule(plan, by=ANN)
@@ -249,7 +249,7 @@ def test_a_paused_schedule_starts_nothing_that_it_held(planned: Plan) -> None:
     cancel_run(plan.workspace, runs(plan)[0].pk, reason="over")
     assert plan.pk not in due_schedules(100)
     assert _fired(plan.pk) == 0, "also when it was paused after it had been found"
-    assert sorted(statuses(plan)) == ["held", "held", "held", "started"]
+    assert sorted(statuses(plan)) == ["deferred", "deferred", "deferred", "started"]
     plan.refresh_from_db()
     plan.enabled = True
     save_schedule(plan, by=ANN)
@@ -317,7 +317,7 @@ def test_changes_are_in_the_audit_and_count_from_now(planned: Plan, workspace: W
 def test_old_slots_are_forgotten_but_for_those_that_are_held(planned: Plan) -> None:
     plan = planned()
     now = database_now()
-    for days, status in ((91, "skipped"), (91, "held"), (89, "skipped")):
+    for days, status in ((91, "skipped"), (91, "deferred"), (89, "skipped")):
         Firing.objects.create(
             schedule=plan,
             slot=now - timedelta(days=days, hours=len(status)),
@@ -325,7 +325,7 @@ def test_old_slots_are_forgotten_but_for_those_that_are_held(planned: Plan) -> N
             created_at=now - timedelta(days=days),
         )
     assert forget_firings() == 1
-    assert sorted(statuses(plan)) == ["held", "skipped"]
+    assert sorted(statuses(plan)) == ["deferred", "skipped"]
 
 
 @transacted

@@ -12,7 +12,7 @@ from scheduling.actions import fire_due as firing
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import fire_due
 from scheduling.aside import SECONDS, Aside
-from scheduling.choices import FiringStatus, Kind, Missed, Overlap
+from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now, due_schedules
 from tests.scheduling.conftest import ANN, let_pass
@@ -39,9 +39,9 @@ def busy(planned: Plan, count: int) -> list[Schedule]:
     plans = [planned(name=f"Busy {n}", overlap=Overlap.QUEUE) for n in range(count)]
     for plan in plans:
         let_pass(plan, 2 * HOUR)
-        Schedule.objects.filter(pk=plan.pk).update(missed=Missed.ALL)
+        Schedule.objects.filter(pk=plan.pk).update(catch_up=CatchUp.ALL)
         fire_due(only=plan.pk)
-        assert statuses(plan) == ["started", "held"]
+        assert statuses(plan) == ["started", "deferred"]
     return plans
 
 
@@ -51,7 +51,7 @@ def test_slots_held_behind_work_keep_no_others_waiting(planned: Plan) -> None:
     theirs = planned(name="Theirs", kind=Kind.CRON, cron="0 * * * *")
     backfill_schedule(theirs, now - 3 * HOUR, now, by=ANN)
     fire_due()
-    assert statuses(theirs) == ["started", "held", "held"]
+    assert statuses(theirs) == ["started", "deferred", "deferred"]
     everyone = {plan.pk for plan in [*plans, theirs]}
     assert not everyone & set(due_schedules(100)), "the runs of all of them are at work"
     Run.objects.filter(workspace=theirs.workspace).update(status="cancelled", finished_at=now)
@@ -63,7 +63,7 @@ def test_slots_that_may_run_side_by_side_do_not_wait_for_work(planned: Plan) -> 
     now = database_now()
     backfill_schedule(plan, now - 3 * HOUR, now, by=ANN)
     fire_due()
-    assert statuses(plan) == ["started", "started", "held"]
+    assert statuses(plan) == ["started", "started", "deferred"]
     fire_due()
     assert statuses(plan) == ["started"] * 3, "though the first ones are at work"
 
@@ -72,10 +72,10 @@ def test_more_slots_than_can_wait_are_skipped_and_say_so(
     planned: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(firing, "MOST_HELD", 2)
-    plan = planned(overlap=Overlap.QUEUE, missed=Missed.ALL)
+    plan = planned(overlap=Overlap.QUEUE, catch_up=CatchUp.ALL)
     let_pass(plan, 5 * HOUR)
     fire_due(only=plan.pk)
-    assert statuses(plan) == ["started", "held", "held", "skipped", "skipped"]
+    assert statuses(plan) == ["started", "deferred", "deferred", "skipped", "skipped"]
     last = Firing.objects.filter(schedule=plan).order_by("-slot").first()
     assert last is not None
     assert "2 slots wait for its end already" in last.note
@@ -112,6 +112,6 @@ def test_what_was_held_first_comes_first(planned: Plan) -> None:
     early, late = planned(name="B, early"), planned(name="A, late")
     now = database_now()
     for plan, hours in ((late, 2), (early, 5)):
-        Firing.objects.create(schedule=plan, slot=now - hours * HOUR, status=FiringStatus.HELD)
+        Firing.objects.create(schedule=plan, slot=now - hours * HOUR, status=FiringStatus.DEFERRED)
     own = [pk for pk in due_schedules(100) if pk in (early.pk, late.pk)]
     assert own == [early.pk, late.pk]

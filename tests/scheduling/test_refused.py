@@ -21,7 +21,7 @@ from heartbit_site.base.models import Tier, Workspace
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.run_schedule_now import run_schedule_now
-from scheduling.choices import Cause, FiringStatus, Kind, Missed, Overlap
+from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap
 from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
 from scheduling.holding import GIVEN_UP, LONGEST, SHORTEST
@@ -82,7 +82,7 @@ def test_a_reminder_waits_for_the_quota_and_comes_once(planned: Plan, spent: Tie
     plan = once(planned)
     assert fire_due(only=plan.pk) == 1
     [held] = firings(plan)
-    assert held.status == FiringStatus.HELD
+    assert held.status == FiringStatus.DEFERRED
     assert held.note.startswith("Tried again for a day: The workspace t-")
     assert SHORTEST - timedelta(seconds=20) < pause_of(held) <= SHORTEST
     assert fire_due(only=plan.pk) == 0, "not before its pause is over"
@@ -132,8 +132,8 @@ def fill(plan: Schedule) -> None:
 def test_whatever_may_pass_holds_a_slot(planned: Plan, hinder: Callable[[Schedule], None]) -> None:
     plan = planned()
     hinder(plan)
-    held = start_firing(plan, database_now(), Cause.SLOT)
-    assert (held.status, held.run_id) == (FiringStatus.HELD, None), held.note
+    held = start_firing(plan, database_now(), Cause.SCHEDULE)
+    assert (held.status, held.run_id) == (FiringStatus.DEFERRED, None), held.note
     assert held.try_at is not None
 
 
@@ -157,30 +157,30 @@ def test_run_now_is_refused_and_writes_nothing(planned: Plan, spent: Tier) -> No
 @pytest.mark.parametrize(
     ("missed", "overlap", "first"),
     [
-        (Missed.ONE, Overlap.SKIP, "skipped"),
-        (Missed.SKIP, Overlap.PARALLEL, "skipped"),
-        (Missed.ALL, Overlap.SKIP, "held"),
-        (Missed.ONE, Overlap.QUEUE, "held"),
+        (CatchUp.LATEST, Overlap.SKIP, "skipped"),
+        (CatchUp.NONE, Overlap.PARALLEL, "skipped"),
+        (CatchUp.ALL, Overlap.SKIP, "deferred"),
+        (CatchUp.LATEST, Overlap.QUEUE, "deferred"),
     ],
 )
 @transacted
 def test_when_the_next_slot_comes_its_policies_decide(
-    planned: Plan, spent: Tier, missed: Missed, overlap: Overlap, first: str
+    planned: Plan, spent: Tier, missed: CatchUp, overlap: Overlap, first: str
 ) -> None:
-    plan = planned(missed=missed, overlap=overlap)
+    plan = planned(catch_up=missed, overlap=overlap)
     for _ in range(2):
         let_pass(plan, HOUR)
         for row in firings(plan):  # the oldest first: no two have the same slot in between
             Firing.objects.filter(pk=row.pk).update(slot=row.slot - HOUR)
         fire_due(only=plan.pk)
-    assert statuses(plan) == [first, "held"]
+    assert statuses(plan) == [first, "deferred"]
     if first == "skipped":
         note = firings(plan)[0].note
         assert note.startswith("It could not start before the next slot came: The workspace t-")
     lift(spent)
     later(plan, LONGEST)
     assert statuses(plan) == (
-        ["skipped", "started"] if first == "skipped" else ["started", "held"]
+        ["skipped", "started"] if first == "skipped" else ["started", "deferred"]
     ), "one after the other"
     for run in Run.objects.filter(workspace=plan.workspace):
         cancel_run(plan.workspace, run.pk, reason="x")
@@ -193,13 +193,13 @@ def test_no_more_of_them_wait_than_are_made_up_for(
     planned: Plan, spent: Tier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scheduling.holding.MOST", 2)
-    plan = planned(missed=Missed.ALL)
+    plan = planned(catch_up=CatchUp.ALL)
     for _ in range(4):
         let_pass(plan, HOUR)
         for row in firings(plan):  # the oldest first: no two have the same slot in between
             Firing.objects.filter(pk=row.pk).update(slot=row.slot - HOUR)
         fire_due(only=plan.pk)
-    assert statuses(plan) == ["skipped", "skipped", "held", "held"]
+    assert statuses(plan) == ["skipped", "skipped", "deferred", "deferred"]
 
 
 @transacted
@@ -209,7 +209,7 @@ def test_what_is_made_up_for_waits_in_its_order(planned: Plan, spent: Tier) -> N
     assert backfill_schedule(plan, now - 3 * HOUR, now, by=ANN) == 3
     fire_due(only=plan.pk)
     rows = firings(plan)
-    assert {row.status for row in rows} == {"held"}
+    assert {row.status for row in rows} == {"deferred"}
     assert [row.note[:5] for row in rows] == ["Tried", "Asked", "Asked"], "one was tried"
     assert len({row.try_at for row in rows}) == 1
     assert fire_due(only=plan.pk) == 0
@@ -222,7 +222,7 @@ def test_what_is_made_up_for_waits_in_its_order(planned: Plan, spent: Tier) -> N
 def test_many_clocks_at_once_start_what_waited_once(planned: Plan, spent: Tier) -> None:
     plan = once(planned)
     fire_due(only=plan.pk)
-    assert statuses(plan) == ["held"]
+    assert statuses(plan) == ["deferred"]
     lift(spent)
     Firing.objects.filter(schedule=plan).update(try_at=F("try_at") - SHORTEST)
     barrier = threading.Barrier(8)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from scheduling.choices import Kind, Missed
+from scheduling.choices import CatchUp, Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.rhythm import Cron, Interval, Once, rhythm_of, time_zone
@@ -157,8 +157,8 @@ def at_nine(day: int) -> datetime:
 
 
 def test_a_slot_on_time_fires_whatever_the_policy() -> None:
-    for policy in Missed:
-        row = schedule(next_slot=at_nine(3), missed=policy)
+    for policy in CatchUp:
+        row = schedule(next_slot=at_nine(3), catch_up=policy)
         found = due(row, at_nine(3) + timedelta(seconds=30))
         assert (found.fire, found.skip, found.next_slot) == ((at_nine(3),), (), at_nine(4))
 
@@ -166,25 +166,25 @@ def test_a_slot_on_time_fires_whatever_the_policy() -> None:
 @pytest.mark.parametrize(
     ("policy", "fire", "skip"),
     [
-        (Missed.SKIP, [], [3, 4, 5]),
-        (Missed.ONE, [5], [3, 4]),
-        (Missed.ALL, [3, 4, 5], []),
+        (CatchUp.NONE, [], [3, 4, 5]),
+        (CatchUp.LATEST, [5], [3, 4]),
+        (CatchUp.ALL, [3, 4, 5], []),
     ],
 )
-def test_missed_slots_follow_the_policy(policy: Missed, fire: list[int], skip: list[int]) -> None:
-    found = due(schedule(next_slot=at_nine(3), missed=policy), at_nine(5) + timedelta(hours=2))
+def test_missed_slots_follow_the_policy(policy: CatchUp, fire: list[int], skip: list[int]) -> None:
+    found = due(schedule(next_slot=at_nine(3), catch_up=policy), at_nine(5) + timedelta(hours=2))
     assert list(found.fire) == [at_nine(day) for day in fire]
     assert list(found.skip) == [at_nine(day) for day in skip]
     assert found.next_slot == at_nine(6)
 
 
 def test_one_made_up_for_is_enough_when_the_next_is_there() -> None:
-    found = due(schedule(next_slot=at_nine(3), missed=Missed.ONE), at_nine(5) + MINUTE)
+    found = due(schedule(next_slot=at_nine(3), catch_up=CatchUp.LATEST), at_nine(5) + MINUTE)
     assert (found.fire, found.skip) == ((at_nine(5),), (at_nine(3), at_nine(4)))
 
 
 def test_after_a_year_only_the_latest_are_looked_at() -> None:
-    row = schedule(cron="* * * * *", next_slot=utc("2026-01-02 00:00"), missed=Missed.ALL)
+    row = schedule(cron="* * * * *", next_slot=utc("2026-01-02 00:00"), catch_up=CatchUp.ALL)
     found = due(row, utc("2027-01-02 00:00") + timedelta(seconds=30))
     on_time = [slot for slot in found.fire if slot >= utc("2027-01-01 23:56")]
     assert (len(found.fire), len(on_time)) == (MOST + 5, 5)
@@ -194,7 +194,7 @@ def test_after_a_year_only_the_latest_are_looked_at() -> None:
 
 def test_nothing_is_due_before_its_begin_or_after_its_end() -> None:
     row = schedule(
-        begins_at=at_nine(3), ends_at=at_nine(5), next_slot=at_nine(3), missed=Missed.ALL
+        begins_at=at_nine(3), ends_at=at_nine(5), next_slot=at_nine(3), catch_up=CatchUp.ALL
     )
     found = due(row, at_nine(8))
     assert list(found.fire) == [at_nine(3), at_nine(4), at_nine(5)]

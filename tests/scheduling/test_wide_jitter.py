@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scheduling.choices import Kind, Missed
+from scheduling.choices import CatchUp, Kind
 from scheduling.models import Schedule
 from scheduling.slots import due, fires_at
 
@@ -15,7 +15,7 @@ BEGIN = datetime(2026, 11, 22, 9, tzinfo=UTC)
 TEN_MINUTES = timedelta(minutes=10)
 
 
-@pytest.mark.parametrize("missed", Missed.values)
+@pytest.mark.parametrize("missed", CatchUp.values)
 def test_given_a_clock_that_looks_all_the_time_then_nothing_is_missed(missed: str) -> None:
     schedule = Schedule(
         pk=4711,
@@ -23,7 +23,7 @@ def test_given_a_clock_that_looks_all_the_time_then_nothing_is_missed(missed: st
         every_seconds=600,
         begins_at=BEGIN,
         jitter_seconds=3600,
-        missed=missed,
+        catch_up=missed,
         next_slot=BEGIN,
     )
     times = [fires_at(schedule, BEGIN + number * TEN_MINUTES) for number in range(36)]
@@ -49,7 +49,7 @@ def test_given_more_slots_within_the_jitter_than_are_made_up_for_then_none_is_lo
         every_seconds=seconds,
         begins_at=BEGIN,
         jitter_seconds=3600,
-        missed=Missed.ALL,
+        catch_up=CatchUp.ALL,
         next_slot=BEGIN,
     )
     fired: list[datetime] = []

@@ -319,6 +319,6 @@ async def test_a_key_gives_one_fork_and_every_turn_can_be_looked_at(
     )
     assert shown["usage"]["output_tokens"] > 0
     short = await orm.in_thread(lambda: list_turns(source))
-    assert [(row["turn"], row["tools"], row["complete"]) for row in short] == [
+    assert [(row["number"], row["tools"], row["complete"]) for row in short] == [
         *((1, ["calculate"], True), (2, [], True))
     ]

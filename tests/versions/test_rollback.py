@@ -191,7 +191,7 @@ class TestAnAgentOlderThanARule:
 
     def test_its_group_was_removed(self, keeper: Agent) -> None:
         group = Group.objects.create(name=f"chiefs-{keeper.pk}")
-        keeper.bindings.update(approvers=group.name)
+        keeper.bindings.update(approver_group=group.name)
         publish_agent(keeper)
         group.delete()
         workspace = keeper.workspace

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def asked_of(caller: Caller, script: str, *, agent: str = "solo") -> dict[str, Any]:
     """The first call of a new run that waits, as GET /approvals shows it."""
-    run = caller.submit(script, agent=agent)["run"]
+    run = caller.submit(script, agent=agent)["id"]
     found = wait_until(
-        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run"] == run],
+        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run_id"] == run],
         what="it waits",
     )
     assert isinstance(found[0], dict)
@@ -25,9 +25,9 @@ def asked_of(caller: Caller, script: str, *, agent: str = "solo") -> dict[str, A
 def row_of(asked: dict[str, Any]) -> ToolCall:
     """Its row, as it is now."""
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    return calls.get(run_id=asked["run"], call_id=asked["call"])
+    return calls.get(run_id=asked["run_id"], call_id=asked["call_id"])
 
 
 def address(asked: dict[str, Any]) -> str:
     """Where it is decided."""
-    return f"/runs/{asked['run']}/calls/{asked['call']}/decision"
+    return f"/runs/{asked['run_id']}/calls/{asked['call_id']}/decision"

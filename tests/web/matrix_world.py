@@ -168,7 +168,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "delivery_id": _delivery,
     "schedule": _schedule,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
-    "address": lambda workspace: _channel(workspace).address,
+    "endpoint": lambda workspace: _channel(workspace).address,
     "delivery": _result,
     "key": lambda _: "signal:1.0",
     "newcomer": lambda _: person().username,

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import httpx
 
 from agents.actions.decide_call import Decider, approve_call
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.definition import AgentDefinition, BoundTool
 from agents.loop.ports import Approved, Ready
@@ -174,14 +174,14 @@ def test_given_a_waiting_call_when_the_digest_of_another_call_is_decided_then_no
         )
         try:
             approve_call(call, digest=chance.choice([wrong, theirs, own[:-1], own.upper()]), by=by)
-        except NoLongerOpenError:
+        except CallClosedError:
             refused += 1
     assert refused == FORGED
     assert not Decision.objects.filter(run=call.run).exists()
     approve_call(call, digest=own, by=by)
     try:
         approve_call(call, digest=own, by=by)  # a replay
-    except NoLongerOpenError:
+    except CallClosedError:
         refused += 1
     assert refused == FORGED + 1
     assert Decision.objects.filter(run=call.run).count() == 1

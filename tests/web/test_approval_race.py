@@ -12,7 +12,7 @@ from django.db import connections
 from django.test import Client
 
 from agents.actions.decide_call import Decider, approve_call, deny_call
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Decision, ToolCall
 from tests.api.server import Caller, key_for
 from tests.sizes import sized
@@ -43,7 +43,7 @@ class Deciders:
         """Decide as one of them.
 
         Raises:
-            NoLongerOpenError: Somebody was quicker; the sentence is what they were told.
+            CallClosedError: Somebody was quicker; the sentence is what they were told.
         """
         verdict = "deny" if number % 2 else "approve"
         match place:
@@ -58,7 +58,7 @@ class Deciders:
         body: dict[str, Any] = {"digest": call.digest, "verdict": verdict}
         answer = self.programs.post(f"/runs/{call.run_id}/calls/{call.call_id}/decision", body)
         if answer.status_code == 409:
-            raise NoLongerOpenError(answer.json()["detail"])
+            raise CallClosedError(answer.json()["detail"])
         assert answer.status_code == 200, answer.text
 
     def _on_a_page(self, call: ToolCall, verdict: str, browser: Client) -> None:
@@ -70,7 +70,7 @@ class Deciders:
             headers={"Heartbit-Workspace": call.run.workspace.slug},
         )
         if answer.status_code == 409:
-            raise NoLongerOpenError(answer.json()["detail"])
+            raise CallClosedError(answer.json()["detail"])
         assert answer.status_code == 200, answer.content
 
 
@@ -94,7 +94,7 @@ def _told(deed: Callable[[], object], gate: threading.Barrier) -> str:
     try:
         gate.wait(timeout=30)
         deed()
-    except NoLongerOpenError as error:
+    except CallClosedError as error:
         return str(error)
     finally:
         connections.close_all()

@@ -12,7 +12,7 @@ import httpx
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call
 from agents.approval_links import token_of
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Decision, Run, Wait
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.models import Membership
@@ -42,7 +42,7 @@ def test_given_a_cancel_or_an_expiry_when_decided_after_it_then_nothing_is(
         for call in (cancelled, expired):
             try:
                 approve_call(call, digest=call.digest, by=by)
-            except NoLongerOpenError:
+            except CallClosedError:
                 continue
             raise AssertionError("it was decided all the same")
         assert Run.objects.get(pk=cancelled.run_id).status == "cancelled"

@@ -16,7 +16,7 @@ from agents.actions.decide_call import Decider, approve_call, deny_call, edit_ca
 from agents.actions.publish_agent import publish_agent
 from agents.admin.approval_card import card
 from agents.approval_links import token_of
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
@@ -48,7 +48,7 @@ def careful(workspace: Workspace, *, seconds: int | None = None, **binding: Any)
         name="solo",
         system_prompt="Be brief.",
         approval="always",
-        approval_seconds=seconds,
+        approval_timeout_seconds=seconds,
     )
     ToolBinding.objects.create(agent=row, tool="calculate", **binding)
     publish_agent(row)
@@ -61,13 +61,21 @@ class TestWhatACardSays:
     ) -> None:
         careful(workspace, seconds=600)
         asked = asked_of(caller, SUM)
-        assert asked["expires_at"] > asked["since"]
+        assert asked["expires_at"] > asked["waiting_since"]
         assert asked["parameters"]["required"] == ["expression"]
-        assert (asked["needed"], asked["approved_by"], asked["group"]) == (1, [], "")
+        assert (asked["required_approvals"], asked["approved_by"], asked["approver_group"]) == (
+            1,
+            [],
+            "",
+        )
         seen = asked["view"]
         assert seen["tool"] == [{"text": "calculate", "escaped": False}]
         assert [one["kind"] for one in seen["arguments"]] == ["text"]
-        assert (seen["hidden"], seen["exact"], seen["hosts"]) == (0, True, [])
+        assert (seen["hidden_character_count"], seen["is_javascript_safe"], seen["hosts"]) == (
+            0,
+            True,
+            [],
+        )
 
     def test_given_a_text_that_hides_something_when_viewed_then_every_hidden_character_is_an_escape(
         self,
@@ -79,7 +87,7 @@ class TestWhatACardSays:
         escaped = [piece.text for piece in pieces if piece.escaped]
         assert escaped == ["\\u200d", "\\u202e", "\\u200b", "\\u001b", "\\u2066", "\\u202e"]
         assert all(piece.text.isprintable() for piece in pieces)
-        assert (seen.hidden, seen.exact) == (5, False)
+        assert (seen.hidden_character_count, seen.is_javascript_safe) == (5, False)
 
     @pytest.mark.parametrize(
         ("address", "host"),
@@ -102,23 +110,23 @@ class TestExpiry:
     def test_given_a_time_limit_when_nobody_decides_then_the_call_is_refused_and_the_model_goes_on(
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
-        careful(workspace, seconds=600, approval_seconds=1)
+        careful(workspace, seconds=600, approval_timeout_seconds=1)
         asked = asked_of(caller, SUM)
-        ended = caller.ended(asked["run"])
+        ended = caller.ended(asked["run_id"])
         assert ended["result"]["text"] == "Done."
         call = row_of(asked)
         assert (call.status, call.result) == (
             "refused",
             "Nobody decided in time. The call was not run.",
         )
-        decision = Decision.objects.get(run_id=asked["run"])
+        decision = Decision.objects.get(run_id=asked["run_id"])
         assert (decision.verdict, decision.decided_by, decision.via) == (
             "denied",
             "expiry",
             "expiry",
         )
         entry = AuditEntry.objects.get(workspace=workspace, action="approval.expire")
-        assert (entry.via, entry.target) == ("system", f"run:{asked['run']}")
+        assert (entry.via, entry.target) == ("system", f"run:{asked['run_id']}")
         late = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
         assert late.status_code == 409
         assert late.json()["detail"] == "Nobody decided in time: the call is refused."
@@ -137,31 +145,31 @@ class TestSeveralPeople:
         self, caller: Caller, worker: Worker, workspace: Workspace, treasurers: list[User]
     ) -> None:
         group = f"treasurers-{workspace.slug}"
-        careful(workspace, approvals=2, approvers=group)
+        careful(workspace, required_approvals=2, approver_group=group)
         asked = asked_of(caller, SUM)
-        assert (asked["needed"], asked["group"]) == (2, group)
+        assert (asked["required_approvals"], asked["approver_group"]) == (2, group)
         call, digest = row_of(asked), asked["digest"]
         first, second = (Decider(one.username, "web", one.pk) for one in treasurers)
 
         stranger = member(workspace, "admin")
-        with pytest.raises(NoLongerOpenError, match="Only members of the group"):
+        with pytest.raises(CallClosedError, match="Only members of the group"):
             approve_call(call, digest=digest, by=Decider("x", "web", stranger.pk))
-        with pytest.raises(NoLongerOpenError, match="Only members of the group"):
+        with pytest.raises(CallClosedError, match="Only members of the group"):
             deny_call(call, digest=digest, by=Decider("x", "web"), reason="")
-        with pytest.raises(NoLongerOpenError, match="needs 2 people"):
+        with pytest.raises(CallClosedError, match="needs 2 people"):
             edit_call(call, digest=digest, by=first, arguments='{"expression": "1"}')
         approve_call(call, digest=digest, by=first)
-        with pytest.raises(NoLongerOpenError, match="You have approved the call already"):
+        with pytest.raises(CallClosedError, match="You have approved the call already"):
             approve_call(call, digest=digest, by=first)
         [again] = caller.get("/approvals").json()["calls"]
         assert again["approved_by"] == [first.name]
-        assert not Decision.objects.filter(run_id=asked["run"]).exists()
+        assert not Decision.objects.filter(run_id=asked["run_id"]).exists()
 
         approve_call(call, digest=digest, by=second)
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert row_of(asked).result == "42"
-        assert Vote.objects.filter(run_id=asked["run"]).count() == 2
-        actions = AuditEntry.objects.filter(target=f"run:{asked['run']}").values_list(
+        assert Vote.objects.filter(run_id=asked["run_id"]).count() == 2
+        actions = AuditEntry.objects.filter(target=f"run:{asked['run_id']}").values_list(
             "actor", flat=True
         )
         assert set(actions) == {first.name, second.name}
@@ -179,13 +187,13 @@ class TestSeveralPeople:
             approve_call(call, digest=call.digest, by=by)
 
         approve("API key one of ann", person)
-        with pytest.raises(NoLongerOpenError, match="You have approved the call already"):
+        with pytest.raises(CallClosedError, match="You have approved the call already"):
             approve("API key two of ann", person)
         approve("API key three")
         for again in ("API key three", "API key four"):
-            with pytest.raises(NoLongerOpenError, match=r"counts already|the call already"):
+            with pytest.raises(CallClosedError, match=r"counts already|the call already"):
                 approve(again)
-        with pytest.raises(NoLongerOpenError, match="counts already"):
+        with pytest.raises(CallClosedError, match="counts already"):
             approve("root", via="terminal")
         assert not Decision.objects.filter(run=call.run).exists()
         approve("bob", member(workspace, "operator"), "web")
@@ -194,12 +202,12 @@ class TestSeveralPeople:
     def test_given_two_are_needed_when_one_denies_then_it_is_denied(
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
-        careful(workspace, approvals=2)
+        careful(workspace, required_approvals=2)
         asked = asked_of(caller, SUM)
         answer = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
-        assert (answer.status_code, answer.json()["missing"]) == (200, 1)
+        assert (answer.status_code, answer.json()["remaining_approvals"]) == (200, 1)
         deny_call(row_of(asked), digest=asked["digest"], by=Decider("bob", "web"), reason="No.")
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert row_of(asked).status == "refused"
 
 
@@ -334,14 +342,14 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     expect(
         page.get_by_role("navigation", name="Waiting calls").get_by_role("button")
     ).to_have_count(1)
-    caller.ended(first["run"])
+    caller.ended(first["run_id"])
     assert row_of(first).result == "48"
 
     page.keyboard.press("d")
     page.get_by_label("Why not?").fill("Not today.")
     page.get_by_role("button", name="Deny", exact=True).last.click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    caller.ended(second["run"])
+    caller.ended(second["run_id"])
     assert "Not today." in (row_of(second).result or "")
     assert {one.via for one in Decision.objects.filter(run__workspace=workspace)} == {"web"}
     assert Run.objects.filter(workspace=workspace, status="succeeded").count() == 2
@@ -352,11 +360,11 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
 ) -> None:
     first, then = (f"{name}-{workspace.slug}" for name in ("clerks", "chiefs"))
     Group.objects.bulk_create([Group(name=first), Group(name=then)])
-    careful(workspace, approvers=first, escalate_minutes=5, escalate_group=then)
+    careful(workspace, approver_group=first, escalate_after_minutes=5, escalation_group=then)
     asked = asked_of(caller, SUM)
     assert asked["escalated"] is None
-    Wait.objects.filter(run=asked["run"]).update(escalates_at="2000-01-01T00:00:00Z")
-    signed_in.go(f"runs/{asked['run']}/")
+    Wait.objects.filter(run=asked["run_id"]).update(escalates_at="2000-01-01T00:00:00Z")
+    signed_in.go(f"runs/{asked['run_id']}/")
     page = signed_in.page
     card = page.get_by_role("article", name="calculate of solo")
     expect(card).to_contain_text(f"escalated to {then}")
@@ -366,7 +374,7 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
     expect(card).to_contain_text(f"members of {first} and of {then}")
     [again] = caller.get("/approvals").json()["calls"]
     assert again["escalated"]["group"] == then
-    assert again["escalated"]["since"] > again["since"]
+    assert again["escalated"]["since"] > again["waiting_since"]
 
 
 def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_left_as_said(

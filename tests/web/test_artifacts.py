@@ -102,7 +102,7 @@ def test_given_an_artifact_when_fetched_then_no_browser_would_show_or_run_it(
     run = done(workspace, PAGE["task"], "writer")
     [row] = caller.get(f"/runs/{run}/artifacts").json()["artifacts"]
     assert row == {
-        "run": str(run),
+        "run_id": str(run),
         "agent": "writer",
         "name": "code-1",
         "kind": "code",
@@ -139,7 +139,7 @@ def test_given_a_tree_when_listed_then_each_run_has_its_own_and_those_below(
             f"/runs/{run}/artifacts", limit=1, **({"cursor": cursor} if cursor else {})
         )
         found += [row["file"] for row in page.json()["artifacts"]]
-        cursor = page.json()["next"]
+        cursor = page.json()["next_cursor"]
     assert (found, cursor) == ([file for _, _, file in whole], None)
 
 

@@ -137,7 +137,7 @@ def test_given_a_break_then_the_command_says_where_and_fails(
 ) -> None:
     assert audit_report.show(LocalBackend().call(VERIFY_ALL_AUDITS), as_json=True) == 0
     before = json.loads(capsys.readouterr().out)
-    assert before["holds"] is True
+    assert before["valid"] is True
     intruder.execute("UPDATE base_auditentry SET actor = 'Mallory' WHERE id = %s", [chain[1].pk])
     assert audit_report.show(LocalBackend().call(VERIFY_ALL_AUDITS), as_json=False) == 1
     said = capsys.readouterr()
@@ -154,8 +154,10 @@ def test_given_entries_when_asked_over_the_api_then_pages_and_filters_hold(
     with Caller(site, key_for(workspace)).http as http:  # which is an entry too
         first = http.get("/audit", params={"limit": 4, "action": "member"}).json()
         assert [row["number"] for row in first["entries"]] == [5, 4, 3, 2]
-        rest = http.get("/audit", params={"cursor": first["next"], "action": "member"}).json()
-        assert ([row["number"] for row in rest["entries"]], rest["next"]) == ([1], None)
+        rest = http.get(
+            "/audit", params={"cursor": first["next_cursor"], "action": "member"}
+        ).json()
+        assert ([row["number"] for row in rest["entries"]], rest["next_cursor"]) == ([1], None)
         (stop,) = http.get("/audit", params={"target": "agent:1"}).json()["entries"]
         assert (stop["action"], stop["actor"], stop["label"]) == (
             "agent.stop",
@@ -167,4 +169,4 @@ def test_given_entries_when_asked_over_the_api_then_pages_and_filters_hold(
         since = http.get("/audit", params={"since": one["at"], "until": stop["at"]}).json()
         assert [row["number"] for row in since["entries"]] == [5, 4]
         held = http.get("/audit/verify").json()
-        assert (held["holds"], held["last_number"], held["problem"]) == (True, 7, None)
+        assert (held["valid"], held["last_number"], held["problem"]) == (True, 7, None)

@@ -114,9 +114,10 @@ def test_given_an_import_that_cannot_be_published_then_nothing_is_told(
 ) -> None:
     text = FILE.replace(
         'tools = ["calculate"]',
-        "approval_seconds = 60\n" + ('tools = [{ name = "calculate", escalate_minutes = 5 }]'),
+        "approval_timeout_seconds = 60\n"
+        + ('tools = [{ name = "calculate", escalate_after_minutes = 5 }]'),
     )
-    with pytest.raises(ConfigurationError, match="escalate_minutes"):
+    with pytest.raises(ConfigurationError, match="escalate_after_minutes"):
         import_config(workspace, parse(text), by=ADA)
     assert told(workspace) == []
 

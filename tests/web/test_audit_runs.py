@@ -15,7 +15,7 @@ from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import SecondMessage
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Agent, Run
 from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.models import AuditEntry, Role
@@ -73,7 +73,7 @@ def test_given_what_is_refused_or_undone_then_the_audit_has_nothing_of_it(
         transaction.set_rollback(True)
     assert told(workspace) == []
     cancel_run(workspace, run.pk, reason="enough", by=ADA)
-    with pytest.raises(NoLongerOpenError):
+    with pytest.raises(CallClosedError):
         steer_run(run, "Too late.", by=ADA)
     assert [action for action, _, _ in told(workspace)] == ["run.cancel"]
 

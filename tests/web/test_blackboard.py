@@ -76,9 +76,9 @@ def test_given_a_tree_then_each_of_its_runs_tells_what_the_tree_shares(
     assert caller.get(f"/runs/{child.pk}/blackboard").json() == whole
 
     first = caller.get(f"/runs/{run}/blackboard", limit=1).json()
-    assert first["next"] == "agent:writer"
-    then = caller.get(f"/runs/{run}/blackboard", cursor=first["next"]).json()
-    assert ([one["key"] for one in then["entries"]], then["next"]) == (["there"], None)
+    assert first["next_cursor"] == "agent:writer"
+    then = caller.get(f"/runs/{run}/blackboard", cursor=first["next_cursor"]).json()
+    assert ([one["key"] for one in then["entries"]], then["next_cursor"]) == (["there"], None)
 
     signed_in.go(f"runs/{run}/#{child.pk}")
     card = signed_in.page.get_by_role("region", name="Blackboard")

@@ -59,7 +59,15 @@ PASSWORD = "canary-word-5c0d7e91ab"
 TASK = "[[calls: current_time {}]] [[text: All **done**.]] [[stream: 60]]"
 READS = (
     *("/me", "/workspaces", "/members", "/keys", "/audit", "/agents", "/runs", "/approvals"),
-    *("/doubts", "/conversations", "/messages", "/tools", "/webhooks", "/deliveries", "/channels"),
+    *(
+        "/uncertain-calls",
+        "/conversations",
+        "/messages",
+        "/tools",
+        "/webhooks",
+        "/deliveries",
+        "/channels",
+    ),
 )
 
 
@@ -125,7 +133,7 @@ def provider(wire_server: WireServer) -> Iterator[Provider]:
 def worker(provider: Provider, workspace: Workspace) -> Iterator[Worker]:
     """One of its own, which may reach the provider."""
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="canaries")
-    allow = {"HEARTBIT_HTTP_ALLOW": provider.url.removeprefix("http://")}
+    allow = {"HEARTBIT_HTTP_ALLOWLIST": provider.url.removeprefix("http://")}
     with Worker(queues="canaries", concurrency=4, environment=allow) as process:
         yield process
 
@@ -142,7 +150,7 @@ def admin(workspace: Workspace) -> User:
 def receiver(settings: Settings) -> Iterator[Receiver]:
     """Whom the workspace's webhook tells."""
     with receiving() as opened:
-        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{opened.port}"
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{opened.port}"
         yield opened
 
 

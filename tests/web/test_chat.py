@@ -40,10 +40,10 @@ def parked(workspace: Workspace) -> Agent:
 
 def said(caller: Caller, text: str, *, agent: str = "writer", **fields: Any) -> tuple[str, str]:
     """A new conversation with one message: their ids."""
-    begun = caller.post("/conversations", {"agent": agent}).json()["conversation"]
+    begun = caller.post("/conversations", {"agent": agent}).json()["id"]
     posted = caller.post(f"/conversations/{begun}/messages", {"text": text, **fields})
     assert posted.status_code == 201, posted.text
-    return begun, posted.json()["run"]
+    return begun, posted.json()["run_id"]
 
 
 @pytest.mark.usefixtures("worker")
@@ -58,7 +58,11 @@ def test_given_an_answered_message_then_the_thread_has_its_steps_answer_and_cost
     assert found["status"] == "succeeded"
     assert found["before"] is None
     (message,) = found["messages"]
-    assert (message["run"], message["held"], message["error"]) == (run, False, None)
+    assert (message["run_id"], message["waits_for_previous"], message["error"]) == (
+        run,
+        False,
+        None,
+    )
     assert message["answer"] == "It is **42**."
     assert message["html"] == "<p>It is <strong>42</strong>.</p>\n"
     (call,) = message["steps"]
@@ -77,7 +81,7 @@ def test_given_sub_agents_then_their_runs_are_with_the_call_and_in_the_usage(
     caller.ended(run)
     (message,) = caller.get(f"/conversations/{thread}").json()["messages"]
     (call,) = message["steps"]
-    (helper,) = call["helpers"]
+    (helper,) = call["children"]
     assert (helper["agent"], helper["status"]) == ("writer", "succeeded")
     alone = caller.get(f"/runs/{run}").json()["usage"]["input_tokens"]
     assert message["usage"]["input_tokens"] > alone
@@ -98,15 +102,18 @@ def test_given_a_message_after_a_live_one_then_it_is_held_or_steers_as_it_says(
     thread, first = said(caller, "one", agent=parked.name)
 
     def say(text: str, way: str) -> Any:
-        body = {"text": text, "second_message": way}
+        body = {"text": text, "busy_policy": way}
         return caller.post(f"/conversations/{thread}/messages", body)
 
-    assert say("two", "steer").json() == {"run": first, "outcome": "steered"}
+    assert say("two", "steer").json() == {"run_id": first, "outcome": "steered"}
     held = say("three", "queue").json()
-    assert held["outcome"] == "held"
+    assert held["outcome"] == "queued"
     assert say("four", "reject").status_code == 409
     messages = caller.get(f"/conversations/{thread}").json()["messages"]
-    assert [(one["run"], one["held"]) for one in messages] == [(first, False), (held["run"], True)]
+    assert [(one["run_id"], one["waits_for_previous"]) for one in messages] == [
+        (first, False),
+        (held["run_id"], True),
+    ]
     assert [(step["kind"], step["text"]) for step in messages[0]["steps"]] == [("steer", "two")]
 
 
@@ -134,10 +141,12 @@ def test_given_conversations_then_the_one_last_used_is_first_and_pages_hold_each
     post_message(threads[0], ATTACHED)
     page = caller.get("/conversations", agent=parked.name, limit=2).json()
     assert [one["heading"] for one in page["conversations"]] == ["What is it?", ""]
-    rest = caller.get("/conversations", agent=parked.name, limit=2, cursor=page["next"]).json()
-    found = [one["conversation"] for one in page["conversations"] + rest["conversations"]]
+    rest = caller.get(
+        "/conversations", agent=parked.name, limit=2, cursor=page["next_cursor"]
+    ).json()
+    found = [one["id"] for one in page["conversations"] + rest["conversations"]]
     assert found == [str(threads[index].pk) for index in (0, 2, 1)]
-    assert rest["next"] is None
+    assert rest["next_cursor"] is None
 
 
 def test_given_a_title_then_it_is_the_heading_until_it_is_emptied(
@@ -149,9 +158,9 @@ def test_given_a_title_then_it_is_the_heading_until_it_is_emptied(
     def renamed(body: Any) -> Any:
         return caller.http.patch(path, json=body)
 
-    assert renamed({"title": "Plans", "second_message": "steer"}).json()["title"] == "Plans"
+    assert renamed({"title": "Plans", "busy_policy": "steer"}).json()["title"] == "Plans"
     found = caller.get(path).json()
-    assert (found["heading"], found["second_message"]) == ("Plans", "steer")
+    assert (found["heading"], found["busy_policy"]) == ("Plans", "steer")
     renamed({"title": ""})
     assert caller.get(path).json()["heading"] == "the first words"
     assert renamed({}).status_code == 422
@@ -255,7 +264,7 @@ def test_given_a_call_that_waits_when_it_is_approved_in_the_thread_then_the_answ
     caller: Caller, signed_in: Visitor
 ) -> None:
     task = '[[calls: calculate {"expression": "6*7"}]] [[text: Forty-two.]]'
-    thread, _ = said(caller, task, agent="analyst", approve=True)
+    thread, _ = said(caller, task, agent="analyst", require_approval=True)
     signed_in.go(f"chat/analyst/{thread}/")
     page = signed_in.page
     page.get_by_role("article", name="calculate of analyst").get_by_role(

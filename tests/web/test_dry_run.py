@@ -19,7 +19,12 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.dry_runs import threads
 from agents.dry_runs.concealed import is_secret
-from agents.errors import DryRunStoppedError, InvalidEditError, NoDryRunError, NoLongerOpenError
+from agents.errors import (
+    CallClosedError,
+    DryRunStoppedError,
+    DryRunUnavailableError,
+    InvalidEditError,
+)
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding, ToolCall
 from agents.models.pause import PauseKind
 from agents.pauses import Held
@@ -272,23 +277,23 @@ class TestWhatItRefuses:
         found = tried(waiting(workspace, request="https://example.org/"))
         assert (found.status, found.result) == (
             "error",
-            "NoDryRunError: A dry run sends no requests: they could not be undone.",
+            "DryRunUnavailableError: A dry run sends no requests: they could not be undone.",
         )
 
     def test_given_a_tool_of_another_class_when_tried_then_it_is_not_run(
         self, workspace: Workspace
     ) -> None:
-        with pytest.raises(NoDryRunError, match="http_get is pure, not transactional"):
+        with pytest.raises(DryRunUnavailableError, match="http_get is pure, not transactional"):
             tried(unserved(workspace))
 
     def test_given_a_call_that_does_not_wait_when_tried_then_it_is_not_run(
         self, workspace: Workspace
     ) -> None:
         call = waiting(workspace, "DELETE FROM book_customer")
-        with pytest.raises(NoLongerOpenError, match="was shown"):
+        with pytest.raises(CallClosedError, match="was shown"):
             dry_run_call(call, digest="0" * 64, by=ANN)
         cancel_run(workspace, call.run_id, reason="enough")
-        with pytest.raises(NoLongerOpenError, match="does not wait"):
+        with pytest.raises(CallClosedError, match="does not wait"):
             tried(call)
         assert not AuditEntry.objects.filter(workspace=workspace, action="approval.dry_run")
 
@@ -299,7 +304,7 @@ class TestWhatItRefuses:
         group = Group.objects.create(name=f"clerks-{workspace.slug}")
         call.shown = {**(call.shown or {}), "group": group.name}
         call.save()
-        with pytest.raises(NoDryRunError, match="Only members"):
+        with pytest.raises(DryRunUnavailableError, match="Only members"):
             tried(call)
         clerk = member(workspace, "operator")
         group.user_set.add(clerk)
@@ -310,7 +315,9 @@ class TestWhatItRefuses:
         call = waiting(workspace, "DELETE FROM book_log")
         held = Held(PauseKind.TOOL, workspace=workspace, tool=call.tool)
         pause_work(held, by=SYSTEM, reason="a leak")
-        with pytest.raises(NoDryRunError, match=r"was stopped by Heartbit \(a leak\): it cannot"):
+        with pytest.raises(
+            DryRunUnavailableError, match=r"was stopped by Heartbit \(a leak\): it cannot"
+        ):
             tried(call)
         assert not AuditEntry.objects.filter(workspace=workspace, action="approval.dry_run")
         resume_work(held, by=SYSTEM)
@@ -322,7 +329,7 @@ class TestWhatItRefuses:
         call = waiting(workspace, "DELETE FROM book_log")
         call.shown = {**(call.shown or {}), "needed": 2}
         call.save()
-        with pytest.raises(NoDryRunError, match="only as it is"):
+        with pytest.raises(DryRunUnavailableError, match="only as it is"):
             tried(call, {"statements": []})
         assert tried(call).status == "ok"
 
@@ -373,9 +380,9 @@ def asked_of(caller: Caller, workspace: Workspace, task: str) -> dict[str, Any]:
     for tool in ("blackboard_write", "calculate"):
         ToolBinding.objects.create(agent=row, tool=tool)
     publish_agent(row)
-    run = caller.submit(task, agent="solo")["run"]
+    run = caller.submit(task, agent="solo")["id"]
     found = wait_until(
-        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run"] == run],
+        lambda: [one for one in caller.get("/approvals").json()["calls"] if one["run_id"] == run],
         what="it waits",
     )
     assert isinstance(found[0], dict)
@@ -383,7 +390,7 @@ def asked_of(caller: Caller, workspace: Workspace, task: str) -> dict[str, Any]:
 
 
 def address(asked: dict[str, Any]) -> str:
-    return f"/runs/{asked['run']}/calls/{asked['call']}/dry-run"
+    return f"/runs/{asked['run_id']}/calls/{asked['call_id']}/dry-run"
 
 
 def test_given_a_waiting_call_when_tried_over_the_api_then_it_waits_on_and_runs_once_approved(
@@ -399,19 +406,19 @@ def test_given_a_waiting_call_when_tried_over_the_api_then_it_waits_on_and_runs_
     [row] = table["rows"]
     values = {one["column"]: one["new"]["text"] for one in row["columns"]}
     assert (row["kind"], values["key"], values["author"]) == ("inserted", "plan", "solo")
-    assert not BlackboardEntry.objects.filter(root_id=asked["run"]).exists()
+    assert not BlackboardEntry.objects.filter(root_id=asked["run_id"]).exists()
     edited = {"digest": asked["digest"], "arguments": {"key": "k", "value": "v"}}
     assert caller.post(address(asked), edited).json()["result"] == "Wrote 'k'."
 
     narrow = Caller(site, key_for(workspace, ["runs:read", "agents:read"]))
     with narrow.http:
         assert narrow.post(address(asked), {"digest": asked["digest"]}).status_code == 403
-    decision = f"/runs/{asked['run']}/calls/{asked['call']}/decision"
+    decision = f"/runs/{asked['run_id']}/calls/{asked['call_id']}/decision"
     caller.post(decision, {"digest": asked["digest"], "verdict": "approve"})
-    caller.ended(asked["run"])
-    assert BlackboardEntry.objects.get(root_id=asked["run"]).value == "<b>Ship it.</b>"
+    caller.ended(asked["run_id"])
+    assert BlackboardEntry.objects.get(root_id=asked["run_id"]).value == "<b>Ship it.</b>"
     late = caller.post(address(asked), {"digest": asked["digest"]})
-    assert (late.status_code, late.json()["code"]) == (409, "no_longer_open")
+    assert (late.status_code, late.json()["code"]) == (409, "call_closed")
 
 
 def test_given_a_call_of_another_class_when_tried_over_the_api_then_it_is_a_problem(
@@ -419,7 +426,7 @@ def test_given_a_call_of_another_class_when_tried_over_the_api_then_it_is_a_prob
 ) -> None:
     asked = asked_of(caller, workspace, '[[calls: calculate {"expression": "6*7"}]] [[text: 42.]]')
     answer = caller.post(address(asked), {"digest": asked["digest"]})
-    assert (answer.status_code, answer.json()["code"]) == (422, "no_dry_run")
+    assert (answer.status_code, answer.json()["code"]) == (422, "dry_run_unavailable")
     assert answer.headers["content-type"] == "application/problem+json"
     assert "calculate is pure" in answer.json()["detail"]
 
@@ -438,14 +445,14 @@ def test_given_a_waiting_call_when_tried_by_key_then_its_row_is_shown_and_nothin
     expect(table.get_by_role("row").last).to_contain_text("+inserted")
     expect(table).to_contain_text("<b>Ship it.</b>")
     expect(page.get_by_text("Wrote 'plan'.")).to_be_visible()
-    assert not BlackboardEntry.objects.filter(root_id=asked["run"]).exists()
+    assert not BlackboardEntry.objects.filter(root_id=asked["run_id"]).exists()
 
     page.keyboard.press("e")
     page.get_by_label("value", exact=True).fill("Wait.")
     page.get_by_role("button", name="Review the changes").click()
     page.get_by_role("button", name="Try these without keeping it").click()
     expect(table).to_contain_text("Wait.")
-    assert Run.objects.get(pk=asked["run"]).status == "waiting"
+    assert Run.objects.get(pk=asked["run_id"]).status == "waiting"
 
 
 def test_given_a_call_of_another_class_when_shown_then_it_cannot_be_tried(

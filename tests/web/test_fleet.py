@@ -58,7 +58,7 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     tool = page.get_by_role("alert").filter(has_text="http_request")
     expect(tool).to_contain_text(f"The tool http_request in {workspace.slug} is stopped")
     expect(tool).to_contain_text("a leak")
-    expect(page.get_by_text("heartbit fleet start-tool")).to_have_count(0)
+    expect(page.get_by_text("heartbit fleet enable-tool")).to_have_count(0)
     tool.get_by_role("button", name="Start it again").click()
     expect(tool).to_have_count(0)
 

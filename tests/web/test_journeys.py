@@ -65,7 +65,7 @@ class Till:
 def till(site: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Till]:
     ledger, queue = tmp_path_factory.mktemp("till") / "effects.jsonl", f"q{secrets.token_hex(4)}"
     with EffectsServer(ledger=ledger) as server:
-        reach = {"HEARTBIT_HTTP_ALLOW": server.url.removeprefix("http://")}
+        reach = {"HEARTBIT_HTTP_ALLOWLIST": server.url.removeprefix("http://")}
         with Worker(queues=queue, concurrency=5, environment=reach):
             yield Till(server.url, ledger, queue)
 

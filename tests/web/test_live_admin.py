@@ -164,7 +164,7 @@ def test_given_a_call_for_a_group_when_it_waits_then_its_members_alone_are_promp
 ) -> None:
     group, _ = Group.objects.get_or_create(name="signers")
     agent = careful(workspace)
-    ToolBinding.objects.filter(agent=agent).update(approvers=group.name)
+    ToolBinding.objects.filter(agent=agent).update(approver_group=group.name)
     publish_agent(agent)
     people = {}
     for role, name in (("operator", "asked"), ("operator", "unasked"), ("viewer", "viewer")):

@@ -180,7 +180,7 @@ def test_given_more_keys_than_a_page_then_every_one_is_listed_once(
         page = admin.get("/keys", **query).json()
         assert len(page["keys"]) <= 2
         seen += [row["prefix"] for row in page["keys"]]
-        cursor = page["next"]
+        cursor = page["next_cursor"]
         if cursor is None:
             break
     assert len(seen) == len(set(seen)) == 6

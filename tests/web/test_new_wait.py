@@ -70,9 +70,9 @@ def signalman(workspace: Workspace, worker: Worker) -> Iterator[None]:
 
 def waiting(caller: Caller, more: str = "") -> dict[str, Any]:
     """A run that waits for a signal, as GET /waits shows it."""
-    run = caller.submit(WAITS % more, agent="signalman")["run"]
+    run = caller.submit(WAITS % more, agent="signalman")["id"]
     found = wait_until(
-        lambda: [one for one in caller.get("/waits").json()["waits"] if one["run"] == run],
+        lambda: [one for one in caller.get("/waits").json()["waits"] if one["run_id"] == run],
         what="it waits",
     )
     assert isinstance(found[0], dict)
@@ -96,7 +96,7 @@ def test_it_is_shown_and_answered_in_the_inbox_and_told_on_the_page_of_the_run(
     wait = waiting(caller)
     assert (wait["kind"], wait["label"], wait["tool"]) == ("signal", "Signal", "await_signal")
     visitor = visitors(user=member(workspace))
-    visitor.go(f"runs/{wait['run']}/")
+    visitor.go(f"runs/{wait['run_id']}/")
     page = visitor.page
     expect(page.get_by_label("Waits for a person").get_by_role("heading")).to_have_text("Signal")
     visitor.go("approvals/")
@@ -107,15 +107,15 @@ def test_it_is_shown_and_answered_in_the_inbox_and_told_on_the_page_of_the_run(
     expect(card.get_by_role("alert")).to_contain_text("at least 2 are needed")
     card.get_by_label("Answer").last.fill("green")
     card.get_by_role("button", name="Answer").click()
-    assert caller.ended(wait["run"])["result"]["text"] == "Off we go."
-    assert result_of(wait["run"]) == "The signal is green."
-    visitor.go(f"runs/{wait['run']}/")
+    assert caller.ended(wait["run_id"])["result"]["text"] == "Off we go."
+    assert result_of(wait["run_id"]) == "The signal is green."
+    visitor.go(f"runs/{wait['run_id']}/")
     expect(page.get_by_text("await_signal").first).to_be_visible()
-    titles = [line["title"] for line in told(caller, wait["run"]) if "title" in line]
+    titles = [line["title"] for line in told(caller, wait["run_id"]) if "title" in line]
     name = 'await_signal {"track": 7}'
     assert f"Waits for {name}" in titles
     assert any(title.startswith("Answered by") and title.endswith(name) for title in titles)
-    entry = AuditEntry.objects.get(target=f"run:{wait['run']}", action="wait.answer")
+    entry = AuditEntry.objects.get(target=f"run:{wait['run_id']}", action="wait.answer")
     assert entry.label == "Signal"
 
 
@@ -127,14 +127,14 @@ def test_a_command_lists_and_answers_it(
     listed = heartbit("answer", env=env)
     assert "Signal" in listed.out
     assert wait["key"] in listed.out
-    wrong = heartbit("answer", wait["run"], '"g"', env=env)
+    wrong = heartbit("answer", wait["run_id"], '"g"', env=env)
     assert wrong.code == 2
     assert "shorter than 2 characters" in wrong.err
-    right = heartbit("answer", wait["run"], '"red"', env=env)
+    right = heartbit("answer", wait["run_id"], '"red"', env=env)
     assert right.out == "Answered: Signal of signalman.\n"
-    caller.ended(wait["run"])
-    assert result_of(wait["run"]) == "The signal is red."
-    late = caller.post(f"/runs/{wait['run']}/waits/{wait['key']}", {"answer": "green"})
+    caller.ended(wait["run_id"])
+    assert result_of(wait["run_id"]) == "The signal is red."
+    late = caller.post(f"/runs/{wait['run_id']}/waits/{wait['key']}", {"answer": "green"})
     assert late.status_code == 409
 
 
@@ -153,14 +153,14 @@ def test_a_run_at_a_terminal_says_how_it_is_answered(
 
 def test_it_expires(caller: Caller) -> None:
     wait = waiting(caller, ', "seconds": 0.5')
-    caller.ended(wait["run"])
-    assert result_of(wait["run"]) == "None came."
-    resolved = RunEvent.objects.get(run=wait["run"], type="wait.resolved")
+    caller.ended(wait["run_id"])
+    assert result_of(wait["run_id"]) == "None came."
+    resolved = RunEvent.objects.get(run=wait["run_id"], type="wait.resolved")
     assert (resolved.payload["kind"], resolved.payload["call_id"]) == ("signal", "1.0")
 
 
 def test_a_tool_waits_for_no_kind_that_something_else_opens(caller: Caller) -> None:
-    run = caller.submit("[[calls: misuse {}]] [[text: Well.]]", agent="signalman")["run"]
+    run = caller.submit("[[calls: misuse {}]] [[text: Well.]]", agent="signalman")["id"]
     assert caller.ended(run)["result"]["text"] == "Well."
     assert result_of(run) == "There is no kind of wait 'approval' for tools: declare it."
 
@@ -173,6 +173,6 @@ def test_people_are_written_to(caller: Caller, workspace: Workspace, settings: S
     with receiving_mail() as box:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", box.port
-        assert announce_calls(wait["run"]) == 1
-    assert Wait.objects.get(run=wait["run"]).asks_person
-    caller.post(f"/runs/{wait['run']}/cancel")
+        assert announce_calls(wait["run_id"]) == 1
+    assert Wait.objects.get(run=wait["run_id"]).asks_person
+    caller.post(f"/runs/{wait['run_id']}/cancel")

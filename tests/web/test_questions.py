@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from agents.actions.decide_call import Always, Decider, answer_call, approve_call
 from agents.actions.publish_agent import publish_agent
-from agents.errors import InvalidEditError, NoLongerOpenError
+from agents.errors import CallClosedError, InvalidEditError
 from agents.models import Agent, Decision, RunEvent, ToolBinding
 from heartbit_site.base.models import AuditEntry
 from tests.web.asked import address, asked_of, row_of
@@ -60,29 +60,29 @@ class TestOverTheApi:
         self, caller: Caller
     ) -> None:
         asked = asked_of(caller, task("Which colour?"))
-        assert asked["form"]["type"] == "string"
+        assert asked["answer_schema"]["type"] == "string"
         answer = decide(caller, asked, verdict="answer", answer="Blue, please.")
         assert (answer.status_code, answer.json()["verdict"]) == (200, "answered")
-        assert caller.ended(asked["run"])["result"]["text"] == "Thank you."
+        assert caller.ended(asked["run_id"])["result"]["text"] == "Thank you."
         call = row_of(asked)
         assert (call.status, call.result) == ("ok", "Blue, please.")
-        entry = AuditEntry.objects.get(target=f"run:{asked['run']}", action="approval.answer")
+        entry = AuditEntry.objects.get(target=f"run:{asked['run_id']}", action="approval.answer")
         assert entry.label == "ask_human"
 
     def test_given_a_form_when_the_answer_does_not_fit_then_nothing_is_decided(
         self, caller: Caller
     ) -> None:
         asked = asked_of(caller, task("Where to?", TRIP))
-        assert asked["form"] == TRIP
+        assert asked["answer_schema"] == TRIP
         wrong = decide(caller, asked, verdict="answer", answer={"to": "Rome", "days": 0})
         assert wrong.status_code == 422
         assert "days: 0 is less than 1" in wrong.json()["detail"]
-        assert not Decision.objects.filter(run=asked["run"]).exists()
+        assert not Decision.objects.filter(run=asked["run_id"]).exists()
         trip = {"to": "Rome", "class": "first", "days": 2}
         assert decide(caller, asked, verdict="answer", answer=trip).status_code == 200
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert json.loads(row_of(asked).result or "") == trip
-        resolved = RunEvent.objects.get(run=asked["run"], type="wait.resolved")
+        resolved = RunEvent.objects.get(run=asked["run_id"], type="wait.resolved")
         ran = json.loads(resolved.payload["value"]["arguments"])
         assert list(ran) == ["question", "form", "answer"]  # the database: form, question
 
@@ -96,38 +96,38 @@ class TestOverTheApi:
             assert "answer it, or deny it" in refused.json()["detail"]
         assert decide(caller, asked, verdict="answer").status_code == 422
         assert decide(caller, asked, verdict="deny", reason="None of yours").status_code == 200
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert "None of yours" in (row_of(asked).result or "")
 
     def test_given_a_standing_permission_or_a_quorum_then_a_question_is_asked_all_the_same(
         self, caller: Caller, asker: Agent
     ) -> None:
-        asker.bindings.update(approval="never", approvals=2)
+        asker.bindings.update(approval="never", required_approvals=2)
         publish_agent(asker)
         asked = asked_of(caller, task("Which colour?"))
-        assert asked["needed"] == 1
+        assert asked["required_approvals"] == 1
         with pytest.raises(InvalidEditError, match="answer it"):
             approve_call(row_of(asked), digest=asked["digest"], by=ANN, always=Always("agent"))
         answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Blue")
-        with pytest.raises(NoLongerOpenError, match="already answered by ann"):
+        with pytest.raises(CallClosedError, match="already answered by ann"):
             answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Red")
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert row_of(asked).result == "Blue"
 
     def test_given_a_group_when_somebody_else_answers_then_they_may_not(
         self, caller: Caller, asker: Agent, workspace: Workspace
     ) -> None:
         group, _ = Group.objects.get_or_create(name="travel-desk")
-        asker.bindings.update(approvers="travel-desk")
+        asker.bindings.update(approver_group="travel-desk")
         publish_agent(asker)
         clerk = member(workspace, "operator")
         clerk.groups.add(group)
         asked = asked_of(caller, task("Which colour?"))
-        with pytest.raises(NoLongerOpenError, match="travel-desk"):
+        with pytest.raises(CallClosedError, match="travel-desk"):
             answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Blue")
         by = Decider(clerk.username, "web", clerk.pk)
         answer_call(row_of(asked), digest=asked["digest"], by=by, answer="Blue")
-        caller.ended(asked["run"])
+        caller.ended(asked["run_id"])
         assert row_of(asked).result == "Blue"
 
     def test_given_a_call_that_asks_nothing_when_answered_then_it_is_refused(
@@ -136,7 +136,7 @@ class TestOverTheApi:
         ToolBinding.objects.create(agent=asker, tool="calculate", approval="always")
         publish_agent(asker)
         asked = asked_of(caller, '[[calls: calculate {"expression": "6*7"}]] [[text: 42.]]')
-        assert asked["form"] is None
+        assert asked["answer_schema"] is None
         refused = decide(caller, asked, verdict="answer", answer="43")
         assert (refused.status_code, "asks nothing" in refused.json()["detail"]) == (422, True)
 
@@ -167,7 +167,7 @@ def test_given_a_question_with_a_form_when_answered_in_the_inbox_then_the_agent_
     page.get_by_label("days", exact=True).fill("2")
     page.get_by_role("button", name="Send the answer").click()
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
-    caller.ended(asked["run"])
+    caller.ended(asked["run_id"])
     assert json.loads(row_of(asked).result or "") == {"to": "Rome", "class": "second", "days": 2}
 
 
@@ -177,7 +177,7 @@ def test_given_a_question_in_words_when_declined_on_the_runs_page_then_the_model
 ) -> None:
     asked = asked_of(caller, task("Which colour?"))
     page = signed_in.page
-    signed_in.go(f"runs/{asked['run']}/")
+    signed_in.go(f"runs/{asked['run_id']}/")
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(page.get_by_role("textbox", name="Answer")).to_be_focused()
     form = page.get_by_role("form", name="Answer the question")
@@ -185,5 +185,5 @@ def test_given_a_question_in_words_when_declined_on_the_runs_page_then_the_model
     page.get_by_role("button", name="Decline", exact=True).click()
     page.get_by_label("Why not?").fill("Ask the designer.")
     page.get_by_role("button", name="Deny", exact=True).click()
-    caller.ended(asked["run"])
+    caller.ended(asked["run_id"])
     assert "Ask the designer." in (row_of(asked).result or "")

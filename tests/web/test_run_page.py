@@ -259,7 +259,7 @@ class TestTheList:
     ) -> None:
         caller = Caller(site, key_for(workspace))
         task = '[[delegate: {"agent": "writer", "task": "Sing of tides."}]]'
-        run = caller.submit(task)["run"]
+        run = caller.submit(task)["id"]
         caller.ended(run)
 
         def found(**query: Any) -> list[str]:
@@ -413,7 +413,7 @@ class TestTheStore:
         after = store(
             """const id = (number) => "01a20000-0000-7000-8000-" + `${number}`.padStart(12, "0");
                for (let number = 0; number < 3000; number++)
-                 store.take([{ type: "event", run: id(number), seq: number + 1, event: "x" }]);
+                 store.take([{ type: "event", run_id: id(number), seq: number + 1, event: "x" }]);
                return store.after();""",
             None,
         )
@@ -444,7 +444,7 @@ def test_given_lines_then_the_chat_says_what_is_done_and_has_the_steps_of_the_ap
           const told = new Told("{A}");
           const doing = given.map((line) => {{ told.store.take([line]); return told.doing; }});
           return [doing, told.steps.map((one) => one.kind === "call"
-            ? [one.call, one.tool, one.status, one.result, one.duration_ms, one.helpers]
+            ? [one.call_id, one.tool, one.status, one.result, one.duration_ms, one.children]
             : [one.kind, one.text, one.by])];
         }}""",
         told,

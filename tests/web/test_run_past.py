@@ -330,10 +330,10 @@ def test_given_a_role_then_every_operation_of_the_page_is_bounded_by_it(
     asked: dict[str, dict[str, Any]] = {
         f"{run}/calls/1.0/decision": {"digest": call.digest, "verdict": "approve"},
         f"{run}/fork": {"turn": 1},
-        f"{run}/messages": {"text": "Hurry."},
+        f"{run}/steer": {"text": "Hurry."},
         f"{run}/cancel": {},
         f"{run}/retry": {},
-        f"{run}/resume": {},
+        f"{run}/unquarantine": {},
         f"{run}/discard": {},
     }
     visitor = visitors(user=member(workspace, "viewer"))

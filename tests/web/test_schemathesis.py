@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.api.server import WebServer
 
 #: Streams that do not end, and what would stop the runs of other tests.
-ELSEWHERE = r"/events$|/halt$|/continue$|/fleet/queues/"
+ELSEWHERE = r"/events$|/halt$|/resume$|/disable$|/enable$|/fleet/queues/"
 CONFORMANCE: list[Any] = [
     not_a_server_error,
     status_code_conformance,

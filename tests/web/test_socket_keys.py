@@ -243,7 +243,7 @@ def test_given_many_guesses_then_their_address_is_refused_here_and_in_the_api_an
 ) -> None:
     key = key_for(workspace)  # where many guess, one that was just made is taken for a guess
     # One at once, the next after 50 seconds: ten are sent in that time, however slow the machine.
-    with serving(HEARTBIT_API_RATE="0.02") as limited:
+    with serving(HEARTBIT_API_RATE_LIMIT="0.02") as limited:
         guesses = [asked_once(limited, workspace, GUESS) for _ in range(10)]
         assert_limited(limited)
         assert guesses[0] == 4401

@@ -49,13 +49,13 @@ class Reader:
 
     @property
     def after(self) -> dict[str, int]:
-        return {line["run"]: line["seq"] for line in self.lines if line["type"] == "event"}
+        return {line["run_id"]: line["seq"] for line in self.lines if line["type"] == "event"}
 
     def seqs(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for line in self.lines:
             if line["type"] == "event":
-                found.setdefault(line["run"], []).append(line["seq"])
+                found.setdefault(line["run_id"], []).append(line["seq"])
         return found
 
     async def read(self, url: str, *, drops: random.Random | None = None, pause: float = 0) -> None:

@@ -55,7 +55,7 @@ ALL = list(EVENTS)
 @pytest.fixture
 def receiver(settings: Settings) -> Iterator[Receiver]:
     with receiving() as opened:
-        settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{opened.port}"
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{opened.port}"
         yield opened
 
 
@@ -109,7 +109,11 @@ def test_given_a_run_that_ends_then_it_is_told_once_and_signed(
     [told] = receiver.told
     message = read(told, secret)
     data = message["data"]
-    assert (message["type"], data["run"], data["agent"]) == ("run.succeeded", str(run.pk), "writer")
+    assert (message["type"], data["run_id"], data["agent"]) == (
+        "run.succeeded",
+        str(run.pk),
+        "writer",
+    )
     assert (data["task"], data["output"], data["cut"]) == ("Why?", "Because.", False)
     assert data["usage"] == {"input_tokens": 100, "output_tokens": 20}
     assert (data["cost_usd"], data["error"], data["status"]) == ("0.0012", None, "succeeded")
@@ -153,9 +157,9 @@ def test_given_a_sub_agent_s_call_that_waits_then_its_root_is_told_of(
     assert deliver_webhooks() == 1
     assert deliver_webhooks() == 0
     data = read(receiver.told[0], secret)["data"]
-    assert (data["run"], data["status"]) == (str(root), "waiting")
+    assert (data["run_id"], data["status"]) == (str(root), "waiting")
     call = data["call"]
-    assert (call["run"], call["call"], call["tool"]) == (str(child.id), "1.0", "http_get")
+    assert (call["run_id"], call["call_id"], call["tool"]) == (str(child.id), "1.0", "http_get")
     assert call["agent"] == "researcher"
 
 
@@ -221,7 +225,7 @@ def test_given_looks_at_once_then_each_run_is_told_of_once(
     for _ in range(10):  # 8 go to one endpoint at a time
         deliver_webhooks()
     assert failed == []
-    told = [json.loads(one.body)["data"]["run"] for one in receiver.told]
+    told = [json.loads(one.body)["data"]["run_id"] for one in receiver.told]
     assert sorted(told) == sorted(str(run_id) for run_id in ids)
     assert {row.status for row in deliveries(endpoint)} == {"delivered"}
     endpoint.delete()
@@ -320,13 +324,13 @@ def test_given_a_private_address_then_it_is_refused_unless_the_operator_lets(
 ) -> None:
     endpoint, _ = webhook(alone, receiver.url)
     ping_webhook(endpoint, by=SYSTEM)
-    settings.HEARTBIT_HTTP_ALLOW = ""
+    settings.HEARTBIT_HTTP_ALLOWLIST = ""
     assert deliver_webhooks() == 0
     assert receiver.told == []
     [row] = deliveries(endpoint)
-    assert "HEARTBIT_HTTP_ALLOW" in row.error
+    assert "HEARTBIT_HTTP_ALLOWLIST" in row.error
     assert row.response_code is None
-    settings.HEARTBIT_HTTP_ALLOW = f"127.0.0.1:{receiver.port}"
+    settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{receiver.port}"
     due(endpoint)
     assert deliver_webhooks() == 1
 
@@ -404,16 +408,16 @@ def test_given_the_api_then_webhooks_are_made_changed_and_removed(
         assert made["secret"].startswith("whsec_")
         [listed] = caller.get("/webhooks").json()["webhooks"]
         assert listed == {name: value for name, value in made.items() if name != "secret"}
-        path = f"/webhooks/{made['webhook']}"
-        assert caller.post(f"{path}/secret").json()["secret"] != made["secret"]
+        path = f"/webhooks/{made['id']}"
+        assert caller.post(f"{path}/rotate-secret").json()["secret"] != made["secret"]
         changed = caller.http.patch(path, json={"events": ["run.failed", "run.cancelled"]}).json()
         assert changed["events"] == ["run.cancelled", "run.failed"]
         first, second = (caller.post(f"{path}/ping").json() for _ in range(2))
         page = caller.get(f"{path}/deliveries", limit=1).json()
-        assert [row["delivery"] for row in page["deliveries"]] == [second["delivery"]]
-        rest = caller.get(f"{path}/deliveries", cursor=page["next"]).json()
-        assert [row["delivery"] for row in rest["deliveries"]] == [first["delivery"]]
-        again = caller.post(f"{path}/deliveries/{first['delivery']}/again")
+        assert [row["id"] for row in page["deliveries"]] == [second["id"]]
+        rest = caller.get(f"{path}/deliveries", cursor=page["next_cursor"]).json()
+        assert [row["id"] for row in rest["deliveries"]] == [first["id"]]
+        again = caller.post(f"{path}/deliveries/{first['id']}/redeliver")
         assert (again.status_code, again.json()["code"]) == (409, "delivery_state")
         wrong = caller.post("/webhooks", {**given, "url": "ftp://x"})
         assert (wrong.status_code, wrong.json()["code"]) == (422, "configuration")

@@ -107,8 +107,8 @@ class Environment:
         return kept | {
             "PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin",
             "HOME": os.environ.get("HOME", "/"),  # pip's cache
-            "HEARTBIT_STATE": str(self.place / "s"),
-            "HEARTBIT_LINGER": "5",
+            "HEARTBIT_STATE_DIR": str(self.place / "s"),
+            "HEARTBIT_EMBEDDED_IDLE_SECONDS": "5",
             "HEARTBIT_LOCAL_MODEL_THREADS": "1",
             "PYTHONUNBUFFERED": "1",
         }

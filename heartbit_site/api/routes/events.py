@@ -28,6 +28,7 @@ LastSeq = Annotated[
     "/runs/{run_id}/events",
     auth=READ_RUNS,
     response=answers(str, 404),
+    operation_id="follow_run",
     summary="Follow a run",
     openapi_extra=STREAM,
 )

@@ -19,7 +19,13 @@ router = Router(tags=["health"])
 PATIENCE_SECONDS = 3.0
 
 
-@router.get("/health", auth=None, response={200: HealthOut, 503: ProblemOut}, summary="Health")
+@router.get(
+    "/health",
+    auth=None,
+    response={200: HealthOut, 503: ProblemOut},
+    operation_id="check_health",
+    summary="Check the server's health",
+)
 async def health(request: HttpRequest) -> Any:
     """No key needed. 200 when the database answers."""
     try:

@@ -18,8 +18,8 @@ from agents.actions.receive_mail import receive_mail
 from agents.choices import ChannelKind
 from agents.errors import (
     ChannelClosedError,
-    ForgedMessageError,
-    QuotaSpentError,
+    InvalidSignatureError,
+    QuotaExceededError,
     TooManyMessagesError,
 )
 from agents.inbound.mapping import check_mapping, read_body
@@ -33,7 +33,7 @@ from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.secrets import SecretError
-from heartbit_site.contract.channels import TakenOut
+from heartbit_site.contract.channels import InboundReceiptOut
 from heartbit_site.contract.model import Word  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 router = Router(tags=["channels"])
 
-_NOTHING = TakenOut(run=None, conversation=None, repeated=False)
+_NOTHING = InboundReceiptOut(run_id=None, conversation_id=None, duplicate=False)
 _LONGEST_THREAD = 200
 _MOST_SAID = 500
 CLOSED = "The channel takes no messages now; those who run it see why. Send it again later."
@@ -73,29 +73,30 @@ _BODY: dict[str, Any] = {
 
 
 @router.post(
-    "/in/{address}",
+    "/inbound/{endpoint}",
     auth=None,
-    response=answers(TakenOut, 409, status=202, body=True),
+    response=answers(InboundReceiptOut, 409, status=202, body=True),
+    operation_id="receive_message",
     summary="Send a message to a channel",
     openapi_extra=_BODY,
 )
-async def receive(request: HttpRequest, address: Word) -> Any:
+async def receive(request: HttpRequest, endpoint: Word) -> Any:
     """JSON to a webhook's channel, a whole mail (RFC 5322) to one of e-mail; no key is needed.
 
-    It is signed as Standard Webhooks has it. `run` is null if nobody answers: the channel does not
-    want such messages, or the mail's sender may not write to it.
+    It is signed as Standard Webhooks has it. `run_id` is null if nobody answers: the channel does
+    not want such messages, or the mail's sender may not write to it.
     """
-    return Answer(202, await orm.in_thread(lambda: _take(request, address)))
+    return Answer(202, await orm.in_thread(lambda: _take(request, endpoint)))
 
 
-def _take(request: HttpRequest, address: str) -> TakenOut:
-    channel, message_id = _verified(request, address)
+def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
+    channel, message_id = _verified(request, endpoint)
     known_by(f"channel:{channel.pk}")
     try:
         if channel.kind == ChannelKind.EMAIL:
-            return TakenOut.of(receive_mail(channel, request.body))
+            return InboundReceiptOut.of(receive_mail(channel, request.body))
         return _of_body(channel, message_id, UntrustedParser().parse_body(request))
-    except QuotaSpentError as error:
+    except QuotaExceededError as error:
         _note(channel, error)
         raise TooManyMessagesError(FULL, error.seconds) from None
     except (NotFoundError, ConflictError, SecretError) as error:
@@ -104,23 +105,25 @@ def _take(request: HttpRequest, address: str) -> TakenOut:
         raise ChannelClosedError(CLOSED) from None
 
 
-def _verified(request: HttpRequest, address: str) -> tuple[Channel, str]:
+def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
     """The channel that is meant, and the id of the message."""
     headers = {name.lower(): value for name, value in request.headers.items()}
-    channel = Channel.objects.select_related("workspace").filter(address=address).first()
+    channel = Channel.objects.select_related("workspace").filter(address=endpoint).first()
     try:
         if len(request.body) > MAX_BODY_BYTES:
             raise TooLargeError(TOO_LARGE)
         if channel is None:
-            raise ForgedMessageError(REFUSAL)  # as if it were there: nobody learns which there are
+            raise InvalidSignatureError(
+                REFUSAL
+            )  # as if it were there: nobody learns which there are
         return channel, verify(channel, headers, request.body, timezone.now())
     except RequestDataTooBig:
         raise refuse_unknown(request, TooLargeError(TOO_LARGE)) from None
-    except (TooLargeError, ForgedMessageError) as error:
+    except (TooLargeError, InvalidSignatureError) as error:
         raise refuse_unknown(request, error) from None
     except SecretError as error:
         logger.error("%s", error)
-        raise refuse_unknown(request, ForgedMessageError(REFUSAL)) from None
+        raise refuse_unknown(request, InvalidSignatureError(REFUSAL)) from None
 
 
 def _note(channel: Channel, error: HeartbitError) -> None:
@@ -129,7 +132,7 @@ def _note(channel: Channel, error: HeartbitError) -> None:
     Channel.objects.filter(pk=channel.pk).update(trouble=str(error)[:_MOST_SAID])
 
 
-def _of_body(channel: Channel, message_id: str, body: JsonValue) -> TakenOut:
+def _of_body(channel: Channel, message_id: str, body: JsonValue) -> InboundReceiptOut:
     found = read_body(check_mapping(channel.mapping), body)
     if found is None:
         return _NOTHING
@@ -141,7 +144,7 @@ def _of_body(channel: Channel, message_id: str, body: JsonValue) -> TakenOut:
         title=found.title or channel.name,
         thread=_name_of(found.conversation),
     )
-    return TakenOut.of(accept_message(channel, inbound))
+    return InboundReceiptOut.of(accept_message(channel, inbound))
 
 
 def _name_of(thread: str) -> str:

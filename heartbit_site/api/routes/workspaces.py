@@ -24,7 +24,7 @@ router = Router(tags=["identity"])
     auth=PERSON,
     response=answers(WorkspacesOut),
     operation_id="list_workspaces",
-    summary="Workspaces",
+    summary="List workspaces",
 )
 async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
     """Those that a session's person belongs to, or the one of a key; names no workspace."""
@@ -32,7 +32,9 @@ async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limi
 
     def read() -> WorkspacesOut:
         accesses, following = _of(found, cursor, limit)
-        return WorkspacesOut(workspaces=[workspace_of(one) for one in accesses], next=following)
+        return WorkspacesOut(
+            workspaces=[workspace_of(one) for one in accesses], next_cursor=following
+        )
 
     return await orm.in_thread(read)
 

@@ -55,14 +55,14 @@ def _allow_rule(entry: str) -> AllowRule:
     match = _ALLOW_ENTRY.fullmatch(entry)
     if match is None or (match["bracketed"] is None) == (match["plain"] is None):
         raise ConfigurationError(
-            f"HEARTBIT_HTTP_ALLOW: {entry!r} is not host[:port] or network[:port]; "
+            f"HEARTBIT_HTTP_ALLOWLIST: {entry!r} is not host[:port] or network[:port]; "
             "write it without a scheme, and IPv6 in brackets, for example [fd00::/8]:443."
         )
     port: int | Literal["*"] | None = None
     if match["port"] is not None:
         port = "*" if match["port"] == "*" else int(match["port"])
     if isinstance(port, int) and not 1 <= port <= 65_535:
-        raise ConfigurationError(f"HEARTBIT_HTTP_ALLOW: {entry!r} has no port from 1 to 65535.")
+        raise ConfigurationError(f"HEARTBIT_HTTP_ALLOWLIST: {entry!r} has no port from 1 to 65535.")
     return AllowRule(_allow_target(match["plain"] or match["bracketed"][1:-1], entry), port)
 
 
@@ -73,5 +73,5 @@ def _allow_target(text: str, entry: str) -> str | IPv4Network | IPv6Network:
         host = text.lower().rstrip(".")
         # Digits and slashes only look like a network: a typo there must not become a host name.
         if "/" in host or re.fullmatch(r"[\d.]+", host) or not _HOST.fullmatch(host):
-            raise ConfigurationError(f"HEARTBIT_HTTP_ALLOW: {entry!r}: {error}.") from None
+            raise ConfigurationError(f"HEARTBIT_HTTP_ALLOWLIST: {entry!r}: {error}.") from None
         return host

@@ -45,10 +45,10 @@ class AddressPolicy:
             ports = ", ".join(str(number) for number in sorted(self.ports))
             raise BlockedAddressError(
                 f"Port {port} of {host} is closed to tools (open: {ports}); an operator can add "
-                f"'{host}:{port}' to HEARTBIT_HTTP_ALLOW."
+                f"'{host}:{port}' to HEARTBIT_HTTP_ALLOWLIST."
             )
         if not rules and not is_public(address):
             raise BlockedAddressError(
                 f"The host {host} is not on the public internet, so tools may not reach it; an "
-                "operator can add it to HEARTBIT_HTTP_ALLOW."
+                "operator can add it to HEARTBIT_HTTP_ALLOWLIST."
             )

@@ -59,7 +59,7 @@ class ProviderAccount(models.Model):
         validators=[check_base_url],
         help_text=(
             "Where the API is, e.g. https://gateway.example/v1. Empty: the provider's own place. "
-            "A host that is not public has to be in HEARTBIT_HTTP_ALLOW."
+            "A host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST."
         ),
     )
     requests_per_minute = models.PositiveIntegerField(

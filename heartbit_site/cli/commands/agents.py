@@ -14,9 +14,9 @@ FROM = typer.Argument(
     None, metavar="[FROM]", min=1, help="A version's number; none: the one before TO."
 )
 TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the current one.")
-ANYWAY = typer.Option(
+FORCE = typer.Option(
     options.OFF,
-    "--anyway",
+    "--force",
     help="Also when its tools or team have changed: with today's, as a new version.",
 )
 
@@ -84,14 +84,14 @@ def rollback(
     name: str = NAME,
     number: int = NUMBER,
     *,
-    anyway: bool = ANYWAY,
+    force: bool = FORCE,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
     """Bring an agent back to an earlier version; its runs stay as they are."""
     from heartbit_site.cli import versions_report as report
 
-    raise typer.Exit(report.roll_back(url, name, number, anyway=anyway, as_json=as_json))
+    raise typer.Exit(report.roll_back(url, name, number, force=force, as_json=as_json))
 
 
 @agents.command()

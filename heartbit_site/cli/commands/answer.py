@@ -21,7 +21,7 @@ def answer(
 ) -> None:
     """Answer what else runs wait for.
 
-    That is what waits for a person and is no tool call to approve or settle. Without an answer it
+    That is what waits for a person and is no tool call to approve or resolve. Without an answer it
     is listed.
     """
     from heartbit_site.cli import waits_report as report

@@ -32,7 +32,9 @@ RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
 AGENT = typer.Option(None, "--agent", "-a", metavar="NAME", help="Let this agent answer.")
 ENABLED = typer.Option(None, "--enable/--disable", help="A disabled one takes nothing.")
 APPROVE = typer.Option(
-    None, "--approve/--no-approve", help="Let every tool call of its runs wait for a person."
+    None,
+    "--require-approval/--no-require-approval",
+    help="Require approval of every tool call of its runs.",
 )
 LIMIT = typer.Option(
     None, "--hourly-limit", metavar="N", help="Take so many messages an hour; 60 unless said."

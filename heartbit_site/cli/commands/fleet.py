@@ -18,7 +18,12 @@ TOOL = typer.Argument(metavar="TOOL", help="As `heartbit tools` lists it.")
 PLACE = typer.Option(
     None, "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
 )
-REASON = typer.Option("", "--reason", metavar="TEXT", help="For whoever wonders.")
+REASON = typer.Option(
+    "",
+    "--reason",
+    metavar="TEXT",
+    help="Give a reason, shown in the fleet view and stored in the audit.",
+)
 
 fleet = typer.Typer(
     name="fleet", rich_markup_mode=None, help="Show and steer the workers and queues."
@@ -83,14 +88,14 @@ def restart(
 
 
 @fleet.command()
-def pause(
+def pause_queue(
     queue: str = QUEUE,
     *,
     reason: str = REASON,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """Start nothing more from a queue; what is at work goes on."""
+    """Pause a queue: no run starts from it; running ones continue."""
     from heartbit_site.cli import fleet_report as report
 
     what = report.of_queue(queue)
@@ -98,10 +103,10 @@ def pause(
 
 
 @fleet.command()
-def resume(
+def resume_queue(
     queue: str = QUEUE, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
-    """Let a paused queue go on."""
+    """Resume a paused queue."""
     from heartbit_site.cli import fleet_report as report
 
     raise typer.Exit(report.free(url, report.of_queue(queue), as_json=as_json))
@@ -115,9 +120,9 @@ def halt(
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """Stop everything, or one workspace: no run starts, what is at work is handed back.
+    """Halt everything, or one workspace: no run starts, running ones are requeued.
 
-    Nothing is lost; `heartbit fleet continue` lets it go on.
+    Nothing is lost; `heartbit fleet resume` ends the halt.
     """
     from heartbit_site.cli import fleet_report as report
 
@@ -125,21 +130,21 @@ def halt(
     raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
 
 
-@fleet.command(name="continue")
-def go_on(
+@fleet.command()
+def resume(
     workspace: str | None = WORKSPACE,
     *,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """End the stop of everything, or of one workspace."""
+    """End the halt of everything, or of one workspace."""
     from heartbit_site.cli import fleet_report as report
 
     raise typer.Exit(report.free(url, report.of_workspace(workspace), as_json=as_json))
 
 
-@fleet.command(name="stop-tool")
-def stop_tool(
+@fleet.command()
+def disable_tool(
     tool: str = TOOL,
     *,
     place: str | None = PLACE,
@@ -147,9 +152,9 @@ def stop_tool(
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """Stop a tool, everywhere or in one workspace: no call of it is run.
+    """Disable a tool, everywhere or in one workspace: its calls are refused.
 
-    Models are told so, and runs go on without it; `heartbit fleet start-tool` ends that.
+    Models read why, and runs continue without it; `heartbit fleet enable-tool` ends that.
     """
     from heartbit_site.cli import fleet_report as report
 
@@ -157,15 +162,15 @@ def stop_tool(
     raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
 
 
-@fleet.command(name="start-tool")
-def start_tool(
+@fleet.command()
+def enable_tool(
     tool: str = TOOL,
     *,
     place: str | None = PLACE,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """End a tool's stop: that of everywhere, or that of one workspace."""
+    """Enable a disabled tool, everywhere or in one workspace."""
     from heartbit_site.cli import fleet_report as report
 
     raise typer.Exit(report.free(url, report.of_tool(tool, place), as_json=as_json))

@@ -22,7 +22,7 @@ VERSION = typer.Option(
     None, "--version", metavar="NUMBER", min=1, help="Another version of the agent."
 )
 YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
-HERE = typer.Option(options.OFF, "--here", help="Run it in this process instead of on the fleet.")
+LOCAL = typer.Option(options.OFF, "--local", help="Run it in this process instead of on the fleet.")
 
 
 def fork(
@@ -36,7 +36,7 @@ def fork(
     result: str | None = RESULT,
     version: int | None = VERSION,
     yes: bool = YES,
-    here: bool = HERE,
+    local: bool = LOCAL,
     url: str | None = remote_options.URL,
     watch: bool = options.WATCH,
     as_json: bool = options.JSON,
@@ -47,8 +47,8 @@ def fork(
     What was done before that turn's end is not done again. With --arguments the turn's calls run
     again, and what they do outside happens again.
     """
-    if here and url:
-        raise CommandError("--here is this process, --url another machine: choose one.", USAGE)
+    if local and url:
+        raise CommandError("--local is this process, --url another machine: choose one.", USAGE)
     from heartbit_site.cli import forking
 
     order = forking.Order(
@@ -62,7 +62,7 @@ def fork(
         version=version,
         yes=yes,
     )
-    if not here:
+    if not local:
         raise typer.Exit(forking.fork(url, order, follow=watch, as_json=as_json, plain=plain))
     begin("heartbit_site.cli.forking_here")
     from heartbit_site.cli.forking_here import fork_here

@@ -15,7 +15,9 @@ TASK = typer.Argument(None, help="What the agent should do.", show_default=False
 AGENT = typer.Option(
     "", "--agent", "-a", metavar="NAME", help="Who does it; else the orchestrator."
 )
-APPROVE = typer.Option(options.OFF, "--approve", help="Each tool call waits for a person.")
+REQUIRE_APPROVAL = typer.Option(
+    options.OFF, "--require-approval", "--approve", help="Require approval of every tool call."
+)
 CONFIG = typer.Option(
     None,
     "--config",
@@ -33,7 +35,7 @@ def run(
     *,
     agent: str = AGENT,
     model: str = options.MODEL,
-    approve: bool = APPROVE,
+    approve: bool = REQUIRE_APPROVAL,
     config: Path | None = CONFIG,
     payload: str = PAYLOAD,
     as_json: bool = options.JSON,

@@ -112,14 +112,14 @@ def retry(
 
 
 @runs.command()
-def resume(
+def unquarantine(
     run: str = options.RUN,
     *,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """Let a quarantined run go on where it was, alone in a process."""
-    _settle(run, "resume", url, as_json=as_json)
+    """Resume a quarantined run where it was, in a process of its own."""
+    _settle(run, "unquarantine", url, as_json=as_json)
 
 
 @runs.command()

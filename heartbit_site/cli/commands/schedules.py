@@ -9,11 +9,11 @@ import typer
 from heartbit_site.cli import options, remote_options
 
 
-class Missed(StrEnum):
-    """What becomes of slots that passed while nothing could fire."""
+class CatchUp(StrEnum):
+    """Policy for occurrences that passed while nothing could fire."""
 
-    SKIP = "skip"
-    ONE = "one"
+    NONE = "none"
+    LATEST = "latest"
     ALL = "all"
 
 
@@ -34,8 +34,12 @@ CRON = typer.Option(
 EVERY = typer.Option("", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d.")
 AT = typer.Option("", "--at", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
 AFTER = typer.Option("", "--in", metavar="SPAN", help="Once, so long from now, such as 3d.")
-ZONE = typer.Option("UTC", "--zone", metavar="ZONE", help="Of the times, such as Europe/Berlin.")
-MISSED = typer.Option(Missed.ONE, "--missed", help="Of slots that nothing could fire: which run.")
+TIME_ZONE = typer.Option(
+    "UTC", "--time-zone", metavar="ZONE", help="Set the IANA time zone of the times."
+)
+CATCH_UP = typer.Option(
+    CatchUp.LATEST, "--catch-up", help="Run missed occurrences: none, only the latest, or all."
+)
 OVERLAP = typer.Option(Overlap.SKIP, "--overlap", help="When the last run is still at work.")
 JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
 EMAIL = typer.Option(
@@ -59,12 +63,14 @@ ARTIFACT = typer.Option(
     help="Keep each result as this artifact of its run; may be repeated.",
     show_default=False,
 )
-MESSAGE = typer.Option(
-    options.OFF, "--message", help="On one conversation: the agent knows what it said before."
+CONVERSATION = typer.Option(
+    options.OFF, "--conversation", help="Post each task to one conversation, with its history."
 )
 TOOL = typer.Option("", "--tool", metavar="TOOL", help="Call this tool of the agent, unasked.")
 ARGUMENTS = typer.Option("", "--arguments", metavar="JSON", help="What --tool is called with.")
-APPROVE = typer.Option(options.OFF, "--approve", help="Every tool call waits for a person.")
+REQUIRE_APPROVAL = typer.Option(
+    options.OFF, "--require-approval", help="Require approval of every tool call."
+)
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
 YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask.")
@@ -105,17 +111,17 @@ def add(
     every: str = EVERY,
     at: str = AT,
     after: str = AFTER,
-    zone: str = ZONE,
-    missed: Missed = MISSED,
+    time_zone: str = TIME_ZONE,
+    catch_up: CatchUp = CATCH_UP,
     overlap: Overlap = OVERLAP,
     jitter: str = JITTER,
     email: list[str] = EMAIL,
     webhook: list[str] = WEBHOOK,
     artifact: list[str] = ARTIFACT,
-    message: bool = MESSAGE,
+    conversation: bool = CONVERSATION,
     tool: str = TOOL,
     arguments: str = ARGUMENTS,
-    approve: bool = APPROVE,
+    require_approval: bool = REQUIRE_APPROVAL,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
@@ -130,17 +136,17 @@ def add(
         every=every,
         at=at,
         after=after,
-        zone=zone,
-        missed=missed.value,
+        time_zone=time_zone,
+        catch_up=catch_up.value,
         overlap=overlap.value,
         jitter=jitter,
         emails=email,
         webhooks=webhook,
         artifacts=artifact,
-        message=message,
+        conversation=conversation,
         tool=tool,
         arguments=arguments,
-        approve=approve,
+        require_approval=require_approval,
     )
     raise typer.Exit(report.add(url, order, as_json=as_json))
 

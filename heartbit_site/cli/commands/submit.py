@@ -27,7 +27,9 @@ KEY = typer.Option(
     metavar="KEY",
     help="The same key gives the same run, however often it is submitted.",
 )
-APPROVE = typer.Option(options.OFF, "--approve", help="Each tool call waits for a person.")
+REQUIRE_APPROVAL = typer.Option(
+    options.OFF, "--require-approval", "--approve", help="Require approval of every tool call."
+)
 PAYLOAD = typer.Option(
     "",
     "--payload",
@@ -51,7 +53,7 @@ def submit(
     model: str = options.MODEL,
     priority: int = PRIORITY,
     idempotency_key: str | None = KEY,
-    approve: bool = APPROVE,
+    approve: bool = REQUIRE_APPROVAL,
     payload: str = PAYLOAD,
     config: Path | None = CONFIG,
     url: str | None = remote_options.URL,

@@ -13,7 +13,7 @@ from agents.models import Agent, Run
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import FiringStatus, Kind, Missed, Overlap
+from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from scheduling.slots import slots_between
@@ -91,7 +91,7 @@ def plan(
         made.append(Schedule(name=f"once {number}", kind=Kind.ONCE, at=at))
     for one in made:
         one.workspace, one.agent, one.task = workspace, agent, task
-        one.missed, one.overlap = Missed.ALL, Overlap.PARALLEL
+        one.catch_up, one.overlap = CatchUp.ALL, Overlap.PARALLEL
         save_schedule(one, by=SYSTEM)
     slots = [
         (one.pk, slot)

@@ -74,7 +74,7 @@ def crash_rig(directory: Path, *, workers: int, lease: float) -> Iterator[CrashR
             "CHAOS_DEATHS": str(markers),
             "HEARTBIT_LEASE_SECONDS": str(lease),
             "HEARTBIT_EXTRA_APPS": agent_tools.__package__ or "",
-            "HEARTBIT_HTTP_ALLOW": effects.url.removeprefix("http://"),
+            "HEARTBIT_HTTP_ALLOWLIST": effects.url.removeprefix("http://"),
         }
         workspace = stage.workspace_of_subjects(queue)
         with Nursery(environment, log=directory / "workers.log") as nursery:

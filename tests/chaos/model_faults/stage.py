@@ -192,12 +192,12 @@ def stage(directory: Path) -> Iterator[Stage]:
             "HEARTBIT_LEASE_SECONDS": str(LEASE_SECONDS),
             # Each fault is looked at for itself; together they would hold every run.
             "HEARTBIT_BREAKER_FAILURES": "0",
-            "HEARTBIT_HTTP_ALLOW": ",".join(url.partition("//")[2] for url in urls),
+            "HEARTBIT_HTTP_ALLOWLIST": ",".join(url.partition("//")[2] for url in urls),
         }
-        allow = environment["HEARTBIT_HTTP_ALLOW"]
+        allow = environment["HEARTBIT_HTTP_ALLOWLIST"]
         registry.discover([agent_tools])
         changed = override_settings(
-            HEARTBIT_HTTP_ALLOW=allow,
+            HEARTBIT_HTTP_ALLOWLIST=allow,
             HEARTBIT_LEASE_SECONDS=LEASE_SECONDS,
             HEARTBIT_BREAKER_FAILURES=0,
         )

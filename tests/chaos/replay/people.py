@@ -18,7 +18,7 @@ from agents.actions.settle_call import settle_call
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, Outcome, SecondMessage
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.events import ModelAnswered, ToolStarted, encode
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Conversation, Run, WorkerHeartbeat
@@ -51,7 +51,7 @@ async def decide_for_ever(workspace: Workspace) -> None:
 
 
 def _decide(workspace: Workspace) -> None:
-    with suppress(NoLongerOpenError):
+    with suppress(CallClosedError):
         for call in calls_waiting(workspace):
             if call.run.task.startswith("["):
                 continue  # that one is cancelled while it waits
@@ -107,7 +107,7 @@ def _orphan(run_id: UUID) -> None:
 def interrupt(workspace: Workspace, run_id: UUID, what: str) -> None:
     """Tell a live run something, or cancel it."""
     if "steer" in what:
-        with suppress(NoLongerOpenError):
+        with suppress(CallClosedError):
             steer_run(Run.objects.get(pk=run_id), "Stop there. [[text: Stopped.]]", by=BEN)
     if "cancel" in what:
         cancel_run(workspace, run_id, reason="enough")

@@ -33,7 +33,7 @@ def main() -> int:
             os.environ["CHAOS_EFFECTS_URL"] = effects.url
             importlib.import_module(
                 "django.conf"
-            ).settings.HEARTBIT_HTTP_ALLOW = effects.url.removeprefix("http://")
+            ).settings.HEARTBIT_HTTP_ALLOWLIST = effects.url.removeprefix("http://")
             recorder = importlib.import_module("tests.chaos.replay.recorder")
             journals = asyncio.run(recorder.record(effects.url))
         kept = importlib.import_module("tests.chaos.replay.kept")

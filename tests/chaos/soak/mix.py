@@ -15,7 +15,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import TERMINAL
-from agents.errors import NoLongerOpenError
+from agents.errors import CallClosedError
 from agents.models import Conversation, Run
 from tests.chaos.couriers import CAREFUL_SCRIPT, COURIER, SHORT_SCRIPT, add_agent, task
 from tests.chaos.journals import CAREFUL
@@ -141,6 +141,6 @@ class Mix:
     def _steer(self, run_id: UUID) -> None:
         try:
             steer_run(Run.objects.get(pk=run_id), "Enough. [[text: Stopped there.]]")
-        except NoLongerOpenError:
+        except CallClosedError:
             return
         self.steered += 1

@@ -114,7 +114,7 @@ export class Prompts {
   }
 }
 
-function outcome({ verdict }, { missing }) {
+function outcome({ verdict }, { remaining_approvals: missing }) {
   if (verdict === "deny") return "Denied; the model reads why.";
   if (missing) return `Your approval is kept; ${missing} more ${missing === 1 ? "person has" : "people have"} to approve.`;
   return "Approved; the run continues.";

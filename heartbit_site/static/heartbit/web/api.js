@@ -67,7 +67,7 @@ export async function all(path, name, query = {}) {
   do {
     const page = await api(path, { query: { ...query, limit: MOST, cursor } });
     rows.push(...page[name]);
-    cursor = page.next;
+    cursor = page.next_cursor;
   } while (cursor);
   return rows;
 }

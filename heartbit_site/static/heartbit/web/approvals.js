@@ -46,7 +46,7 @@ async function load() {
   loading = true;
   try {
     const found = await listAsked();
-    await show(found.sort((one, other) => (one.since ?? "").localeCompare(other.since ?? "")));
+    await show(found.sort((one, other) => (one.waiting_since ?? "").localeCompare(other.waiting_since ?? "")));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (calls === null) fill(state, el("p.problem", { role: "alert" }, error.message));
@@ -76,7 +76,7 @@ async function show(found) {
     return;
   }
   if (!inbox.isConnected) fill(state, inbox);
-  const linked = found.find((one) => keyOf(one) === chosen || `${one.run}/${one.call}` === chosen);
+  const linked = found.find((one) => keyOf(one) === chosen || `${one.run_id}/${one.call_id}` === chosen);
   choose(keyOf(linked ?? found[Math.min(Math.max(at, 0), found.length - 1)]), false);
 }
 
@@ -85,7 +85,7 @@ function rows() {
   fill(list, calls.map((one) => el("li", {}, el("button.plain", {
     type: "button", data: { key: keyOf(one) }, "aria-current": keyOf(one) === chosen ? "true" : null,
     onclick: () => choose(keyOf(one)),
-  }, el("span.row", {}, el("span.strong.clip", {}, seen(titleOf(one))), el("span.quiet.number", {}, one.since ? ago(one.since) : "")),
+  }, el("span.row", {}, el("span.strong.clip", {}, seen(titleOf(one))), el("span.quiet.number", {}, one.waiting_since ? ago(one.waiting_since) : "")),
   el("span.quiet.clip", {}, isInDoubt(one) ? "Outcome unknown · " : "", one.agent, " · ", seen(one.task.slice(0, 120)))))));
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
 }

@@ -49,7 +49,7 @@ async function act(path, body, done) {
 function show(fleet) {
   const { totals } = fleet;
   fill(parts.figures,
-    figure("Workers", totals.workers), figure("Slots in use", `${totals.used} of ${totals.slots}`),
+    figure("Workers", totals.workers), figure("Slots in use", `${totals.slots_used} of ${totals.slots}`),
     figure("Runs queued", totals.queued));
   const now = JSON.stringify(fleet.pauses.concat(fleet.problems));
   if (now !== shown) {
@@ -63,7 +63,7 @@ function show(fleet) {
 
 /** What is wrong, but for what the page itself can end: that has a button instead of a command. */
 function problems({ problems: sentences }) {
-  const others = sentences.filter((one) => !/`heartbit fleet (continue|resume|start-tool)\b/.test(one));
+  const others = sentences.filter((one) => !/`heartbit fleet (resume|resume-queue|enable-tool)\b/.test(one));
   return others.map((one) => el("p.problem", {}, ...quoted(one)));
 }
 

@@ -169,7 +169,7 @@ function showPayload(id, sent) {
 
 /** What is in the way of a queued run; empty: nothing that is known. */
 function whyQueued(row) {
-  if (!row || row.held || row.has_worker) return row?.held ?? "";
+  if (!row || row.blocked_reason || row.has_worker) return row?.blocked_reason ?? "";
   return `No worker serves the queue ${row.queue}: start one with heartbit serve, or everything with heartbit up.`;
 }
 

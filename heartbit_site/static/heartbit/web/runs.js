@@ -62,7 +62,7 @@ async function load({ further = false, quietly = false } = {}) {
     if (mine !== turn) return; // something else was asked for meanwhile
     fill(problem);
     // More than are read again stay as they were, and so does the place to go on from.
-    if (!quietly || rows.length <= limit) next = page.next;
+    if (!quietly || rows.length <= limit) next = page.next_cursor;
     rows.show(page.runs, { further, quietly });
     more.hidden = next === null;
     empty.hidden = rows.length > 0;

@@ -14,7 +14,7 @@ import { isWait, waitCard } from "./wait.js";
 
 document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", import.meta.url) }));
 
-const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "It is made again", done: "Confirmed", skipped: "Left as it is" };
+const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "It is made again", done: "Confirmed", confirmed: "Confirmed", skipped: "Left as it is" };
 
 const AGAIN_MS = 1000; // after a failed request for the state of a call
 const LONGEST_MS = 60000;
@@ -39,7 +39,7 @@ export function isBeingEdited(element) {
 
 /**
  * A waiting call as an element; its buttons carry `data-act` (approve, edit, deny, always, try;
- * answer, deny; retried, done, skipped).
+ * answer, deny; retry, confirm, skip).
  * @param {object} asked One of what `decide.js` lists.
  * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void, onAway?: () => void, link?: HTMLElement|null}} [how]
  *   `onDecided` is told what was decided; null and the refusal when somebody else was quicker or the
@@ -51,8 +51,8 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");
   const foot = el("footer.inside", {}, may("approvals:decide") ? el("div.actions", {}, buttons())
-    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.group ? whoMay(asked) : whoCan("approvals:decide")}.`));
-  const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run, call: asked.call } },
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not decide it. Who can: ${asked.approver_group ? whoMay(asked) : whoCan("approvals:decide")}.`));
+  const element = el("article.card.asked", { "aria-label": `${asked.tool} of ${asked.agent}`, data: { run: asked.run_id, call: asked.call_id } },
     head(asked, link), body(asked), foot, panel, el("div", { class: "problems" }, problem), trial);
   const end = isInDoubt(asked) ? null : element.querySelector("[data-until]");
   if (end) count(end);
@@ -69,18 +69,18 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
         opens("deny", "Decline", "block", (how) => denyPanel(how), (reason) => deny(asked, reason), ".danger")];
     }
     return isInDoubt(asked)
-      ? [act("retried", "Make it again", "replay", "", () => settle(asked, "retried")),
-        opens("done", "It took effect", "check", (how) => donePanel(how), (result) => settle(asked, "done", result)),
-        act("skipped", "Leave it", "skip_next", "", () => settle(asked, "skipped"))]
+      ? [act("retry", "Make it again", "replay", "", () => settle(asked, "retry")),
+        opens("confirm", "It took effect", "check", (how) => donePanel(how), (result) => settle(asked, "confirm", result)),
+        act("skip", "Leave it", "skip_next", "", () => settle(asked, "skip"))]
       : [act("approve", "Approve", "check", ".primary", () => approve(asked)),
         editing(),
         opens("deny", "Deny", "block", (how) => denyPanel(how), (reason) => deny(asked, reason), ".danger"),
-        asked.needed > 1 || asked.group ? null : opens("always", "Always allow", "all_inclusive", (how) => alwaysPanel(asked, how), (always) => approve(asked, always)),
+        asked.required_approvals > 1 || asked.approver_group ? null : opens("always", "Always allow", "all_inclusive", (how) => alwaysPanel(asked, how), (always) => approve(asked, always)),
         canTry(asked) ? el("button.button", { type: "button", data: { act: "try" }, onclick: () => attempt() }, icon("science"), "Try it without keeping it") : null];
   }
 
   function editing() {
-    if (asked.parameters !== null && asked.view.exact && asked.needed === 1) {
+    if (asked.parameters !== null && asked.view.is_javascript_safe && asked.required_approvals === 1) {
       return opens("edit", "Edit", "edit", (how) => editPanel(asked, { ...how, attempt: canTry(asked) ? attempt : null }), (args) => edit(asked, args));
     }
     return el("button.button", { type: "button", disabled: true, "data-never": true, title: whyNoEdit(asked) }, icon("edit"), "Edit");
@@ -167,7 +167,7 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
     able(false);
     try {
       const decided = await send();
-      isMine = !decided.missing;
+      isMine = !decided.remaining_approvals;
       const said = saidOf(decided, asked);
       fill(foot, el("p.row", {}, icon("check_circle"), said));
       fill(panel);
@@ -212,18 +212,18 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
   }
 }
 
-function whyNoEdit({ needed, view }) {
+function whyNoEdit({ required_approvals: needed, view }) {
   if (needed > 1) return "It needs several people, who approve it as it is.";
-  return view.exact ? "The tool has changed since the agent was published." : "Its numbers are larger than a browser can hold: edit it with heartbit approve.";
+  return view.is_javascript_safe ? "The tool has changed since the agent was published." : "Its numbers are larger than a browser can hold: edit it with heartbit approve.";
 }
 
-function saidOf({ verdict, outcome, missing }, asked) {
+function saidOf({ verdict, outcome, remaining_approvals: missing }, asked) {
   if (isQuestion(asked) && verdict === "denied") return "Declined";
   if (missing) return `Your approval counts; ${missing} more ${missing === 1 ? "is" : "are"} needed`;
   return SAID[verdict ?? outcome] ?? "Noted";
 }
 
-function runLink({ root }) {
+function runLink({ root_id: root }) {
   return el("a", { href: `/w/${WORKSPACE}/runs/${root}/` }, "Open the run");
 }
 
@@ -233,7 +233,7 @@ function head(asked, link) {
   return el("header", {}, icon(doubt ? "help" : question ? "contact_support" : "back_hand"),
     el("h2.text", {}, question ? `${asked.agent} asks` : nodes(asked.view.tool)),
     el(`span.pill.${doubt ? "warning" : "primary"}`, {}, doubt ? "outcome unknown" : question ? "a question" : may("approvals:decide") ? "waits for you" : "waits for a person"),
-    asked.needed > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.needed} approvals`) : null,
+    asked.required_approvals > 1 ? el("span.pill.info", {}, `${asked.approved_by.length} of ${asked.required_approvals} approvals`) : null,
     asked.escalated ? el("span.pill.warning", { title: moment(asked.escalated.since) }, `escalated to ${asked.escalated.group || "everybody"} ${ago(asked.escalated.since)}`) : null,
     asked.expires_at ? el("span.pill.warning", { data: { until: asked.expires_at }, title: moment(asked.expires_at) }) : null,
     link ? el("span.actions.quiet", {}, link) : null);
@@ -243,7 +243,7 @@ function body(asked) {
   const { view } = asked;
   return el("div.inside.stack", {},
     isQuestion(asked) ? questionText(asked) : el("p.text", {}, nodes(view.reason)),
-    view.hidden ? el("p.problem", {}, `${view.hidden === 1 ? "One character" : `${view.hidden} characters`} of the arguments cannot be seen or reorder${view.hidden === 1 ? "s" : ""} others: shown as an escape, marked so.`) : null,
+    view.hidden_character_count ? el("p.problem", {}, `${view.hidden_character_count === 1 ? "One character" : `${view.hidden_character_count} characters`} of the arguments cannot be seen or reorder${view.hidden_character_count === 1 ? "s" : ""} others: shown as an escape, marked so.`) : null,
     isQuestion(asked) ? null : view.arguments.length ? el("dl.arguments", {}, view.arguments.map((one) => [
       el("dt", {}, el("span.strong.text", {}, nodes(one.name)), el("span.quiet", {}, ` ${one.kind}`)),
       el("dd.code", { tabindex: "0" }, nodes(one.value))])) : el("p.quiet", {}, "It has no arguments."),
@@ -256,17 +256,17 @@ function facts(asked) {
     ["Agent", asked.agent],
     ["Effect", view.effect || "unknown"],
     ...view.hosts.map(({ argument, host }) => [`${argument} leads to`, el("code", { class: host.includes("xn--") ? "escape" : null }, host)]),
-    asked.group ? ["Who may decide", whoMay(asked)] : null,
+    asked.approver_group ? ["Who may decide", whoMay(asked)] : null,
     asked.approved_by?.length ? ["Approved by", asked.approved_by.join(", ")] : null,
-    view.asked_as.length ? ["The model called it", nodes(view.asked_as)] : null,
+    view.requested_name.length ? ["The model called it", nodes(view.requested_name)] : null,
     ["Task", el("span.text.task", {}, asked.task)],
-    ["Asked", asked.since ? el("span", { title: moment(asked.since) }, ago(asked.since)) : "just now"],
+    ["Asked", asked.waiting_since ? el("span", { title: moment(asked.waiting_since) }, ago(asked.waiting_since)) : "just now"],
     asked.digest ? ["Digest", el("code", { title: asked.digest }, asked.digest.slice(0, 16))] : null,
   ];
   return el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
-function whoMay({ group, escalated }) {
+function whoMay({ approver_group: group, escalated }) {
   if (escalated?.group === "") return "everybody whose role may, since it was escalated";
   return `members of ${escalated ? `${group} and of ${escalated.group}` : group}`;
 }

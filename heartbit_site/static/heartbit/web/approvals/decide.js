@@ -4,12 +4,12 @@ import { all, api } from "../api.js";
 
 /** Whatever waits for a person: calls to approve, calls of unknown outcome, and waits of other kinds. */
 export async function listAsked() {
-  return (await Promise.all([all("/approvals", "calls"), all("/doubts", "calls"), all("/waits", "waits")])).flat();
+  return (await Promise.all([all("/approvals", "calls"), all("/uncertain-calls", "calls"), all("/waits", "waits")])).flat();
 }
 
 /** A name for a call that stays the same while it waits for the same people. */
 export function keyOf(asked) {
-  return `${asked.run}/${asked.call}/${asked.key ?? asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
+  return `${asked.run_id}/${asked.call_id}/${asked.key ?? asked.question ?? asked.digest}${asked.escalated ? "/escalated" : ""}`;
 }
 
 /** Whether a call has run with an unknown outcome, instead of waiting to run. */
@@ -42,7 +42,7 @@ export function deny(asked, reason) {
   return decide(asked, { verdict: "deny", reason });
 }
 
-function decide({ run, call, digest }, decision) {
+function decide({ run_id: run, call_id: call, digest }, decision) {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/decision`, {
     method: "POST", body: { digest, ...decision },
   });
@@ -50,21 +50,21 @@ function decide({ run, call, digest }, decision) {
 
 /**
  * Say what became of a call of unknown outcome.
- * @param {object} asked From GET /doubts.
- * @param {"retried"|"done"|"skipped"} outcome
- * @param {string} [result] With done: what the model reads as the call's answer.
+ * @param {object} asked From GET /uncertain-calls.
+ * @param {"retry"|"confirm"|"skip"} outcome
+ * @param {string} [result] With confirm: what the model reads as the call's answer.
  */
-export function settle({ run, call }, outcome, result = "") {
+export function settle({ run_id: run, call_id: call }, outcome, result = "") {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/outcome`, {
-    method: "POST", body: { outcome, ...(outcome === "done" && result ? { result } : {}) },
+    method: "POST", body: { outcome, ...(outcome === "confirm" && result ? { result } : {}) },
   });
 }
 
 /**
  * Ask how a question that is not asked any more was closed.
- * @param {object} asked From GET /approvals or GET /doubts.
+ * @param {object} asked From GET /approvals or GET /uncertain-calls.
  * @returns {Promise<{state: string, by: string, at: string|null, reason: string}>}
  */
-export function questionState({ run, call, digest, question }) {
+export function questionState({ run_id: run, call_id: call, digest, question }) {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/decision`, { query: { digest, question } });
 }

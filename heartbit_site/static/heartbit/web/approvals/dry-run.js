@@ -17,7 +17,7 @@ export function canTry({ effect }) {
  * @param {object} [args] Instead of its own arguments.
  * @throws {import("../api.js").Refusal} 409: it does not wait any more, or took too long.
  */
-export function dryRun({ run, call, digest }, args) {
+export function dryRun({ run_id: run, call_id: call, digest }, args) {
   return api(`/runs/${run}/calls/${encodeURIComponent(call)}/dry-run`, {
     method: "POST", body: { digest, ...(args === undefined ? {} : { arguments: args }) },
   });

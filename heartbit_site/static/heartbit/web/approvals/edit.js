@@ -55,9 +55,9 @@ export function editPanel(asked, { send, leave, attempt }) {
 
 function formOf(asked) {
   // A field would hide what the text hides; JSON shows it as escapes and means the same.
-  if (asked.view.hidden === 0) return schemaForm(asked.parameters, asked.arguments);
+  if (asked.view.hidden_character_count === 0) return schemaForm(asked.parameters, asked.arguments);
   const form = schemaForm(null, asked.arguments);
-  form.element.querySelector("textarea").value = asked.view.editable;
+  form.element.querySelector("textarea").value = asked.view.arguments_json;
   return form;
 }
 

@@ -6,7 +6,7 @@ import { FormProblem, schemaForm } from "./schema-form.js";
 
 /** Whether a call is a question, which a person answers. */
 export function isQuestion(asked) {
-  return Boolean(asked.form);
+  return Boolean(asked.answer_schema);
 }
 
 /** What is asked: its text first, then whatever else the call says but the form itself. */
@@ -27,7 +27,7 @@ export function questionText(asked) {
  */
 export function answerPanel(asked, { send, leave }) {
   const problem = el("p.problem", { role: "alert", hidden: true });
-  const form = schemaForm(asked.form, undefined, "Answer");
+  const form = schemaForm(asked.answer_schema, undefined, "Answer");
   return el("form.stack.inside", {
     "aria-label": "Answer the question",
     onsubmit: (event) => { event.preventDefault(); answer(); },

@@ -6,7 +6,7 @@ import { ago, moment } from "../words.js";
 import { seen } from "./pieces.js";
 import { FormProblem, schemaForm } from "./schema-form.js";
 
-/** Whether it is a wait, and no tool call to approve or settle. */
+/** Whether it is a wait, and no tool call to approve or resolve. */
 export function isWait(asked) {
   return asked.key !== undefined;
 }
@@ -18,7 +18,7 @@ export function isWait(asked) {
  */
 export function waitCard(wait, { onDecided = () => {} } = {}) {
   const problem = el("p.problem", { role: "alert", hidden: true });
-  const form = schemaForm(wait.answer, undefined, "Answer");
+  const form = schemaForm(wait.answer_schema, undefined, "Answer");
   const button = el("button.button.primary", { data: { act: "send" } }, "Answer");
   const foot = el("footer.inside", {}, may("approvals:decide")
     ? el("form.stack", { "aria-label": "Answer", onsubmit: (event) => { event.preventDefault(); send(); } },
@@ -27,19 +27,19 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
   const rows = [["Agent", wait.agent], wait.tool ? ["Tool", seen(wait.tool)] : null,
     wait.arguments ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
     ["Task", el("span.text.task", {}, seen(wait.task))],
-    ["Asked", el("span", { title: moment(wait.since) }, ago(wait.since))],
+    ["Asked", el("span", { title: moment(wait.waiting_since) }, ago(wait.waiting_since))],
     wait.expires_at ? ["Over", el("span", { title: moment(wait.expires_at) }, moment(wait.expires_at))] : null];
-  return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run, wait: wait.key } },
+  return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run_id, wait: wait.key } },
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
       el("span.pill.primary", {}, may("approvals:decide") ? "waits for you" : "waits for a person"),
-      el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root}/` }, "Open the run"))),
+      el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root_id}/` }, "Open the run"))),
     el("div.inside.stack", {}, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
     foot);
 
   async function send() {
     problem.hidden = true;
     try {
-      const answered = await api(`/runs/${wait.run}/waits/${encodeURIComponent(wait.key)}`, { method: "POST", body: { answer: form.read() } });
+      const answered = await api(`/runs/${wait.run_id}/waits/${encodeURIComponent(wait.key)}`, { method: "POST", body: { answer: form.read() } });
       fill(foot, el("p.row", {}, icon("check_circle"), "Answered"));
       note(`Answered: ${wait.label}`, "success");
       onDecided(answered);

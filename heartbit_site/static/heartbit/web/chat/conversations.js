@@ -54,19 +54,19 @@ export function conversationList() {
     }
     if (asked !== agent) return; // another agent was chosen meanwhile
     loaded = true;
-    const fresh = new Set(page.conversations.map((row) => row.conversation));
-    const kept = rows.filter((row) => !fresh.has(row.conversation));
+    const fresh = new Set(page.conversations.map((row) => row.id));
+    const kept = rows.filter((row) => !fresh.has(row.id));
     const isFirst = !cursor && kept.length === 0;
     rows = cursor ? [...kept, ...page.conversations] : [...page.conversations, ...kept];
-    if (cursor || isFirst || next === null) next = page.next;
+    if (cursor || isFirst || next === null) next = page.next_cursor;
     draw();
   }
 
   function draw() {
     const wanted = rows.map((row) => {
-      if (!lines.has(row.conversation)) lines.set(row.conversation, line(chatAddress(agent, row.conversation)));
-      const { node: one, update } = lines.get(row.conversation);
-      update(row, row.conversation === chosen);
+      if (!lines.has(row.id)) lines.set(row.id, line(chatAddress(agent, row.id)));
+      const { node: one, update } = lines.get(row.id);
+      update(row, row.id === chosen);
       return one;
     });
     // Moved only when the order is another one: a moved link loses the keyboard's focus.
@@ -91,7 +91,7 @@ export function conversationList() {
   }
 
   function drop(conversation) {
-    rows = rows.filter((row) => row.conversation !== conversation);
+    rows = rows.filter((row) => row.id !== conversation);
     draw();
   }
   return { node, show, drop, again: () => agent ? load(null) : Promise.resolve() };

@@ -62,9 +62,9 @@ export class Told {
       if (note) return note.who === null ? [] : [{ kind: "steer", text: note.text, by: note.who, at: note.at }];
       if (!turn.answered) return [];
       const calls = turn.calls.map((call) => ({
-        ...call, kind: "call", call: call.id,
-        helpers: call.children.map((id) => this.store.run(id)).filter(({ agent }) => agent)
-          .map(({ id, agent, task, status }) => ({ run: id, agent, task, status })),
+        ...call, kind: "call", call_id: call.id,
+        children: call.children.map((id) => this.store.run(id)).filter(({ agent }) => agent)
+          .map(({ id, agent, task, status }) => ({ id, agent, task, status })),
       }));
       return turn.text ? [{ kind: "text", text: turn.text, html: turn.html }, ...calls] : calls;
     });

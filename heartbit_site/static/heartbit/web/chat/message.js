@@ -25,11 +25,11 @@ export function messageView(first, { ended }) {
   const words = document.createTextNode("");
   const writing = el("div.text.writing", { dir: "auto", hidden: true }, words);
   const sent = el("div.stack", { hidden: true });
-  const asked = questions(first.run);
+  const asked = questions(first.run_id);
   const doing = el("p.doing.quiet", { hidden: true });
   const answer = el("div.answer");
   const foot = el("div");
-  const node = el("article.message", { "aria-label": `Message of ${moment(first.created_at)}`, data: { run: first.run } },
+  const node = el("article.message", { "aria-label": `Message of ${moment(first.created_at)}`, data: { run: first.run_id } },
     said, el("div.reply", {}, steps, writing, sent, answer, asked.node, doing, foot));
   const views = [];
   const view = { node, update, tell, end, message: first };
@@ -47,12 +47,12 @@ export function messageView(first, { ended }) {
 
   function live(message) {
     if (!leave) showSteps(message.steps);
-    if (message.held) {
-      fill(doing, icon("schedule"), "Comes after the answer before it.", may("runs:write") ? takeBack(message.run) : null).hidden = false;
+    if (message.waits_for_previous) {
+      fill(doing, icon("schedule"), "Comes after the answer before it.", may("runs:write") ? takeBack(message.run_id) : null).hidden = false;
     } else if (!leave) {
       say("Queued");
-      leave = follow(message.run, { changed, ended, open: (open) => { doing.classList.toggle("away", !open); } });
-      patience = setTimeout(() => whyNot(message.run), NO_WORKER_MS);
+      leave = follow(message.run_id, { changed, ended, open: (open) => { doing.classList.toggle("away", !open); } });
+      patience = setTimeout(() => whyNot(message.run_id), NO_WORKER_MS);
     }
   }
 
@@ -91,7 +91,7 @@ export function messageView(first, { ended }) {
 
   async function whyNot(run) {
     const found = await api(`/runs/${run}`).catch(() => null);
-    if (found?.held) fill(doing, icon("hourglass_empty"), found.held);
+    if (found?.blocked_reason) fill(doing, icon("hourglass_empty"), found.blocked_reason);
     else if (found?.status === "queued" && !found.has_worker) {
       fill(doing, icon("hourglass_empty"), `No worker serves the queue ${found.queue}: heartbit serve starts one. The message waits.`);
     }
@@ -111,7 +111,7 @@ export function messageView(first, { ended }) {
 
   function showSteps(list) {
     const seen = { text: 0, steer: 0 };
-    const keys = list.map((step) => step.kind === "call" ? `call ${step.call}` : `${step.kind} ${seen[step.kind]++}`);
+    const keys = list.map((step) => step.kind === "call" ? `call ${step.call_id}` : `${step.kind} ${seen[step.kind]++}`);
     keys.forEach((key, index) => {
       if (views[index]?.key !== key) {
         for (const one of views.splice(index)) one.view.node.remove();
@@ -165,7 +165,7 @@ function outcome({ status, answer, html, structured, error }) {
   }
 }
 
-function took({ run, usage, cost_usd, created_at, finished_at }) {
+function took({ run_id: run, usage, cost_usd, created_at, finished_at }) {
   const parts = [
     `Tokens: ${tokens(usage.input_tokens, usage.output_tokens)}`,
     cost_usd === null ? "cost unknown" : cost(cost_usd),

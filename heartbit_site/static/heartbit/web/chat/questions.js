@@ -31,7 +31,7 @@ export function questions(root) {
   function show(call) {
     const name = nameOf(call);
     const version = call.key ?? call.question ?? call.digest;
-    if (call.root !== root || !wanted.has(name) || cards.get(name)?.version === version) return;
+    if (call.root_id !== root || !wanted.has(name) || cards.get(name)?.version === version) return;
     const before = cards.get(name);
     const element = card(call, { onAway: () => leave(name, element) });
     cards.set(name, { element, version });
@@ -61,6 +61,6 @@ export function questions(root) {
   return { node, update };
 }
 
-function nameOf({ run, call }) {
+function nameOf({ run_id: run, call_id: call }) {
   return `${run}/${call}`;
 }

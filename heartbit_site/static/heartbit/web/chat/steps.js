@@ -75,8 +75,8 @@ function callView() {
     fill(name, step.tool);
     fill(state, pill(step.status === "started" ? "running" : step.status));
     fill(took, step.duration_ms ? duration(step.duration_ms) : "");
-    fill(helpers, step.helpers.map(helperLine));
-    helpers.hidden = step.helpers.length === 0;
+    fill(helpers, step.children.map(helperLine));
+    helpers.hidden = step.children.length === 0;
     if (!same) show();
   }
   return { node, update };
@@ -95,7 +95,7 @@ function readable(text) {
   }
 }
 
-function helperLine({ run, agent, task, status }) {
+function helperLine({ id: run, agent, task, status }) {
   return el("li", {},
     el("a.helper", { href: runAddress(run) },
       icon("subdirectory_arrow_right"), el("span.strong", {}, agent), el("span.quiet.clip", {}, task.replace(/\s+/g, " ")), pill(status)));

@@ -24,7 +24,7 @@ export function threadHead({ changed, deleted }) {
   function rename(found) {
     const title = el("input", { maxlength: "200", value: found.title || found.heading, autocomplete: "off" });
     ask("Rename the conversation", el("label", {}, "Title", title), "Rename", async () => {
-      await api(`/conversations/${found.conversation}`, { method: "PATCH", body: { title: title.value.trim() } });
+      await api(`/conversations/${found.id}`, { method: "PATCH", body: { title: title.value.trim() } });
       changed();
     });
   }
@@ -32,9 +32,9 @@ export function threadHead({ changed, deleted }) {
   function remove(agent, found) {
     const text = el("p", {}, "The conversation is gone for everybody in the workspace. Its runs stay in the list of runs, with what they cost.");
     ask("Delete the conversation?", text, "Delete", async () => {
-      await api(`/conversations/${found.conversation}`, { method: "DELETE" });
+      await api(`/conversations/${found.id}`, { method: "DELETE" });
       note("The conversation is deleted.", "success");
-      deleted(found.conversation);
+      deleted(found.id);
       go(chatAddress(agent.name));
     });
   }

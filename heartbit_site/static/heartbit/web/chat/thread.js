@@ -90,10 +90,10 @@ export function thread({ moved, deleted }) {
 
   function take(found) {
     head.show(agent, found);
-    const known = new Map(views.map((view) => [view.message.run, view]));
+    const known = new Map(views.map((view) => [view.message.run_id, view]));
     if (views.length === 0) before = found.before;
     for (const message of found.messages) {
-      const view = known.get(message.run);
+      const view = known.get(message.run_id);
       if (!view) add(message);
       else if (LIVE.has(view.message.status)) view.update(message);
     }
@@ -129,7 +129,7 @@ export function thread({ moved, deleted }) {
   }
 
   function working() {
-    return views.find(({ message }) => LIVE.has(message.status) && !message.held)?.message;
+    return views.find(({ message }) => LIVE.has(message.status) && !message.waits_for_previous)?.message;
   }
 
   function state() {
@@ -146,24 +146,24 @@ export function thread({ moved, deleted }) {
   async function send(text, way) {
     let target = conversation;
     if (!target) {
-      target = (await api("/conversations", { method: "POST", body: { agent: agent.name } })).conversation;
+      target = (await api("/conversations", { method: "POST", body: { agent: agent.name } })).id;
       sentTo = target;
     }
-    const body = { text, ...(way ? { second_message: way } : {}) };
+    const body = { text, ...(way ? { busy_policy: way } : {}) };
     let posted;
     try {
       posted = await api(`/conversations/${target}/messages`, { method: "POST", body });
     } finally {
       if (target !== conversation) go(chatAddress(agent.name, target), { replace: true });
     }
-    if (posted.outcome === "steered") views.find(({ message }) => message.run === posted.run)?.tell(text);
+    if (posted.outcome === "steered") views.find(({ message }) => message.run_id === posted.run_id)?.tell(text);
     await refresh();
     place.toEnd();
     moved();
   }
 
   async function stop() {
-    const run = working()?.run;
+    const run = working()?.run_id;
     if (run) await api(`/runs/${run}/cancel`, { method: "POST" });
   }
 

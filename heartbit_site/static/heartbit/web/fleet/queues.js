@@ -15,7 +15,7 @@ export function queues(place, rows, act) {
     said: ({ oldest_seconds, depth, parked, running, workers, ...rest }) => rest,
     cells: (row) => [
       el("b", {}, row.name), state(row), String(row.depth),
-      row.depth ? duration(row.oldest_seconds * 1000) : "–", row.parked ? String(row.parked) : "–",
+      row.depth ? duration(row.oldest_seconds * 1000) : "–", row.blocked ? String(row.blocked) : "–",
       String(row.running), String(row.workers), button(row, act),
     ],
     empty: ["inbox", "No queue is served and no run waits."],
@@ -24,11 +24,11 @@ export function queues(place, rows, act) {
 
 /** Paused queues in which something waits, each with the button that ends it; others need nobody. */
 export function paused({ queues: rows, pauses }, act) {
-  return rows.filter((row) => row.paused && row.parked).map((row) => {
+  return rows.filter((row) => row.paused && row.blocked).map((row) => {
     const pause = pauses.find(({ kind, name }) => kind === "queue" && name === row.name);
     const who = pause ? ` by ${pause.by}, ${ago(pause.at)}${pause.reason ? ` (${pause.reason})` : ""}` : "";
     return el("div.problem.stopped", {}, icon("pause_circle"),
-      el("p", {}, el("b", {}, `The queue ${row.name} is paused`), `${who}: ${row.parked === 1 ? "1 run is" : `${row.parked} runs are`} held back in it.`),
+      el("p", {}, el("b", {}, `The queue ${row.name} is paused`), `${who}: ${row.blocked === 1 ? "1 run is" : `${row.blocked} runs are`} held back in it.`),
       resume(row, act, "Let it go on"));
   });
 }
@@ -40,7 +40,7 @@ function resume(row, act, label, name = null) {
 
 function state(row) {
   if (row.paused) return el("span.pill.warning", {}, "paused");
-  return row.served ? el("span.pill.success", {}, "open") : el("span.pill.danger", {}, "nobody serves it");
+  return row.has_workers ? el("span.pill.success", {}, "open") : el("span.pill.danger", {}, "nobody serves it");
 }
 
 function button(row, act) {

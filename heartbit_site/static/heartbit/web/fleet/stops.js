@@ -52,7 +52,7 @@ async function stopTool(act) {
     fields: [el("label", {}, "Tool", tool), el("label", {}, "Where", where)],
   });
   if (reason === null) return;
-  await act(`${toolPath(tool.value, where.value)}/halt`, { reason }, `The tool ${tool.value} is stopped.`);
+  await act(`${toolPath(tool.value, where.value)}/disable`, { reason }, `The tool ${tool.value} is stopped.`);
 }
 
 function toolPath(name, workspace) {
@@ -62,10 +62,10 @@ function toolPath(name, workspace) {
 /** What is stopped now, each with the button that ends it. */
 export function pauses(now, act) {
   return now.filter((one) => one.kind !== "queue").map((one) => {
-    const { path, what, end } = SAID[one.kind](one);
+    const { path, what, end, verb = "resume" } = SAID[one.kind](one);
     return el("div.problem.stopped", { role: "alert" }, icon("stop_circle"),
       el("p", {}, el("b", {}, `${what} is stopped`), ` by ${one.by}${one.by_operator ? "" : ", who manages it"}, ${ago(one.at)}`, one.reason ? `: ${one.reason}` : ""),
-      el("button.button", { type: "button", onclick: () => act(`${path}/continue`, undefined, `${what} goes on.`) }, icon("play_arrow"), end));
+      el("button.button", { type: "button", onclick: () => act(`${path}/${verb}`, undefined, `${what} goes on.`) }, icon("play_arrow"), end));
   });
 }
 
@@ -73,6 +73,6 @@ const SAID = {
   all: () => ({ path: "/fleet", what: "Everything", end: "Let everything go on" }),
   workspace: ({ name }) => ({ path: `/fleet/workspaces/${name}`, what: `The workspace ${name}`, end: "Let it go on" }),
   tool: ({ name, workspace }) => ({
-    path: toolPath(name, workspace), what: `The tool ${name}${workspace ? ` in ${workspace}` : ""}`, end: "Start it again",
+    path: toolPath(name, workspace), what: `The tool ${name}${workspace ? ` in ${workspace}` : ""}`, end: "Start it again", verb: "enable",
   }),
 };

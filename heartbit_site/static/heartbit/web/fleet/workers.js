@@ -15,10 +15,10 @@ export function workers(place, rows, act) {
     columns: ["Worker", "State", "Slots", "Last beat", "Up for", "Queues", "Works on", ""],
     rows,
     key: (row) => String(row.id),
-    said: ({ beat_seconds, uptime_seconds, ...rest }) => rest,
+    said: ({ heartbeat_age_seconds, uptime_seconds, ...rest }) => rest,
     cells: (row) => [
-      name(row), el(`span.pill.${TONES[row.state]}`, {}, row.wanted && row.state !== "stale" ? `leaving: ${row.wanted}` : row.state),
-      meter(row), `${duration(row.beat_seconds * 1000)} ago`, duration(Math.floor(row.uptime_seconds) * 1000),
+      name(row), el(`span.pill.${TONES[row.state]}`, {}, row.requested_action && row.state !== "stale" ? `leaving: ${row.requested_action}` : row.state),
+      meter(row), `${duration(row.heartbeat_age_seconds * 1000)} ago`, duration(Math.floor(row.uptime_seconds) * 1000),
       row.queues.join(", ") || "one suspicious run, alone", working(row), buttons(row, act),
     ],
     empty: ["dns", "No worker is alive: `heartbit serve` starts one, and until then runs wait.".replaceAll("`", "")],
@@ -35,7 +35,7 @@ function split(name) {
   return [name.slice(0, at), name.slice(at + 1)];
 }
 
-function meter({ used, slots, name: worker }) {
+function meter({ slots_used: used, slots, name: worker }) {
   const bar = el("span.bar", {
     role: "meter", "aria-label": `Slots in use of ${worker}`, "aria-valuemin": 0, "aria-valuemax": slots, "aria-valuenow": used,
   }, el("span"));
@@ -44,16 +44,16 @@ function meter({ used, slots, name: worker }) {
   return el("div.meter", {}, bar, el("span.number", {}, `${used} of ${slots}`));
 }
 
-function working({ runs, used }) {
+function working({ runs, slots_used: used }) {
   if (!runs.length) return el("span.quiet", {}, "nothing");
   const links = runs.slice(0, SHOWN).map((run) => el("li", {},
-    el("a", { href: `/w/${run.workspace}/runs/${run.run}/` }, run.agent), el("span.quiet", {}, ` in ${run.workspace}`)));
+    el("a", { href: `/w/${run.workspace}/runs/${run.id}/` }, run.agent), el("span.quiet", {}, ` in ${run.workspace}`)));
   const more = used - links.length;
   return el("ul", {}, links, more > 0 ? el("li.quiet", {}, `and ${more} more`) : null);
 }
 
 function buttons(row, act) {
-  if (row.state === "stale" || row.wanted) return el("span");
+  if (row.state === "stale" || row.requested_action) return el("span");
   return el("div.actions.tight", {},
     el("button.iconic", { type: "button", title: "Drain and stop", "aria-label": `Drain and stop ${row.name}`, onclick: () => send(row, "stop", act) }, icon("stop_circle")),
     el("button.iconic", { type: "button", title: "Restart", "aria-label": `Restart ${row.name}`, onclick: () => send(row, "restart", act) }, icon("restart_alt")));

@@ -39,7 +39,7 @@ export class Actions {
       title: "Let it go on?", label: "Let it go on",
       body: el("p", {}, "Its workers died again and again. It goes on where it was, alone in a process."),
       send: async () => {
-        await api(`/runs/${run.id}/resume`, { method: "POST" });
+        await api(`/runs/${run.id}/unquarantine`, { method: "POST" });
         this.again();
       },
     });
@@ -63,7 +63,7 @@ function steer(run) {
     title: "Tell it something", label: "Send",
     body: el("label", {}, "Its next model call sees this", el("textarea", { name: "text", required: true, maxlength: 20000, autofocus: true })),
     send: async (data) => {
-      await api(`/runs/${run.id}/messages`, { method: "POST", body: { text: data.get("text") } });
+      await api(`/runs/${run.id}/steer`, { method: "POST", body: { text: data.get("text") } });
       note("Sent: the run's next model call sees it.", "success");
     },
   });

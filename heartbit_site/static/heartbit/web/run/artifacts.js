@@ -34,14 +34,14 @@ export class Artifacts {
     this.count.textContent = String(rows.length);
     fill(this.list, rows.map((row) => el("li", {}, icon(ICONS[row.kind]), el("b.clip", { title: row.name }, row.name),
       el("span.quiet", {}, row.language && row.language !== "text" ? `${row.kind}, ${row.language}` : row.kind),
-      row.run === this.id ? null : el("a", { href: this.address(row.run) }, `by ${row.agent}`),
+      row.run_id === this.id ? null : el("a", { href: this.address(row.run_id) }, `by ${row.agent}`),
       el("span.quiet.number", {}, size(row.size)),
-      el("a.button.small", { href: addressOf(row), download: row.file, "aria-label": `Download ${row.file}${row.run === this.id ? "" : ` by ${row.agent}`}` },
+      el("a.button.small", { href: addressOf(row), download: row.file, "aria-label": `Download ${row.file}${row.run_id === this.id ? "" : ` by ${row.agent}`}` },
         icon("download"), "Download"))));
   }
 }
 
 /** A link can send no header, so it names the workspace itself. */
-function addressOf({ run, name }) {
+function addressOf({ run_id: run, name }) {
   return `/api/v1/runs/${run}/artifacts/${encodeURIComponent(name)}?${new URLSearchParams({ workspace: WORKSPACE })}`;
 }

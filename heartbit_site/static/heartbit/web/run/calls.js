@@ -78,7 +78,7 @@ export class CallView {
   }
 }
 
-function rightOf({ grant, via }) {
+function rightOf({ grant_id: grant, via }) {
   if (!grant) return "";
   return via === "grant" ? ` Standing permission ${grant} allows it.` : ` Standing permission ${grant} was given with it.`;
 }

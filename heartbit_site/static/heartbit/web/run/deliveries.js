@@ -51,10 +51,10 @@ export class Deliveries {
       [error, ...refused].filter(Boolean).map((why) => el("p.problem", {}, why)));
   }
 
-  async send({ delivery }, button) {
+  async send({ id }, button) {
     button.disabled = true;
     try {
-      await api(`/deliveries/${delivery}/again`, { method: "POST" });
+      await api(`/deliveries/${id}/redeliver`, { method: "POST" });
       note("It goes out within seconds.", "success");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

@@ -91,7 +91,7 @@ class Replacement {
   edits() {
     const call = this.chosen()?.id;
     if (!call) return {};
-    return this.what.value === "arguments" ? { call, arguments: readObject(this.text.value) } : { call, result: this.text.value };
+    return this.what.value === "arguments" ? { call_id: call, arguments: readObject(this.text.value) } : { call_id: call, result: this.text.value };
   }
 }
 

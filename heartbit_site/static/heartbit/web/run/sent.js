@@ -44,7 +44,7 @@ function shown({ agent, version, answer, request }) {
     request.temperature === null ? null : ["Temperature", String(request.temperature)],
     request.reasoning_effort ? ["Reasoning effort", request.reasoning_effort] : null,
     request.stop.length ? ["Stops at", request.stop.map((one) => JSON.stringify(one)).join(", ")] : null,
-    request.left_out ? ["Left out", `${request.left_out} message${request.left_out === 1 ? "" : "s"}, by the context strategy`] : null,
+    request.omitted_messages ? ["Left out", `${request.omitted_messages} message${request.omitted_messages === 1 ? "" : "s"}, by the context strategy`] : null,
     ["Ended with", answer.finish_reason.replaceAll("_", " ")],
   ].filter(Boolean);
   return [

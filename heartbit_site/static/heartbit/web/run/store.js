@@ -24,8 +24,8 @@ export class Store {
   take(lines) {
     const changed = new Set();
     for (const line of lines) {
-      const run = this.run(line.run);
-      if (line.type === "run") Object.assign(run, { parent: line.parent, agent: line.agent, task: line.task });
+      const run = this.run(line.run_id);
+      if (line.type === "run") Object.assign(run, { parent: line.parent_id, agent: line.agent, task: line.task });
       else if (line.type === "delta") write(run, line);
       else if (line.type === "event" && line.seq > run.seq) {
         Object.assign(run, { seq: line.seq, last: new Date(line.at).getTime() });

@@ -1,4 +1,4 @@
 /** Go to another run's page. */
-export function visit({ run }) {
-  location.assign(`../${run}/`);
+export function visit({ id }) {
+  location.assign(`../${id}/`);
 }

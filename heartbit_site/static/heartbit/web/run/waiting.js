@@ -28,7 +28,7 @@ export class Waiting {
     this.looks += 1;
     const mine = this.looks;
     const asked = some ? await listAsked() : [];
-    const here = new Map(asked.filter((one) => one.root === root).map((one) => [keyOf(one), one]));
+    const here = new Map(asked.filter((one) => one.root_id === root).map((one) => [keyOf(one), one]));
     for (const [key, one] of here) this.keepEdit(key, callOf(one));
     const gone = [...this.cards].filter(([key]) => !here.has(key));
     await Promise.all(gone.map(([key, shown]) => this.take(key, shown)));
@@ -59,7 +59,7 @@ export class Waiting {
   }
 
   /** Where a sub-agent's run is shown; this page is that of the run at the top. */
-  link({ run, root }) {
+  link({ run_id: run, root_id: root }) {
     return run === root ? null : el("a", { href: this.address(run) }, "Open the sub-agent");
   }
 
@@ -69,7 +69,7 @@ export class Waiting {
   }
 }
 
-function callOf({ run, call, digest, question, key, since }) {
+function callOf({ run_id: run, call_id: call, digest, question, key, waiting_since: since }) {
   return `${run} ${call} ${digest ?? question ?? key} ${since} `;
 }
 

@@ -22,9 +22,9 @@ export async function newRun() {
       el("label.check", {}, el("input", { type: "checkbox", name: "approve" }), "Ask me before every tool call"),
     ],
     send: async (data) => {
-      const body = { agent: data.get("agent"), task: data.get("task"), approve: data.has("approve") };
-      const { run } = await api("/runs", { method: "POST", body });
-      location.assign(`${run}/`);
+      const body = { agent: data.get("agent"), task: data.get("task"), require_approval: data.has("approve") };
+      const { id } = await api("/runs", { method: "POST", body });
+      location.assign(`${id}/`);
     },
   });
   agents = await all("/agents", "agents");

@@ -35,8 +35,8 @@ export class Rows {
    * @param {{further: boolean, quietly: boolean}} how After those that are shown; or those again.
    */
   show(runs, { further, quietly }) {
-    const now = new Set(runs.map(({ run }) => run));
-    const oldest = runs.at(-1)?.run ?? "";
+    const now = new Set(runs.map(({ id }) => id));
+    const oldest = runs.at(-1)?.id ?? "";
     if (!further) {
       for (const [id, view] of this.views) {
         if (now.has(id) || (quietly && runs.length && id < oldest)) continue;
@@ -46,7 +46,7 @@ export class Rows {
     }
     let place = further ? null : this.body.firstChild;
     for (const run of runs) {
-      const view = this.views.get(run.run) ?? this.made(run);
+      const view = this.views.get(run.id) ?? this.made(run);
       if (view.shown !== JSON.stringify(run)) this.draw(view, run);
       if (view.row === place) place = place.nextSibling;
       else this.body.insertBefore(view.row, place);
@@ -79,7 +79,7 @@ export class Rows {
   made(run) {
     const tick = this.all ? el("input", { type: "checkbox", "aria-label": `Choose the run of ${run.agent}`, onChange: () => this.count() }) : null;
     const view = { run, tick, row: el("tr"), lasted: el("td.number.is-duration"), since: el("td.number.is-accepted"), cells: [] };
-    this.views.set(run.run, view);
+    this.views.set(run.id, view);
     return view;
   }
 
@@ -90,7 +90,7 @@ export class Rows {
       view.tick.checked &&= !view.tick.disabled;
     }
     fill(view.row, view.tick ? el("td.tick-cell", {}, view.tick) : null,
-      el("td.is-run", {}, el("a.run-link", { href: `${run.run}/` }, el("span.run-head.clip", {}, el("b", {}, run.agent), run.parent ? el("span.quiet", {}, " sub-agent") : null,
+      el("td.is-run", {}, el("a.run-link", { href: `${run.id}/` }, el("span.run-head.clip", {}, el("b", {}, run.agent), run.parent_id ? el("span.quiet", {}, " sub-agent") : null,
           run.started_by ? el("span.by", {}, ` · ${person(run.started_by)}`) : null),
         el("span.task-line.clip", {}, run.task.slice(0, 200)))),
       el("td.is-status", {}, pill(run.status)),

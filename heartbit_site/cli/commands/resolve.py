@@ -1,4 +1,4 @@
-"""`heartbit settle`."""
+"""`heartbit resolve`."""
 
 from __future__ import annotations
 
@@ -10,31 +10,37 @@ from heartbit_site.cli.kinds import OUTCOME
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Which of its calls, e.g. 1.0.")
-RETRY = typer.Option(options.OFF, "--retry", help="Make it again: it may happen twice.")
-DONE = typer.Option(options.OFF, "--done", help="It took effect.")
-RESULT = typer.Option(None, "--result", metavar="TEXT", help="With --done: the model reads it.")
-SKIP = typer.Option(options.OFF, "--skip", help="Leave it; the model is told that nobody knows.")
+RETRY = typer.Option(
+    options.OFF, "--retry", help="Make the call again: its effect may happen twice."
+)
+CONFIRM = typer.Option(options.OFF, "--confirm", help="Record that the call took effect.")
+RESULT = typer.Option(
+    None, "--result", metavar="TEXT", help="With --confirm: result that the model reads."
+)
+SKIP = typer.Option(
+    options.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
+)
 
 
-def settle(
+def resolve(
     run: str | None = RUN,
     call: str | None = CALL,
     *,
     retry: bool = RETRY,
-    done: bool = DONE,
+    confirm: bool = CONFIRM,
     result: str | None = RESULT,
     skip: bool = SKIP,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:
-    """Say what became of tool calls whose worker died.
+    """Resolve tool calls whose worker died while they ran.
 
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
     from heartbit_site.cli import docket
     from heartbit_site.cli.choices import Word
 
-    word = Word(retry=retry, done=done, skip=skip, result=result)
+    word = Word(retry=retry, confirm=confirm, skip=skip, result=result)
     if run is None and word.choice() is not None:
-        raise CommandError("Name the run whose call you settle: `heartbit settle` lists.", USAGE)
+        raise CommandError("Name the run whose call you resolve: `heartbit resolve` lists.", USAGE)
     raise typer.Exit(docket.answer(OUTCOME, run, call, word, url=url, as_json=as_json))

@@ -1,4 +1,4 @@
-"""`heartbit settle`: what became of calls whose worker died, said here, inline and at a server."""
+"""`heartbit resolve`: what became of calls whose worker died, said here, inline and at a server."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     call = asked()
     left = heartbit("resume", str(call.run_id))
     assert (left.code, left.out) == (4, "")
-    told = next(line for line in left.err.splitlines() if "heartbit settle" in line)
-    assert told.startswith("researcher waits for a word on http_request: heartbit settle ")
+    told = next(line for line in left.err.splitlines() if "heartbit resolve" in line)
+    assert told.startswith("researcher waits for a word on http_request: heartbit resolve ")
     assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
-    mine = next(each for each in found if each["run"] == str(call.run_id))
-    assert (mine["call"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
+    mine = next(each for each in found if each["run_id"] == str(call.run_id))
+    assert (mine["call_id"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
     assert (mine["arguments"], mine["question"]) == (ARGUMENTS, "outcome:1.0:1")
-    listed = heartbit("settle")
+    listed = heartbit("resolve")
     assert "http_request" in listed.out
     assert "waits for a word on http_" in heartbit("status", str(call.run_id)).out
     assert refused(call) == (
         2,
-        "Say --retry, --done or --skip: there is no terminal to ask at.",
+        "Say --retry, --confirm or --skip: there is no terminal to ask at.",
     )
-    assert refused(call, retry=True, skip=True) == (2, "Say one of --retry, --done and --skip.")
-    assert refused(call, skip=True, result="x") == (2, "--result goes with --done.")
-    ended = heartbit("settle", str(call.run_id), "1.0", "--done", "--result", "Sent, code 200.")
+    assert refused(call, retry=True, skip=True) == (2, "Say one of --retry, --confirm and --skip.")
+    assert refused(call, skip=True, result="x") == (2, "--result goes with --confirm.")
+    ended = heartbit("resolve", str(call.run_id), "1.0", "--confirm", "--result", "Sent, code 200.")
     assert ended.code == 0
     assert f"`heartbit resume {short_id(call.run_id)}`" in ended.err
     assert ended.out.startswith("It took effect: http_request of researcher: {")
@@ -99,19 +99,19 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
     call = in_doubt(default_workspace(), task, asked=False)
     assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert str(call.run_id) not in {each["run"] for each in listed["calls"]}
-    [mine] = [each for each in listed["unasked"] if each["run"] == str(call.run_id)]
-    assert (mine["call"], mine["tool"], mine["arguments"]) == ("1.0", "http_request", ARGUMENTS)
-    assert f"`heartbit resume {str(call.run_id)[:18]}`" in heartbit("settle").out
+    assert str(call.run_id) not in {each["run_id"] for each in listed["calls"]}
+    [mine] = [each for each in listed["unasked"] if each["run_id"] == str(call.run_id)]
+    assert (mine["call_id"], mine["tool"], mine["arguments"]) == ("1.0", "http_request", ARGUMENTS)
+    assert f"`heartbit resume {str(call.run_id)[:18]}`" in heartbit("resolve").out
     early = refused(call, done=True)
     assert early is not None
     assert (early[0], f"`heartbit resume {str(call.run_id)[:18]}`" in early[1]) == (1, True)
 
     left = heartbit("resume", str(call.run_id))
-    assert (left.code, "heartbit settle" in left.err) == (4, True)
+    assert (left.code, "heartbit resolve" in left.err) == (4, True)
     assert (
         docket.of_run(
-            LocalBackend(), str(call.run_id), None, Word(done=True), OUTCOME, as_json=False
+            LocalBackend(), str(call.run_id), None, Word(confirm=True), OUTCOME, as_json=False
         )
         == 0
     )
@@ -147,7 +147,7 @@ def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
     server = ServerBackend(Server(web.url, key_for(default_workspace())))
     assert docket.overview(server, OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
-    assert str(call.run_id) in {each["run"] for each in found}
+    assert str(call.run_id) in {each["run_id"] for each in found}
     name = str(call.run_id)
     assert docket.of_run(server, name, None, Word(retry=True), OUTCOME, as_json=False) == 0
     assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")

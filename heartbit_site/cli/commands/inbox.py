@@ -1,4 +1,4 @@
-"""`heartbit messages`."""
+"""`heartbit inbox`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MESSAGE = typer.Argument(
 LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many to list.")
 
 
-def messages(
+def inbox(
     agent: str = AGENT,
     message: str = MESSAGE,
     *,
