@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from agents.errors import RunNotFoundError
 from agents.live.changes import KINDS
 from agents.live.feeds import subscribed
-from agents.live.member import ABSENT, MALFORMED, SILENT, UNKNOWN, MemberConsumer
+from agents.live.member_consumer import ABSENT, MALFORMED, SILENT, UNKNOWN, MemberConsumer
 from agents.live.watchers import watch
 from agents.querysets import find_run
 from heartbit_site.base import orm, sessions
@@ -28,7 +28,7 @@ class RunConsumer(MemberConsumer):
     """Everything about a run's tree: what the journal has, then what comes.
 
     The page asks once, with what it has: ``{"type": "resume", "after": {"<run>": seq}}``. It is
-    sent ``{"type": "lines", "lines": [...]}`` (``agents.live.shown``), and at last ``{"type":
+    sent ``{"type": "lines", "lines": [...]}`` (``agents.live.page_lines``), and at last ``{"type":
     "end"}``. A page whose socket was cut off asks again, and misses nothing.
     """
 

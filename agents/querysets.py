@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
-from agents.events import approval_key
+from agents.journal.events import approval_key
+from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by
 from agents.models import BlackboardEntry, Run, RunEvent, ToolCall, Wait
-from agents.waits import ANSWER, APPROVAL, OUTCOME, answered_by
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -140,7 +140,7 @@ def waits_for_people(workspace: Workspace | None = None) -> QuerySet[Wait]:
 
 
 def waits_for_answers(workspace: Workspace | None = None) -> QuerySet[Wait]:
-    """Return those of ``waits_for_people`` that ``agents.waits.ANSWER`` ends."""
+    """Return those of ``waits_for_people`` that ``agents.journal.waits.ANSWER`` ends."""
     return waits_for_people(workspace).filter(kind__in=answered_by(ANSWER))
 
 

@@ -9,7 +9,7 @@ from django.urls import path
 from agents.consumers import AdminConsumer, RunConsumer, WorkspaceConsumer
 
 if TYPE_CHECKING:
-    from agents.live.member import MemberConsumer
+    from agents.live.member_consumer import MemberConsumer
 
 
 def _socket(route: str, consumer: type[MemberConsumer]) -> Any:

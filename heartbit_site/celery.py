@@ -15,7 +15,7 @@ from django.conf import settings
 from kombu import Connection
 
 from agents.housekeeping import beat as housekeeping
-from heartbit_site import broker
+from heartbit_site import kombu_patches as broker
 from heartbit_site.base import queues
 from heartbit_site.environment import celery_broker
 from scheduling import beat as scheduling

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli.begin import Starting, begin
 from heartbit_site.cli.errors import CommandError, report
 from heartbit_site.cli.output import note
+from heartbit_site.cli.startup import Starting, begin
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.environment import read
 

@@ -19,14 +19,14 @@ from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
-from scheduling import rhythm
+from scheduling import recurrence as rhythm
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import CREATED, save_schedule
 from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
-from scheduling.rhythm import rhythm_of, spoken, time_zone
+from scheduling.recurrence import rhythm_of, spoken, time_zone
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

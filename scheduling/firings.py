@@ -14,14 +14,14 @@ from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
 from agents.choices import SecondMessage
 from agents.delivery.targets import read_targets
-from agents.keys import OwnKey
 from agents.models import Conversation, Run
+from agents.runs.keys import OwnKey
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import Cause, FiringStatus, TaskType
-from scheduling.holding import clear, refuse, will_pass
+from scheduling.deferral import clear, refuse, will_pass
 from scheduling.models import Firing
-from scheduling.rhythm import spoken, time_zone
+from scheduling.recurrence import spoken, time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime

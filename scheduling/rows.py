@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from agents.versions import find_editable
+from agents.reads.versions import find_editable
 from scheduling.choices import TaskType
 from scheduling.errors import ScheduleError
 from scheduling.spec import KINDS, SETTINGS

@@ -1,7 +1,7 @@
 """Rules for the value of a single setting of a schedule, beyond its type. No Django.
 
 Each rule takes the value and returns it, or raises ``ValueError`` with the end of a sentence that
-begins with the setting's name, as those of ``agents.definitions.rules`` do.
+begins with the setting's name, as those of ``agents.definitions.validators`` do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from heartbit_site.base.moments import TooFarError, to_utc
-from scheduling import rhythm
+from scheduling import recurrence as rhythm
 from scheduling.errors import ScheduleError
 
 if TYPE_CHECKING:

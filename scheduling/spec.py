@@ -19,10 +19,10 @@ from pydantic import (
     field_validator,
 )
 
-from agents.definitions import rules as agent_rules
+from agents.definitions import validators as agent_rules
 from agents.definitions.spec import Spec
 from scheduling import rules
-from scheduling.rhythm import SHORTEST_INTERVAL
+from scheduling.recurrence import SHORTEST_INTERVAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from agents.actions.start_run import start_run
 from agents.choices import Home
-from agents.events import Event, ModelAnswered, OutcomeAsked, ToolStarted, encode
+from agents.journal.events import Event, ModelAnswered, OutcomeAsked, ToolStarted, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.llm.messages import ToolCall as Asked
 from agents.models import Run, ToolCall, WorkerHeartbeat

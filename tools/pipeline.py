@@ -33,8 +33,8 @@ from pydantic_core import to_jsonable_python
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome
 from tools import questions
+from tools.call_parsing import read
 from tools.isolation import Isolation
-from tools.reading import read
 from tools.result import MAX_OUTPUT_BYTES, Done, answer
 
 if TYPE_CHECKING:

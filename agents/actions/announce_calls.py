@@ -10,11 +10,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.mail import EmailMessage, get_connection
 
-from agents.approval_links import token_of
+from agents.approvals.links import token_of
+from agents.approvals.questions import asked_form
+from agents.journal.waits import kind_of
 from agents.models import Run, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers
-from agents.questions import asked_form
-from agents.waits import kind_of
 from heartbit_site.base.access import members_with
 from heartbit_site.base.visible_text import visible
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from agents.actions.ring_run import ring_run
+from agents.actions.wake_run import ring_run
 from agents.errors import CallClosedError, InvalidEditError
+from agents.journal.waits import kind_of
 from agents.live.changes import notify_on_commit
-from agents.runs.refusals import ask
-from agents.waits import kind_of
+from agents.runs.sql_functions import ask
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate

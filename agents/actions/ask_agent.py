@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from agents.messaging.addresses import Recipient, address_of, one_agent
 from agents.messaging.guard import hops_of, refuse_sub_agent
-from agents.messaging.keeping import Draft, begin, checked_text, keep
+from agents.messaging.storage import Draft, begin, checked_text, keep
 from agents.messaging.texts import as_question
 from agents.models import MessageKind
 from agents.reads.agents import find_agent

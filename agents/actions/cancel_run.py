@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
-from agents.actions.ring_run import ring_run
-from agents.audited import record_of_run
+from agents.actions.wake_run import ring_run
 from agents.errors import RunNotFoundError
 from agents.live.changes import notify_on_commit
 from agents.models import Run
+from agents.runs.run_audit import record_of_run
 from heartbit_site.base.audit import SYSTEM, Actor
 
 if TYPE_CHECKING:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import Group
 
-from agents.definitions import agreement, complaints
-from agents.definitions.complaints import InvalidSettingError
-from agents.definitions.rows import table_of
+from agents.definitions import consistency as agreement
+from agents.definitions import validation_messages as complaints
 from agents.definitions.spec import GROUPS, AgentSpec
+from agents.definitions.validation_messages import InvalidSettingError
+from agents.reads.agent_settings import table_of
 from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from agents.definitions.complaints import Complaint
+    from agents.definitions.validation_messages import Complaint
     from agents.models import Agent
 
 

@@ -13,21 +13,22 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from django.db import transaction
 
-from agents import snapshot
-from agents.actions.ring_run import ring_run
+from agents.actions.wake_run import ring_run
 from agents.choices import Verdict
+from agents.definitions import snapshot
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, Vote
-from agents.pinned_tools import in_tool_order
 from agents.querysets import approval_of, calls_waiting, shown_tool
-from agents.runs.refusals import ask
+from agents.reads.pinned_tools import in_tool_order
+from agents.runs.sql_functions import ask
 from agents.runtime.toolbox import offer_of
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.untrusted import clean_text
-from tools import questions, reading
+from tools import call_parsing as reading
+from tools import questions
 from tools.approval import digest as digest_of
 from tools.catalogue import catalogue
 from tools.result import Done

@@ -16,16 +16,16 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.artifacts import find_artifact
 from agents.choices import TERMINAL, DeliveryStatus
 from agents.delivery.due import MAIL, WITHIN, claim, due, follow_webhooks
 from agents.delivery.mail import letter_of, mail_server, send_copy
-from agents.delivery.posted import RUN_DELIVERED, data_of
 from agents.delivery.report import report_of
 from agents.delivery.targets import ArtifactTarget, EmailTarget, WebhookTarget, target_of
+from agents.delivery.webhook_payload import RUN_DELIVERED, data_of
+from agents.delivery.webhooks import RETRY_AFTER, message, new_message_id, retry_after
 from agents.errors import ArtifactNotFoundError, InvalidTargetsError, MailServerError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
-from agents.webhooks import RETRY_AFTER, message, new_message_id, retry_after
+from agents.reads.artifacts import find_artifact
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

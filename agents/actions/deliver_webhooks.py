@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus
+from agents.delivery.webhooks import body_of, headers_of, retry_after
 from agents.models import WebhookDelivery, WebhookEndpoint
-from agents.runs.ended import look_for
-from agents.webhooks import body_of, headers_of, retry_after
+from agents.runs.webhook_events import look_for
 from heartbit_site.base import aio
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import HeartbitError

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.audited import record_of_run
 from agents.live.changes import notify_on_commit
-from agents.runs.refusals import ask
+from agents.runs.run_audit import record_of_run
+from agents.runs.sql_functions import ask
 
 if TYPE_CHECKING:
     from agents.models import Run

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NoReturn
 import httpx
 from django.db import connection, transaction
 
-from agents import snapshot
-from agents.dry_runs.rehearse import rehearse
+from agents.definitions import snapshot
+from agents.dry_runs.rollback_run import rehearse
 from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
-from agents.pauses import stopped_tools
+from agents.limits.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
 from agents.runtime.toolbox import context_factory, offer_of
 from heartbit_site.base import audit

@@ -12,37 +12,37 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
 
-from agents.actions.ring_run import ring_queue
 from agents.actions.start_tool_call import describe_call
-from agents.audited import record_of_run
+from agents.actions.wake_run import ring_queue
 from agents.choices import Home, RunKind
 from agents.errors import InvalidEditError, RunStateError
-from agents.events import RunForked, RunSteered, encode
-from agents.keys import stored_key
+from agents.journal.events import RunForked, RunSteered, encode
+from agents.limits.quotas import refuse_if_spent
 from agents.live.changes import notify_on_commit
-from agents.loop.past import boundary, find_turn, is_final
+from agents.loop.history import boundary, find_turn, is_final
 from agents.output import respond
-from agents.quotas import refuse_if_spent
 from agents.reads.agents import find_agent
-from agents.runs.recorded import past_of
+from agents.reads.turns import definition_of
+from agents.reads.versions import find_version
+from agents.runs.history import past_of
+from agents.runs.keys import stored_key
+from agents.runs.run_audit import record_of_run
 from agents.runtime.toolbox import offer_of
-from agents.turns import definition_of
-from agents.versions import find_version
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
-from tools import reading
+from tools import call_parsing as reading
 from tools.catalogue import catalogue
 from tools.result import Done
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.events import Event
-    from agents.loop.past import Turn
+    from agents.journal.events import Event
+    from agents.loop.history import Turn
     from agents.models import AgentVersion, Run
-    from agents.runs.recorded import Past
+    from agents.runs.history import Past
 
 
 class ForkRefusedError(HeartbitError):

@@ -18,7 +18,7 @@ from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
-    from agents.pauses import Held
+    from agents.limits.pauses import Held
     from heartbit_site.base.audit import Actor
 
 _REASON = 500

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Literal
 
 from django.db import connection, transaction
 
-from agents.actions.ring_run import ring_queue
 from agents.actions.start_run import task_text
-from agents.audited import record_of_run
+from agents.actions.wake_run import ring_queue
 from agents.choices import Home, SecondMessage
 from agents.errors import ConversationBusyError
-from agents.events import RunSteered
-from agents.keys import stored_key
+from agents.journal.events import RunSteered
+from agents.limits.quotas import refuse_if_spent
 from agents.live.changes import notify_on_commit
 from agents.models import Conversation, Run, RunEvent
-from agents.quotas import refuse_if_spent
 from agents.reads.agents import find_agent
+from agents.runs.keys import stored_key
+from agents.runs.run_audit import record_of_run
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.keys import OwnKey
+    from agents.runs.keys import OwnKey
     from heartbit_site.base.models import Workspace
 
 _CONVERSE = (

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.db.models import Max
 
-from agents import snapshot
 from agents.actions.check_agent import check_agent
-from agents.definitions.rows import spec_of
+from agents.definitions import snapshot
 from agents.models import Agent, AgentVersion
+from agents.reads.agent_settings import spec_of
 from heartbit_site.base.audit import SYSTEM, Actor, record
 from tools import definitions
 from tools.catalogue import catalogue

@@ -10,7 +10,7 @@ from django.utils import timezone
 from agents.errors import CallClosedError
 from agents.messaging.texts import as_word
 from agents.models import InboxEntry, Message
-from agents.runs.refusals import ask
+from agents.runs.sql_functions import ask
 
 if TYPE_CHECKING:
     from uuid import UUID

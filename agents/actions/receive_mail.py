@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from agents.actions.accept_message import HOUR, Accepted, accept_message
 from agents.choices import InboundStatus
-from agents.inbound.letters import inbound_of, why_not
+from agents.inbound.mail_intake import inbound_of, why_not
 from agents.inbound.mime import read_mail
 from agents.models import InboundMessage
 

@@ -12,7 +12,7 @@ from agents.actions.push_reply import push_reply
 from agents.errors import RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, inbox_of
 from agents.messaging.guard import hops_of
-from agents.messaging.keeping import Draft, begin, checked_entry, keep
+from agents.messaging.storage import Draft, begin, checked_entry, keep
 from agents.models import Agent, Message, MessageKind
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
-from agents.actions.ring_run import ring_queue
+from agents.actions.wake_run import ring_queue
 from agents.errors import StoppedByOperatorError
+from agents.limits.pauses import of_operator, rows_of
 from agents.live.changes import EVERYWHERE, notify_on_commit
-from agents.pauses import of_operator, rows_of
 from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.pauses import Held
+    from agents.limits.pauses import Held
     from heartbit_site.base.audit import Actor
 
 RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free

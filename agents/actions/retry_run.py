@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from agents.actions.fork_run import accept_fork
-from agents.audited import record_of_run
 from agents.choices import TERMINAL, Home, RunStatus
 from agents.errors import RunStateError
-from agents.runs.refusals import ask
+from agents.runs.run_audit import record_of_run
+from agents.runs.sql_functions import ask
 
 if TYPE_CHECKING:
     from uuid import UUID

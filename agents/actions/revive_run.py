@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.actions.ring_run import ring_run
-from agents.audited import record_of_run
+from agents.actions.wake_run import ring_run
 from agents.live.changes import notify_on_commit
-from agents.runs.refusals import ask
+from agents.runs.run_audit import record_of_run
+from agents.runs.sql_functions import ask
 
 if TYPE_CHECKING:
     from agents.models import Run

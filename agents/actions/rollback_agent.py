@@ -16,12 +16,12 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 
-from agents import snapshot
 from agents.actions.publish_agent import make_current
+from agents.definitions import snapshot
+from agents.definitions.snapshot_diff import PartChange, compare
 from agents.definitions.spec import GRANT_SETTINGS, AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
-from agents.snapshot_diff import PartChange, compare
-from agents.versions import find_version
+from agents.reads.versions import find_version
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
 from tools.catalogue import catalogue

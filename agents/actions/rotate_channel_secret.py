@@ -7,8 +7,8 @@ from contextlib import suppress
 from django.db import transaction
 from django.utils import timezone
 
+from agents.delivery.webhooks import OVERLAP, new_secret
 from agents.models import Channel
-from agents.webhooks import OVERLAP, new_secret
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.secrets import SecretError

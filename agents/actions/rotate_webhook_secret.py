@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
+from agents.delivery.webhooks import OVERLAP, new_secret
 from agents.models import WebhookEndpoint
-from agents.webhooks import OVERLAP, new_secret
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, record
 

@@ -19,10 +19,10 @@ from agents.actions.publish_agent import make_current
 from agents.actions.publish_leaders import publish_leaders
 from agents.actions.switch_agent import switch_agent
 from agents.actions.write_agents import Written, assemble, bind, update, write_agents
-from agents.definitions.complaints import InvalidSettingError
 from agents.definitions.spec import SETTINGS, AgentSpec
+from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
-from agents.versions import find_editable
+from agents.reads.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.models import AuditEntry, Workspace

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from agents.channels import check_channel, refuse_a_second
+from agents.delivery.webhooks import new_secret
 from agents.errors import ChannelNotFoundError
+from agents.inbound.channels import check_channel, refuse_a_second
 from agents.models import Channel
-from agents.webhooks import new_secret
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, changed, record
 from heartbit_site.base.errors import ConfigurationError

@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models.functions import Now
 
+from agents.delivery.webhooks import EVENTS, new_secret
 from agents.errors import TooManyWebhooksError
 from agents.models import WebhookEndpoint
 from agents.models.webhook import check_webhook_url
-from agents.webhooks import EVENTS, new_secret
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.errors import ConfigurationError

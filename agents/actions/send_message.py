@@ -8,7 +8,7 @@ from django.db import transaction
 
 from agents.messaging.addresses import recipient
 from agents.messaging.guard import hops_of
-from agents.messaging.keeping import Draft, begin, checked_entry, checked_thread, keep
+from agents.messaging.storage import Draft, begin, checked_entry, checked_thread, keep
 from agents.models import Message, MessageKind
 
 if TYPE_CHECKING:

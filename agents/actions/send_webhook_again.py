@@ -9,9 +9,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus
+from agents.delivery.webhooks import PING, message, new_message_id
 from agents.errors import DeliveryStateError
 from agents.models import WebhookDelivery
-from agents.webhooks import PING, message, new_message_id
 from heartbit_site.base.audit import Actor, record
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.actions.ring_run import ring_run
+from agents.actions.wake_run import ring_run
 from agents.choices import Outcome
 from agents.live.changes import notify_on_commit
 from agents.querysets import shown_tool
-from agents.runs.refusals import ask
+from agents.runs.sql_functions import ask
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import clean_text

@@ -9,7 +9,7 @@ from django.db import transaction
 from agents.actions.start_run import start_run
 from agents.messaging.addresses import Recipient, address_of, one_agent
 from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
-from agents.messaging.keeping import Draft, begin, checked_text, keep
+from agents.messaging.storage import Draft, begin, checked_text, keep
 from agents.messaging.texts import as_task
 from agents.models import Message, MessageKind
 from heartbit_site.base.audit import Actor

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from django.db import connection
 
 from agents.actions.create_default_team import ORCHESTRATOR
-from agents.actions.ring_run import ring_queue
+from agents.actions.wake_run import ring_queue
 from agents.choices import Home
 from agents.errors import AgentNotFoundError, EmptyTaskError
-from agents.keys import stored_key
+from agents.limits.quotas import refuse_if_spent
 from agents.live.changes import notify_on_commit
-from agents.payload import render
-from agents.quotas import refuse_if_spent
+from agents.output.payload import render
 from agents.reads.agents import find_agent
+from agents.runs.keys import stored_key
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
@@ -24,9 +24,9 @@ from heartbit_site.base.untrusted import clean_text
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.keys import OwnKey
     from agents.llm.messages import ToolCall
-    from agents.payload import TaskPayload
+    from agents.output.payload import TaskPayload
+    from agents.runs.keys import OwnKey
     from heartbit_site.base.models import Workspace
 
 _SUBMIT = (

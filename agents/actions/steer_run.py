@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.audited import record_of_run
 from agents.choices import RunKind
 from agents.errors import EmptyTaskError, RunStateError
-from agents.runs.refusals import ask
+from agents.runs.run_audit import record_of_run
+from agents.runs.sql_functions import ask
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.untrusted import clean_text
 

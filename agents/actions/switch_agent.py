@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from django.db import connection, transaction
 
-from agents.actions.ring_run import ring_queue
+from agents.actions.wake_run import ring_queue
 from agents.models import Agent
 from agents.runs.notices import notify_workers
 

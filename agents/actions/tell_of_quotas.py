@@ -19,8 +19,8 @@ from django.db.models.functions import Cast
 from django.db.models.lookups import GreaterThanOrEqual
 from django.utils import timezone
 
+from agents.delivery.webhooks import message, new_message_id
 from agents.models import Budget, RunCount, WebhookDelivery
-from agents.webhooks import message, new_message_id
 from heartbit_site.base.audit import SYSTEM, lock_chain, record
 from heartbit_site.base.models import Workspace
 

@@ -19,8 +19,8 @@ from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.links import run_url
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.models import Agent
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import ask_again, dialog, page_action
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from django.contrib import admin, messages
 from django.utils.html import format_html
 
-from agents.admin import queries, words
+from agents.admin import formatting as words
+from agents.admin import queries
 from agents.admin.links import run_url
-from agents.admin.switches import AgentSwitches
+from agents.admin.start_stop import AgentSwitches
 from agents.choices import RunStatus
 from agents.models import Agent
 from heartbit_site.base import amounts
@@ -108,7 +109,7 @@ def _last_run(agent: Agent) -> dict[str, str] | None:
 
 
 def _state(agent: Agent) -> str:
-    """As ``agents.metrics`` has it, from what the list has read already."""
+    """As ``agents.reads.metrics`` has it, from what the list has read already."""
     if not agent.enabled:
         return "stopped"
     if getattr(agent, "has_live_run", False):

@@ -9,8 +9,8 @@ from django.contrib import messages
 from agents.actions.publish_agent import make_current
 from agents.actions.publish_leaders import publish_leaders
 from agents.models import Agent
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import ModelAdmin
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.admin.hidden_text import parts
+from agents.approvals.questions import asked_form
+from agents.approvals.uncertain_calls import made_with
 from agents.choices import CallStatus, Outcome
-from agents.doubts import made_with
-from agents.pinned_tools import in_tool_order
 from agents.querysets import shown_tool
-from agents.questions import asked_form
+from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import pretty_json
 from heartbit_site.base.effect_text import UNCERTAIN_CALL, describe_effect
 from heartbit_site.base.visible_text import visible
-from tools.form_words import without_form
+from tools.answer_form import without_form
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -12,7 +12,8 @@ from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.admin import prompts, queries, words
+from agents.admin import formatting as words
+from agents.admin import prompts, queries
 from agents.admin.approval_card import asked_about, is_in_doubt, since
 from agents.admin.links import RunLinks, run_url
 from agents.models import ToolCall

@@ -12,12 +12,13 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 from agents.actions.check_agent import grant_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
-from agents.definitions import agreement, complaints
-from agents.definitions.complaints import sentence_of
-from agents.definitions.rows import grant_table_of
-from agents.definitions.rules import unknown_tool
+from agents.definitions import consistency as agreement
+from agents.definitions import validation_messages as complaints
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
+from agents.definitions.validation_messages import sentence_of
+from agents.definitions.validators import unknown_tool
 from agents.models import Agent, ToolBinding
+from agents.reads.agent_settings import grant_table_of
 from heartbit_site.base.admin.themed import StackedInline, line_widget
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.toolspec import Effect

@@ -12,11 +12,11 @@ from django.utils.html import format_html
 from agents.actions.remove_channel import remove_channel
 from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.admin.channel_form import ChannelForm, conditions
 from agents.models import Channel
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
-from heartbit_site.base.admin.trail import actor_of
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString

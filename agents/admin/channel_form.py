@@ -8,7 +8,7 @@ from django import forms
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
-from agents.channels import check_channel, refuse_a_second
+from agents.inbound.channels import check_channel, refuse_a_second
 from agents.models import Channel
 from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.errors import HeartbitError

@@ -14,7 +14,7 @@ from heartbit_site.base import amounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agents.admin.figures import Day
+    from agents.admin.statistics import Day
 
 #: The segments of a day's runs, from the bottom up: a name, its colour, the statuses.
 OUTCOMES = (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from django.contrib import admin
 from django.utils.html import format_html
 
-from agents.admin import queries, words
+from agents.admin import formatting as words
+from agents.admin import queries
 from agents.admin.links import run_url
 from agents.models import Conversation, Run
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from agents.admin import charts, figures, words
+from agents.admin import charts
+from agents.admin import formatting as words
+from agents.admin import statistics as figures
 from agents.admin.links import run_url
 from agents.choices import RunStatus
-from agents.fleet import Fleet, QueueNow, WorkerNow, read_fleet
+from agents.reads.fleet import Fleet, QueueNow, WorkerNow, read_fleet
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.reach import reach_of
+from heartbit_site.base.admin.permissions import reach_of
 from heartbit_site.base.admin.themed import Tone, pill
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.admin.links import run_link
 from agents.choices import Outcome, Verdict
 from agents.models import Decision, ToolCall

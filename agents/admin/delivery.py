@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from agents.actions.send_delivery_again import send_delivery_again
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import whom
 from agents.models import Delivery, WebhookDelivery
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, json_block
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:

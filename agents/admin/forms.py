@@ -9,11 +9,11 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
-from agents.definitions import complaints
-from agents.definitions.rows import table_of
+from agents.definitions import validation_messages as complaints
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.llm.references import check_reference
 from agents.models import Agent
+from agents.reads.agent_settings import table_of
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.admin.links import run_link
 from agents.choices import TERMINAL
 from agents.models import Grant

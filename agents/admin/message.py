@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.contrib import admin
 from django.utils.html import format_html
 
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.admin.links import kept_run_link
 from agents.models import InboxEntry, Message, MessageKind
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, pill

@@ -13,7 +13,7 @@ from agents.admin.links import run_url
 from agents.choices import CallStatus
 from agents.models import Decision, Vote, Wait
 from agents.querysets import approval_of
-from heartbit_site.base.admin.reach import reach_of
+from heartbit_site.base.admin.permissions import reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,14 +17,15 @@ from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
 from agents.actions.check_account import check_account
-from agents.admin import queries, words
+from agents.admin import formatting as words
+from agents.admin import queries
 from agents.llm.providers import PROVIDERS
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
 from heartbit_site.base import amounts
 from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount
 

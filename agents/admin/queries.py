@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
+from agents.approvals.uncertain_calls import written_arguments
 from agents.choices import LIVE, RunStatus
-from agents.doubts import written_arguments
 from agents.models import (
     Agent,
     Conversation,

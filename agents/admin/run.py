@@ -10,7 +10,8 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 from unfold.paginator import InfinitePaginator
 
-from agents.admin import run_views, words
+from agents.admin import formatting as words
+from agents.admin import run_views
 from agents.admin.links import RunLinks, run_url
 from agents.models import Agent, Run
 from heartbit_site.base.access import visible_to

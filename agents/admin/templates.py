@@ -8,8 +8,8 @@ from django.shortcuts import render
 
 from agents.admin import strategy_form
 from agents.admin.bindings import ToolBindingInline
+from agents.definitions.templates import TEMPLATES, AgentTemplate, TemplateTool
 from agents.models import Agent
-from agents.templates_catalog import TEMPLATES, AgentTemplate, TemplateTool
 from heartbit_site.base.admin.themed import ModelAdmin, page_action
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin import SimpleListFilter
 from unfold.paginator import InfinitePaginator
 
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.admin.links import run_link
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill

@@ -14,9 +14,9 @@ from django.urls import path, reverse
 
 from agents.actions.rollback_agent import rollback_agent
 from agents.models import Agent, AgentVersion
-from agents.versions import VersionNotFoundError, difference, pair, versions_of
+from agents.reads.versions import VersionNotFoundError, difference, pair, versions_of
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import readable_json, visible
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
-    from agents.snapshot_diff import FieldChange, SnapshotDiff
+    from agents.definitions.snapshot_diff import FieldChange, SnapshotDiff
 
 
 SHORT = 60  # characters of JSON that stand on one line

@@ -14,11 +14,11 @@ from agents.actions.remove_webhook import remove_webhook
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_webhook_again import ping_webhook
-from agents.admin import words
+from agents.admin import formatting as words
+from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint
-from agents.webhooks import EVENTS
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:

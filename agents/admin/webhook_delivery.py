@@ -8,11 +8,11 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 
 from agents.actions.send_webhook_again import send_webhook_again
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.choices import DeliveryStatus
 from agents.models import WebhookDelivery
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, json_block
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from agents.actions import read_inbox as reading
 from agents.actions import reply_to_message as replying
 from agents.actions import send_message as sending
 from agents.actions import start_agent as starting
-from agents.delegation import results
-from agents.messaging import reach
+from agents.loop.delegation import results
+from agents.messaging import receipts as reach
 from agents.messaging.addresses import sender_of_call
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD
 from agents.models import Run

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from agents.definitions import rules
+from agents.definitions import validators as rules
 
 Name = Annotated[str, Field(max_length=64), AfterValidator(rules.agent_name)]
 ToolName = Annotated[str, Field(min_length=1, max_length=64)]

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.utils.encoding import punycode
 
-from agents.delivery.page import html_of
+from agents.delivery.html_report import html_of
 from agents.delivery.report import one_line
 from agents.errors import MailServerError
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
-from agents.artifacts import file_name
 from agents.choices import RunStatus
-from agents.outcome import result_of
 from agents.output.fences import in_fence
 from agents.output.text import as_text
+from agents.reads.artifacts import file_name
+from agents.reads.outcome import result_of
 from heartbit_site.base.markdown import LONGEST
 from heartbit_site.base.visible_text import visible
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.models import Run
-    from agents.results import TaskResult
+    from agents.output.results import TaskResult
 
 MOST_ATTACHED = 10 * 2**20  # bytes, all files together
 MOST_OF_TITLE = 80

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from agents.errors import UnreadableMailError
 from agents.inbound.addresses import people
-from agents.inbound.automatic import why_automatic
+from agents.inbound.auto_replies import why_automatic
 from agents.inbound.headers import content_of, decode_words, one_line, split_header
 from agents.inbound.parts import read_body
 from heartbit_site.base.untrusted import clean_text

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from agents.live.entries import DeltaKind
     from agents.live.view import RunView
+    from agents.runs.live_entries import DeltaKind
 
 
 def activity(

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from agents.journal.waits import decision
 from agents.live.activity import heading
-from agents.waits import decision
 
 if TYPE_CHECKING:
     from agents.live.timeline import Parts

@@ -17,11 +17,11 @@ from redis.exceptions import RedisError
 
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
-from agents.live.entries import Delta, End, Ended, Entry
+from agents.live.pubsub import START, Cursor, Source
 from agents.live.tree import TreeReader
 from agents.live.updates import Happened, RunSeen, Streamed, Update
-from agents.live.window import START, Cursor, Source
 from agents.models import Run
+from agents.runs.live_entries import Delta, End, Ended, Entry
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:

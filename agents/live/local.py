@@ -6,14 +6,14 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
 
-from agents.live.entries import Ended
+from agents.runs.live_entries import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
-    from agents.live.entries import Entry
-    from agents.live.window import Cursor
+    from agents.live.pubsub import Cursor
+    from agents.runs.live_entries import Entry
 
 KEEP_ENDED = 256  # streams of ended runs; whoever reads an older one finds its text in Postgres
 

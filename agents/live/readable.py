@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from agents import events
+from agents.journal import events
 
 if TYPE_CHECKING:
-    from agents.events import Event
+    from agents.journal.events import Event
 
 
 @dataclass(frozen=True, slots=True)

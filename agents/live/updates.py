@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from agents.events import Recorded
+from agents.journal.events import Recorded
 from agents.live.readable import readable
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.events import Event
-    from agents.live.entries import Delta
+    from agents.journal.events import Event
     from agents.models import RunEvent
+    from agents.runs.live_entries import Delta
 
 
 class RunNamed(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agents.live.entries import Advanced, Delta, Ended, Entry, decode, encode
+from agents.runs.live_entries import Advanced, Delta, Ended, Entry, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from redis.asyncio.client import Pipeline
     from redis.typing import EncodableT, FieldT
 
-    from agents.live.window import Cursor
+    from agents.live.pubsub import Cursor
 
 logger = logging.getLogger(__name__)
 

@@ -25,19 +25,19 @@ from decimal import Decimal
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
-from agents import events
+from agents.journal import events
+from agents.journal.waits import APPROVAL, OUTCOME, TIMER, WaitKind, kind_of
 from agents.live.activity import activity, heading
 from agents.live.call_view import OPEN, CallView
 from agents.live.timeline import Parts, Timeline, to_ms
 from agents.live.words import say
 from agents.live.writing import Writing
-from agents.waits import APPROVAL, OUTCOME, TIMER, WaitKind, kind_of
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.live.entries import Delta, DeltaKind
     from agents.llm.messages import ToolCall
+    from agents.runs.live_entries import Delta, DeltaKind
 
 #: As agents.choices.TERMINAL, which needs Django.
 TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})

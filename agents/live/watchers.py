@@ -19,10 +19,10 @@ from weakref import WeakKeyDictionary
 
 from django.conf import settings
 
-from agents.events import ModelAnswered
+from agents.journal.events import ModelAnswered
+from agents.live.batching import BATCH, gathered
 from agents.live.follow import follow
-from agents.live.gathering import BATCH, gathered
-from agents.live.shown import Shown, shown, take
+from agents.live.page_lines import Shown, shown, take
 from agents.live.tree import TreeReader
 from agents.live.tree_view import Tree
 from agents.live.updates import Happened, Streamed
@@ -51,7 +51,7 @@ class Batch:
         return tuple(one.update for one in self.shown)
 
     async def text(self) -> str:
-        """A page's message with their lines (``agents.live.shown``); made once for all pages."""
+        """A page's message with their lines (``agents.live.page_lines``); made once for all pages."""
         if self._text is None:
             self._text = asyncio.ensure_future(self._encoded())
         return await asyncio.shield(self._text)  # a page that leaves takes it from nobody

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agents.live.entries import Delta, DeltaKind
     from agents.live.timeline import Parts
+    from agents.runs.live_entries import Delta, DeltaKind
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """The typed conversation that every model adapter translates to and from its wire format.
 
-Values are frozen and carry no provider types. ``agents.events`` journals them as JSON.
+Values are frozen and carry no provider types. ``agents.journal.events`` journals them as JSON.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.events import Ending, Event, RunCancelled, RunFailed
+from agents.journal.events import Ending, Event, RunCancelled, RunFailed
 from agents.loop.ports import Journal, Moved, Pending, Settled
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from agents.events import RunFailed
+from agents.journal.events import RunFailed
 
 if TYPE_CHECKING:
+    from agents.definitions.definition import AgentDefinition
     from agents.llm.errors import BudgetSpentError
-    from agents.loop.definition import AgentDefinition
     from agents.loop.state import RunState
 
 MAX_ANSWERS = 4  # tries at an answer that fits the response schema

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from agents.events import Opening
+from agents.journal.events import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from decimal import Decimal
 
-    from agents.events import (
+    from agents.journal.events import (
         ApprovalRequested,
         DecisionLapsed,
         Ending,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from agents.context.apply import fit
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
-from agents.loop import silence
+from agents.loop import empty_answers as silence
 from agents.output import respond
 
 if TYPE_CHECKING:
-    from agents.loop.definition import AgentDefinition
+    from agents.definitions.definition import AgentDefinition
     from agents.loop.state import RunState
 
 ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from agents.context import summary
-from agents.events import (
+from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
     CancelRequested,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.agent_names import unknown_agent
+from agents.definitions.unknown_agent import unknown_agent
 from agents.errors import RecipientError
 from agents.models import Agent, Run
 from heartbit_site.base.untrusted import clean_text

@@ -6,13 +6,13 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from agents import waits
 from agents.choices import CallStatus
+from agents.journal import waits
 from agents.models.run import Run
 
 
 class RunEvent(models.Model):
-    """One journaled fact (its types: ``agents.events``); append-only, the database sees to it."""
+    """One journaled fact (its types: ``agents.journal.events``); append-only, the database sees to it."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
@@ -75,7 +75,7 @@ class Wait(models.Model):
 
     Attributes:
         key: Its name among the waits of its run; nothing reads its parts.
-        kind: One of ``agents.waits``.
+        kind: One of ``agents.journal.waits``.
         asks_person: True if a person ends it, as its kind says.
         child_id: The run that it waits for; null: it waits for none, or is a fork's copy.
         patience_seconds: How long it was to be waited for at first; null: without end.

@@ -36,7 +36,7 @@ class Run(models.Model):
         rung_at: When the broker was last told of this run; null means never.
         approve: Every tool call of this run and its children waits for a person.
         structured: The answer as the agent's response schema wants it; ``output`` is its text.
-        payload: The task in its long form (``agents.payload``); ``task`` is its text.
+        payload: The task in its long form (``agents.output.payload``); ``task`` is its text.
         forked_from: The run whose journal it began with, up to ``forked_seq``.
         conversation: The thread it answers on. Its history is that thread's earlier runs, and
             while one of these is live, ``available_at`` is ``HELD_UNTIL``.

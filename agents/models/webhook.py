@@ -40,7 +40,7 @@ class WebhookEndpoint(models.Model):
     """An address that is told of events; written through ``actions.save_webhook``.
 
     Attributes:
-        events: Names of ``agents.webhooks.EVENTS``.
+        events: Names of ``agents.delivery.webhooks.EVENTS``.
         secret: The encrypted ``whsec_...``; the former one signs as well until ``former_until``.
         since: What happened before is not told: when it was made, or last enabled.
         looked_at: When events were last looked for; null: never.

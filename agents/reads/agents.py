@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.agent_names import unknown_agent
+from agents.definitions.unknown_agent import unknown_agent
 from agents.errors import AgentNotFoundError
+from agents.limits.pauses import refuse_if_halted
 from agents.models import Agent
-from agents.pauses import refuse_if_halted
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace

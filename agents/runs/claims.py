@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.events import Recorded, decode_row
+from agents.journal.events import Recorded, decode_row
 from agents.loop import checkpoint
 from agents.runs.pool import Pool, call
 

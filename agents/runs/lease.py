@@ -16,7 +16,7 @@ from django.db import DatabaseError
 
 from agents.choices import RunStatus
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
-from agents.events import (
+from agents.journal.events import (
     CallWaiting,
     Ending,
     Event,
@@ -27,11 +27,11 @@ from agents.events import (
     decode_row,
     encode,
 )
-from agents.live.entries import End
+from agents.journal.waits import CHILD, kind_of
 from agents.loop.ports import Moved, PendingSuspension, Settled
+from agents.runs.live_entries import End
 from agents.runs.pool import Pool, call
 from agents.runs.transactional import CancelledMeanwhileError, in_one_transaction
-from agents.waits import CHILD, kind_of
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
 
-from agents.events import CancelRequested, encode
+from agents.journal.events import CancelRequested, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    from agents.events import Event
+    from agents.journal.events import Event
 
 
 class CancelledMeanwhileError(Exception):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.runs.pool import call
-from agents.runtime.remembered import Remembered
+from agents.runtime.ttl_cache import Remembered
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.secrets import Place, SecretError, decrypt
 

@@ -29,7 +29,7 @@ from agents.llm.wrappers.circuit import (
     Admission,
 )
 from agents.runtime.circuit_scripts import ADMIT, FAILED, SUCCEEDED, UNDECIDED, breaker_key
-from agents.runtime.reach import CALLS_AT_ONCE, Reach
+from agents.runtime.valkey_guard import CALLS_AT_ONCE, Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable

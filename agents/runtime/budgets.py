@@ -21,7 +21,7 @@ import psycopg
 
 from agents.llm.errors import BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
-from agents.runtime.remembered import Remembered
+from agents.runtime.ttl_cache import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -10,28 +10,28 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from agents import snapshot
 from agents.choices import RunKind
+from agents.definitions import snapshot
 from agents.llm.pricing import cost
 from agents.llm.wrappers.budget import BudgetedModel
-from agents.loop.engine import AgentEngine
+from agents.loop.agent_engine import AgentEngine
 from agents.loop.ports import Ports
-from agents.loop.tool_call import ToolCallEngine
+from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runtime.accounts import Accounts
 from agents.runtime.budgets import Budgets
+from agents.runtime.decision_rights import lost
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import granted
-from agents.runtime.rights import lost
 from agents.runtime.stopped_tools import StoppedHere, StoppedTools
 from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
 from agents.runtime.unread import with_unread
 
 if TYPE_CHECKING:
-    from agents.loop.definition import AgentDefinition
+    from agents.definitions.definition import AgentDefinition
     from agents.loop.protocol import Engine
     from agents.runs.pool import Pool
-    from agents.runtime.held import Held
-    from agents.runtime.outside import Outside
+    from agents.runtime.active_run import Held
+    from agents.runtime.dependencies import Outside
 
 
 class Sources:

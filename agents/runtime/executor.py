@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.choices import Home
-from agents.events import RunStarted
+from agents.journal.events import RunStarted
 from agents.models import RunEvent, WorkerHeartbeat
-from agents.runtime.control import LOCK_CLASS
+from agents.runtime.control_session import LOCK_CLASS
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.runs.pool import Pool, call
-from agents.runtime.rights import DECIDE
+from agents.runtime.decision_rights import DECIDE
 from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:

@@ -22,16 +22,16 @@ from agents.llm.client import create_client
 from agents.llm.wrappers.breaker import LocalBreaker
 from agents.llm.wrappers.limit import LocalLimiter
 from agents.runs.lease import Child
-from agents.runtime.alone import AloneProcesses
 from agents.runtime.breaker import ValkeyBreaker
-from agents.runtime.doorbell import Doorbell, FleetDoorbell, LocalDoorbell
+from agents.runtime.dependencies import Outside
+from agents.runtime.isolated_runs import AloneProcesses
 from agents.runtime.limiter import ValkeyLimiter
 from agents.runtime.models import Models
-from agents.runtime.outside import Outside
-from agents.runtime.process import Configuration, Process
 from agents.runtime.readiness import check_readiness
 from agents.runtime.reservations import LocalReservations, ValkeyReservations
+from agents.runtime.run_executor import Configuration, Process
 from agents.runtime.sweeper import Duty, Sweeper
+from agents.runtime.wakeups import Doorbell, FleetDoorbell, LocalDoorbell
 from heartbit_site.base import variables
 from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
 from heartbit_site.base.orm import OrmExecutor
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from uuid import UUID
 
-    from agents.live.window import Window
+    from agents.live.pubsub import Window
     from agents.llm.wrappers.breaker import Breaker
     from agents.llm.wrappers.limit import Limiter
     from agents.runtime.reservations import Reservations

@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.runtime.reach import CALLS_AT_ONCE, Reach
+from agents.runtime.valkey_guard import CALLS_AT_ONCE, Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ end
 """
 
 # ARGV: requests a second, size of that bucket, tokens a second, size, tokens, longest wait. A rate
-# of 0 is no limit; a longest wait below 0 only looks. ``heartbit_site.api.rate`` runs it too.
+# of 0 is no limit; a longest wait below 0 only looks. ``heartbit_site.api.rate_limit`` runs it too.
 RESERVE = (
     _NOW
     + """

@@ -22,11 +22,11 @@ from heartbit_site.base.errors import ConfigurationError
 if TYPE_CHECKING:
     import httpx
 
+    from agents.definitions.definition import AgentDefinition
     from agents.llm.protocol import ChatModel
     from agents.llm.wrappers.breaker import Breaker
     from agents.llm.wrappers.limit import Limiter
     from agents.llm.wrappers.retry import RetryPolicy
-    from agents.loop.definition import AgentDefinition
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from agents.runtime.process import Process
+    from agents.runtime.run_executor import Process
 
 #: Seconds within which the database and the broker each have to answer.
 ANSWER_SECONDS: Final = 2.0

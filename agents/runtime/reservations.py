@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from agents.llm.wrappers.budget import Amount
-from agents.runtime.reach import Reach
+from agents.runtime.valkey_guard import Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 
 from agents.live.changes import EVERYWHERE, notify
 from agents.runs.overdue import escalate_approvals, expire_waits
-from agents.runtime.control import LOCK_CLASS
+from agents.runtime.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:

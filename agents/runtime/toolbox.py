@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from agents import delegation
-from agents.events import ApprovalRequested, DecisionLapsed, ToolFinished
+from agents.definitions.definition import BoundTool
+from agents.journal.events import ApprovalRequested, DecisionLapsed, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
-from agents.loop.definition import BoundTool
+from agents.loop import delegation
 from agents.loop.ports import Approved, Ready
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from agents.loop.definition import AgentDefinition
+    from agents.definitions.definition import AgentDefinition
     from agents.runtime.stopped_tools import StoppedHere
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from django.db.models import Q
 
-from agents.messaging.reach import READ_TOOL
+from agents.messaging.receipts import READ_TOOL
 from agents.models import InboxEntry
 from agents.runs.pool import Pool, call
 from agents.runtime.toolbox import Offer

@@ -14,8 +14,8 @@ from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
-from heartbit_site.api.guesses import prefixes
-from heartbit_site.api.rate import buckets, whose
+from heartbit_site.api.key_prefix_cache import prefixes
+from heartbit_site.api.rate_limit import buckets, whose
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_key, access_of_user, operates
 from heartbit_site.base.actions.create_api_key import authenticate_api_key

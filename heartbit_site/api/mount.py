@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from django.urls import URLPattern, include, path, re_path
 
 from heartbit_site.api import errors
-from heartbit_site.api.bodies import UntrustedParser
-from heartbit_site.api.description import DescribedAPI
 from heartbit_site.api.endpoints import router_for
+from heartbit_site.api.json_parser import UntrustedParser
+from heartbit_site.api.openapi_schema import DescribedAPI
 from heartbit_site.api.routes import (
     artifact_files,
     events,

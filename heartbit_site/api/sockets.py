@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from channels.auth import AuthMiddlewareStack
 
-from agents.live.member import HASTY, UNKNOWN
+from agents.live.member_consumer import HASTY, UNKNOWN
 from heartbit_site.api.auth import key_in, opened_by
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.origin import OwnPagesOnly
@@ -31,7 +31,7 @@ class Handshake:
     (``origin.OwnPagesOnly``).
 
     Args:
-        consumers: Serve the sockets (``agents.live.member``). Of a key they are told in
+        consumers: Serve the sockets (``agents.live.member_consumer``). Of a key they are told in
             ``scope["opened"]`` what it opens, or the code to close with.
     """
 

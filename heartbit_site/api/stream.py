@@ -16,10 +16,10 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agents.events import Closing, ModelAnswered
+from agents.journal.events import Closing, ModelAnswered
 from agents.live import journal
-from agents.live.lines import line_of
-from agents.live.shown import Shown, take
+from agents.live.json_lines import line_of
+from agents.live.page_lines import Shown, take
 from agents.live.tree_view import Tree
 from agents.live.updates import Happened, RunSeen, Streamed
 from agents.live.watchers import watch

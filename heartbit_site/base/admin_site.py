@@ -1,7 +1,7 @@
 """The admin's site: open to members whose role changes agents, not only to Django's staff.
 
 Who enters is decided here; what they see and may do is decided per model, page and action by their
-roles (``heartbit_site.base.admin.scoped``).
+roles (``heartbit_site.base.admin.workspace_scoped``).
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from django.contrib.auth.models import User
 from heartbit_site.base.actions.create_user import create_user
 from heartbit_site.base.actions.set_password import check_password, find_user, set_password
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.login import at_terminal
 from heartbit_site.base.models import Role
+from heartbit_site.base.os_user import at_terminal
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note, one_line, write, write_json

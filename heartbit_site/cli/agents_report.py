@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.metrics import AgentOverview, agents_with_metrics
 from agents.reads.agents import find_agent
-from agents.versions import versions_of
+from agents.reads.metrics import AgentOverview, agents_with_metrics
+from agents.reads.versions import versions_of
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.output import one_line, seconds, write, write_json

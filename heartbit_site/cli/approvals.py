@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from agents.approvals.uncertain_calls import unasked
 from agents.choices import Home
-from agents.doubts import unasked
 from agents.models import Run
 from agents.querysets import find_run
 from agents.runtime.executor import executor_of

@@ -18,8 +18,8 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli import remote
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.startup import begin
 from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import httpx
 from django.conf import settings
 
 from agents.choices import TERMINAL, RunStatus
-from agents.events import ModelAnswered, ModelCut, RunRequeued, RunStarted, decode
+from agents.journal.events import ModelAnswered, ModelCut, RunRequeued, RunStarted, decode
 from agents.llm.profiles import TINY
 from agents.models import Run, RunEvent
 from agents.querysets import events_after, tree

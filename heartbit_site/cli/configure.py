@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.login import at_terminal
+from heartbit_site.base.os_user import at_terminal
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
 from heartbit_site.cli.output import note, write, write_exactly, write_json

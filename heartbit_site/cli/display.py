@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rich.console import Console, Group
 from rich.live import Live
 
-from agents.live.lines import line_of
+from agents.live.json_lines import line_of
 from heartbit_site.cli import plain
 from heartbit_site.cli.output import is_terminal, note, write_json
 from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render

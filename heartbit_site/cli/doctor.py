@@ -19,9 +19,9 @@ from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
-from heartbit_site.cli.begin import Starting, set_up_django
 from heartbit_site.cli.output import write_json
 from heartbit_site.cli.services import wanted
+from heartbit_site.cli.startup import Starting, set_up_django
 from heartbit_site.embedded import layout
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.environment import Environment, problems, read
@@ -73,11 +73,9 @@ def examine() -> list[Check]:
         set_up_django(environment)
     except (ConfigurationError, EmbeddedError) as error:
         return [*checks, Check("settings", "fail", str(error))]
-    from heartbit_site.cli import (  # noqa: PLC0415  need Django set up
-        checkup,
-        checkup_models,
-        checkup_work,
-    )
+    from heartbit_site.cli import doctor_models as checkup_models  # noqa: PLC0415  need Django set up
+    from heartbit_site.cli import doctor_services as checkup  # noqa: PLC0415  need Django set up
+    from heartbit_site.cli import doctor_work as checkup_work  # noqa: PLC0415  need Django set up
 
     for look in (*checkup.LOOKS, *checkup_models.LOOKS, *checkup_work.LOOKS):
         checks += look()

@@ -10,7 +10,7 @@ from rich.text import Text
 from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
-from heartbit_site.cli.rolling import Asked, chosen, restart, stop
+from heartbit_site.cli.rolling_restart import Asked, chosen, restart, stop
 from heartbit_site.cli.table import print_table
 from heartbit_site.contract import pauses
 from heartbit_site.contract.fleet import SHOW_FLEET

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.choices import RunStatus
 from agents.models import Run, Wait
-from heartbit_site.cli.attendant import Attendant
+from heartbit_site.cli.approval_watcher import Attendant
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.short_id import short_id
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agents import waits
+from agents.journal import waits
 
 if TYPE_CHECKING:
-    from agents.waits import WaitKind
+    from agents.journal.waits import WaitKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from heartbit_site.api.errors import status_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
-from heartbit_site.base.login import at_terminal
+from heartbit_site.base.os_user import at_terminal
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.cli.backend import Backend
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError

@@ -17,7 +17,7 @@ from heartbit_site.cli.watch import interrupts, watch
 
 if TYPE_CHECKING:
     from agents.live.updates import Update
-    from heartbit_site.cli.attendant import Attendant
+    from heartbit_site.cli.approval_watcher import Attendant
     from heartbit_site.cli.run_streams import Ending
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agents import payload
-from agents.payload import PayloadError, TaskPayload
+from agents.output import payload
+from agents.output.payload import PayloadError, TaskPayload
 from heartbit_site.base.untrusted import MAX_JSON_BYTES, UntrustedJSONError, parse_untrusted_json
 
 

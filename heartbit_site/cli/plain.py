@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agents import events
+from agents.journal import events
 from agents.live.updates import Happened, Update
 from agents.live.words import say
 from heartbit_site.cli.output import one_line, seconds

@@ -16,7 +16,7 @@ from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.kinds import APPROVAL
-from tools.form_words import are_numbered, explained, without_form
+from tools.answer_form import are_numbered, explained, without_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

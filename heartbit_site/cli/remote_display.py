@@ -118,8 +118,8 @@ def progress(*, plain_lines: bool) -> Progress:
 def decoded(update: dict[str, Any]) -> Update:
     """An update of a server as one of ours."""
     updates = importlib.import_module("agents.live.updates")
-    entries = importlib.import_module("agents.live.entries")
-    events = importlib.import_module("agents.events")
+    entries = importlib.import_module("agents.runs.live_entries")
+    events = importlib.import_module("agents.journal.events")
     readable = importlib.import_module("agents.live.readable")
     run_id = UUID(update["run_id"])
     match update["type"]:

@@ -18,7 +18,7 @@ from httpx_sse import EventSource, SSEError
 
 from heartbit_site.base import aio
 from heartbit_site.cli import remote_display
-from heartbit_site.cli.attendant import Attendant
+from heartbit_site.cli.approval_watcher import Attendant
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.remote_client import (

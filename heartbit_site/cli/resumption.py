@@ -9,7 +9,7 @@ from agents.actions.revive_run import revive_run
 from agents.choices import RunStatus
 from agents.models import Agent, Run
 from agents.querysets import find_run
-from heartbit_site.base.login import at_terminal
+from heartbit_site.base.os_user import at_terminal
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.output import note

@@ -17,7 +17,7 @@ from agents.models import Run
 from agents.reads.agents import find_agent
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
-from heartbit_site.base.login import at_terminal
+from heartbit_site.base.os_user import at_terminal
 from heartbit_site.cli import describe
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import WAITING
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
-    from agents.payload import TaskPayload
+    from agents.output.payload import TaskPayload
     from heartbit_site.base.models import Workspace
-    from heartbit_site.cli.attendant import Attendant
+    from heartbit_site.cli.approval_watcher import Attendant
 
 SLOTS: Final = 100
 STOP_SECONDS: Final = 5.0

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agents.actions.start_run import task_text
-from agents.payload import parse
+from agents.output.payload import parse
 from agents.querysets import find_run
 from agents.reads.agents import find_agent
 from heartbit_site.cli.escape import visible

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from uuid import UUID
 
-    from agents.live.window import Source
-    from heartbit_site.cli.attendant import Attendant
+    from agents.live.pubsub import Source
+    from heartbit_site.cli.approval_watcher import Attendant
     from heartbit_site.cli.display import Display
 
 TICK_SECONDS: Final = 0.1

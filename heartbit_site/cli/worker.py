@@ -50,7 +50,7 @@ def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, in
     # Not through Celery's own command line, which loses the worker's exit code.
     worker = app.Worker(
         hostname=f"heartbit-{os.getpid()}@{socket.gethostname()}",  # several on one machine
-        pool_cls="heartbit_site.pool:LoopThreadPool",
+        pool_cls="heartbit_site.celery_pool:LoopThreadPool",
         concurrency=concurrency,
         queues=names,
         loglevel=loglevel.upper(),

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import BLACKBOARD, ORCHESTRATOR
-from agents.definitions.rows import spec_of
 from agents.definitions.spec import SETTINGS
 from agents.delivery.targets import target_of
 from agents.models import Agent
+from agents.reads.agent_settings import spec_of
 from heartbit_site.config import toml_text
 from heartbit_site.config.build import INHERITED
 from scheduling.models import Schedule

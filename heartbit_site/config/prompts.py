@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
-from agents.definitions import rules
+from agents.definitions import validators as rules
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.locate import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.definitions.complaints import Complaint
+    from agents.definitions.validation_messages import Complaint
     from heartbit_site.config.positions import Path
 
 

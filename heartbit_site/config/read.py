@@ -12,14 +12,9 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.definitions import complaints
-from heartbit_site.config import (
-    agreement,
-    malformed,
-    prompts,
-    schedule_complaints,
-    toml_text,
-)
+from agents.definitions import validation_messages as complaints
+from heartbit_site.config import consistency as agreement
+from heartbit_site.config import malformed, prompts, schedule_complaints, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
@@ -37,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path as File
 
-    from agents.definitions.complaints import Complaint
     from agents.definitions.spec import Spec
+    from agents.definitions.validation_messages import Complaint
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from pydantic import ValidationError
 
-from agents.definitions import complaints
-from agents.definitions.rules import hint, unknown_tool
-from heartbit_site.config.agreement import ORCHESTRATOR, agents_of
+from agents.definitions import validation_messages as complaints
+from agents.definitions.validators import hint, unknown_tool
+from heartbit_site.config.consistency import ORCHESTRATOR, agents_of
 from heartbit_site.config.schedule_section import TARGETS, ScheduleSection
 from scheduling.spec import KINDS
 from tools.registry import registry
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-    from agents.definitions.complaints import Complaint
-    from heartbit_site.config.agreement import Table
+    from agents.definitions.validation_messages import Complaint
+    from heartbit_site.config.consistency import Table
     from heartbit_site.config.positions import Path
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from agents.definitions import rules
+from agents.definitions import validators as rules
 from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries, Spec
 
 Url = Annotated[str, AfterValidator(rules.storable), AfterValidator(rules.url)]

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AliasPath, Field, JsonValue
 from heartbit_site.contract.model import Body, Id, Next, Time, View, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
-#: As ``agents.webhooks.EVENTS`` has them.
+#: As ``agents.delivery.webhooks.EVENTS`` has them.
 EventName = Literal[
     "run.succeeded",
     "run.failed",

@@ -17,7 +17,7 @@ from heartbit_site.library.approvals import Approval, Approve, Deny, Edit
 from heartbit_site.library.builder import Heartbit
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.result import AnswerError, Event, Result, RunFailedError, Usage
-from heartbit_site.library.toolsource import bind
+from heartbit_site.library.tool_sources import bind
 
 __all__ = [
     "Answer",

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel
 
 from agents.context import strategy as context_strategy
-from agents.definitions import rules
+from agents.definitions import validators as rules
 from agents.output.check import check_response_schema
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.library import backstage
+from heartbit_site.library import shared_host as backstage
+from heartbit_site.library.callback_set import Listeners
 from heartbit_site.library.conversation import Conversation
-from heartbit_site.library.listeners import Listeners
 from heartbit_site.library.team import Member, Team, check_member, check_provider
-from heartbit_site.library.toolsource import given
+from heartbit_site.library.tool_sources import given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.library.approvals import Ask
     from heartbit_site.library.result import Result
-    from heartbit_site.library.toolsource import Given, Tool
+    from heartbit_site.library.tool_sources import Given, Tool
 
 _KEY_LENGTH = 200
 
@@ -268,8 +268,8 @@ class Heartbit:
         stage = await asyncio.to_thread(backstage.enter)
         try:
             # Models can be imported only now that Django is set up.
-            from heartbit_site.library.performance import attend  # noqa: PLC0415
-            from heartbit_site.library.start import Order  # noqa: PLC0415
+            from heartbit_site.library.execution import attend  # noqa: PLC0415
+            from heartbit_site.library.run_request import Order  # noqa: PLC0415
 
             order = Order(
                 task=task,

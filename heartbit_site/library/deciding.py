@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents.actions.decide_call import Always, Decider, decide_call
+from agents.approvals.questions import asked_form
 from agents.choices import Verdict
 from agents.errors import CallClosedError
+from agents.journal.waits import APPROVAL
 from agents.models import ToolCall, Wait
-from agents.questions import asked_form
-from agents.waits import APPROVAL
 from heartbit_site.base.toolspec import Answer
 from heartbit_site.library.approvals import Approve, Deny, Edit
 

@@ -40,7 +40,7 @@ class Event:
         run_id: The run; sub-agents have runs of their own.
         agent: Its agent's name.
         seq: Its place in that run's journal, from 1.
-        type: Such as ``tool.finished``; ``agents.events`` has all of them.
+        type: Such as ``tool.finished``; ``agents.journal.events`` has all of them.
         data: The fact itself, one of the classes there.
         at: When it was journaled.
     """

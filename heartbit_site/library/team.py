@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.definitions import complaints
-from agents.definitions.complaints import sentence_of
+from agents.definitions import validation_messages as complaints
+from agents.definitions.validation_messages import sentence_of
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.config import agreement
+from heartbit_site.config import consistency as agreement
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
@@ -21,8 +21,8 @@ from heartbit_site.config.sections import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.definitions.complaints import Complaint
-    from heartbit_site.library.toolsource import Given
+    from agents.definitions.validation_messages import Complaint
+    from heartbit_site.library.tool_sources import Given
 
 Table = dict[str, Any]
 OWN_STEPS: Final = {

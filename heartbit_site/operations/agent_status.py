@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.db import transaction
 
 from agents.actions.switch_agent import Switch, switch_agent
-from agents.agent_status import status_of, statuses
 from agents.models import Agent
-from agents.versions import find_editable
+from agents.reads.agent_status import status_of, statuses
+from agents.reads.versions import find_editable
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record
 from heartbit_site.contract.agent_status import AgentStatusesOut, AgentStatusOut

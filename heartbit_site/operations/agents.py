@@ -7,10 +7,10 @@ from typing import Any
 from django.db.models import QuerySet
 
 from agents.actions import save_agent as saving
-from agents.definitions.rows import spec_of
 from agents.errors import AgentNotFoundError
-from agents.metrics import agents_with_metrics
 from agents.models import Agent
+from agents.reads.agent_settings import spec_of
+from agents.reads.metrics import agents_with_metrics
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.models import Workspace

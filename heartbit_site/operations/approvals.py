@@ -13,18 +13,18 @@ from django.db.models import Q
 from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
 from agents.actions.dry_run_call import dry_run_call
 from agents.actions.settle_call import settle_call
+from agents.approvals.question_state import load_question_state
+from agents.approvals.questions import asked_form
+from agents.approvals.uncertain_calls import Doubt, asked_about, doubt_of
 from agents.choices import Outcome
-from agents.doubts import Doubt, asked_about, doubt_of
 from agents.dry_runs.threads import in_time
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.pinned_tools import in_tool_order
 from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
-from agents.question_state import load_question_state
-from agents.questions import asked_form
+from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.access import Access
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
-from heartbit_site.base.login import login
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.os_user import login
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.approvals import (
     ApprovalOut,
@@ -46,7 +46,7 @@ from heartbit_site.contract.approvals import (
 )
 from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.asked_view import Offers, asked_view
+from heartbit_site.operations.call_display import Offers, asked_view
 from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import page
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agents.artifacts import file_name, produced_below
 from agents.querysets import find_run
+from agents.reads.artifacts import file_name, produced_below
 from heartbit_site.base.access import Access
 from heartbit_site.contract.artifacts import ArtifactRowOut, ArtifactsOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word

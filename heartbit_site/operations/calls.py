@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from agents.journal.waits import decision
 from agents.models import Decision, ToolCall
 from agents.querysets import find_run, shown_tool
-from agents.waits import decision
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.preview import preview

@@ -24,14 +24,14 @@ from heartbit_site.contract.conversations import (
     ThreadOut,
 )
 from heartbit_site.contract.model import Cursor, Limit, Name, Word
-from heartbit_site.operations.paging import page
-from heartbit_site.operations.thread_views import messages_of
-from heartbit_site.operations.threads import (
+from heartbit_site.operations.messages_of_conversations import (
     find_conversation,
     find_message,
     heading_of,
     with_activity,
 )
+from heartbit_site.operations.paging import page
+from heartbit_site.operations.thread_views import messages_of
 
 WithAgent = Annotated[Name | None, Field(description="Only those with this agent.")]
 Before = Annotated[Word | None, Field(description="Messages before this run's.")]

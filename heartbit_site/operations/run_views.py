@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Q, Sum
 
 from agents.choices import TERMINAL
-from agents.events import RunSucceeded
-from agents.forks import forks_of
+from agents.journal.events import RunSucceeded
+from agents.limits.pauses import why_held
 from agents.models import RunEvent, WorkerHeartbeat
-from agents.outcome import metrics_of
-from agents.outcome import result_of as find_result
-from agents.pauses import why_held
 from agents.querysets import tree
+from agents.reads.forks import forks_of
+from agents.reads.outcome import metrics_of
+from agents.reads.outcome import result_of as find_result
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.runs import (

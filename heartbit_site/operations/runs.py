@@ -26,7 +26,7 @@ from agents.errors import ConversationBusyError
 from agents.live.follow import wait_for_end
 from agents.live.valkey import ValkeySource, connect
 from agents.models import Run
-from agents.payload import parse
+from agents.output.payload import parse
 from agents.querysets import find_run, id_range
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
@@ -45,6 +45,7 @@ from heartbit_site.contract.runs import (
     SteerIn,
 )
 from heartbit_site.operations.idempotency import run_with
+from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.operations.run_views import (
     costs_of,
     detail,
@@ -53,7 +54,6 @@ from heartbit_site.operations.run_views import (
     summaries,
     summary,
 )
-from heartbit_site.operations.threads import find_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -39,11 +39,11 @@ from scheduling.actions.set_schedule import change_schedule as change
 from scheduling.actions.set_schedule import create_schedule as create
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
+from scheduling.occurrences import next_slots
 from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now, find_schedule
-from scheduling.rhythm import rhythm_of, spoken, time_zone
+from scheduling.recurrence import rhythm_of, spoken, time_zone
 from scheduling.rows import put
-from scheduling.slots import next_slots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from agents.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
+from agents.journal.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
 from agents.models import Run, RunEvent, ToolCall
 from heartbit_site.base.markdown import to_html
 from heartbit_site.contract.conversations import (

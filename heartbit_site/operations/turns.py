@@ -9,10 +9,10 @@ from uuid import UUID
 from django.db import transaction
 from pydantic import Field
 
-from agents import turns
 from agents.actions import fork_run as forking
 from agents.choices import Home
 from agents.querysets import find_past_run, find_run
+from agents.reads import turns
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word

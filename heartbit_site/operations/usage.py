@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.usage import usage_of
+from agents.reads.usage import usage_of
 from heartbit_site.base.access import Access
 from heartbit_site.contract.usage import WorkspaceUsageOut
 

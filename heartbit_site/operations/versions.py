@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from agents.actions.rollback_agent import rollback_agent
-from agents.versions import difference, find_editable, find_version, pair, with_runs
+from agents.reads.versions import difference, find_editable, find_version, pair, with_runs
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name

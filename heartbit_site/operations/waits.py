@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents import waits
 from agents.actions import answer_wait as action
+from agents.journal import waits
 from agents.models import ToolCall, Wait
 from agents.querysets import find_run, waits_for_answers
 from heartbit_site.base.access import Access

@@ -112,7 +112,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
-    "heartbit_site.policy.AdminPolicy",
+    "heartbit_site.csp.AdminPolicy",
     "axes.middleware.AxesMiddleware",  # last: it answers whoever is locked out
 ]
 AUTHENTICATION_BACKENDS = [

@@ -7,7 +7,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 
-#: Of our own pages. The admin's theme needs more (``heartbit_site.policy``).
+#: Of our own pages. The admin's theme needs more (``heartbit_site.csp``).
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
         "default-src": [NONE],

@@ -9,22 +9,22 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, Decider, decide_call
-from agents.approval_links import open_link
+from agents.approvals.links import open_link
+from agents.approvals.questions import asked_form
 from agents.errors import CallClosedError, InvalidEditError
-from agents.pinned_tools import in_tool_order
 from agents.querysets import calls_waiting
-from agents.questions import asked_form
+from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.approvals import PieceOut
-from heartbit_site.operations.asked_view import asked_view
-from tools.form_words import explained, without_form
+from heartbit_site.operations.call_display import asked_view
+from tools.answer_form import explained, without_form
 from tools.questions import read_answer
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from agents.approval_links import Opened
+    from agents.approvals.links import Opened
 
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000

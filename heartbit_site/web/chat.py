@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from heartbit_site.operations.threads import ConversationNotFoundError, find_conversation
+from heartbit_site.operations.messages_of_conversations import (
+    ConversationNotFoundError,
+    find_conversation,
+)
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.shortcuts import render
 
-from heartbit_site.base.admin.reach import reach_of
-from heartbit_site.base.admin.scoped import Scoped
+from heartbit_site.base.admin.permissions import reach_of
+from heartbit_site.base.admin.workspace_scoped import Scoped
 from heartbit_site.base.refusals import RefusedError, describe_closed_page
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.shortcuts import redirect, render
 
-from heartbit_site.api.rate import customer
+from heartbit_site.api.rate_limit import customer
 from heartbit_site.base.access import workspaces_of
 
 if TYPE_CHECKING:

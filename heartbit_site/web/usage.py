@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from agents.usage import DAYS, alerts, usage_of
+from agents.reads.usage import DAYS, alerts, usage_of
 from heartbit_site.base import amounts
 from heartbit_site.web.page import page, show
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponse
 
-    from agents.usage import AgentUse, BudgetUse, DayUse, Gauge, Usage
+    from agents.reads.usage import AgentUse, BudgetUse, DayUse, Gauge, Usage
     from heartbit_site.base.access import Access
 
 LABELS = {

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.api.bodies import MAX_BODY_BYTES
 from heartbit_site.api.errors import (
     PROBLEM,
     TOO_LARGE,
@@ -26,6 +25,7 @@ from heartbit_site.api.errors import (
     problem,
     status_of,
 )
+from heartbit_site.api.json_parser import MAX_BODY_BYTES
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.conf import settings
 
-from heartbit_site.api.rate import whose
+from heartbit_site.api.rate_limit import whose
 
 #: One client may have a connection in so many, and a byte in so many of the bodies held in memory.
 CLIENT_SHARE: Final = 4

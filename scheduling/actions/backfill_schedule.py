@@ -11,8 +11,8 @@ from heartbit_site.base.audit import Actor, record
 from scheduling.choices import Cause, FiringStatus
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Firing, Schedule
+from scheduling.occurrences import slots_between
 from scheduling.querysets import database_now
-from scheduling.slots import slots_between
 
 if TYPE_CHECKING:
     from datetime import datetime

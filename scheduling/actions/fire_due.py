@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from scheduling.aside import Aside
+from scheduling.backoff import Aside
+from scheduling.beat_sync import project, unproject
 from scheduling.choices import Cause, FiringStatus, Overlap
-from scheduling.complaints import Complaints
+from scheduling.deferral import give_way, line, wait_behind
 from scheduling.errors import ScheduleError
 from scheduling.firings import at_work, note, start_firing
-from scheduling.holding import give_way, line, wait_behind
+from scheduling.log_throttle import Complaints
 from scheduling.models import Schedule
-from scheduling.projection import project, unproject
+from scheduling.occurrences import due, fires_at
 from scheduling.querysets import database_now, due_schedules
-from scheduling.slots import due, fires_at
 
 if TYPE_CHECKING:
     from datetime import datetime

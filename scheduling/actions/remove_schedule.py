@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base.audit import Actor, record
-from scheduling.projection import unproject
+from scheduling.beat_sync import unproject
 
 if TYPE_CHECKING:
     from scheduling.models import Schedule

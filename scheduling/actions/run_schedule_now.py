@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.keys import stored_key
+from agents.runs.keys import stored_key
 from heartbit_site.base.audit import Actor, record
 from scheduling.choices import Cause, FiringStatus
 from scheduling.errors import ScheduleConflictError

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, get_args
 from django.db import transaction
 from pydantic import ValidationError
 
-from agents.definitions.complaints import phrase, secrets, sentence_of
-from agents.definitions.rules import unknown_tool
+from agents.definitions.validation_messages import phrase, secrets, sentence_of
+from agents.definitions.validators import unknown_tool
 from agents.delivery.targets import check_targets
 from heartbit_site.base.audit import Actor, changed, record
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
-from scheduling.anew import counts_anew, let_pass
+from scheduling.beat_sync import project
 from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Schedule
-from scheduling.projection import project
+from scheduling.occurrences import fires_at, first_slot, next_slots
 from scheduling.querysets import database_now
-from scheduling.rhythm import rhythm_of
+from scheduling.recurrence import rhythm_of
+from scheduling.rescheduling import counts_anew, let_pass
 from scheduling.rows import table_of
 from scheduling.rules import UnusableError
-from scheduling.slots import fires_at, first_slot, next_slots
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec
 from tools.catalogue import catalogue
 

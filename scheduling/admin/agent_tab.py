@@ -12,7 +12,7 @@ from agents.models import Agent
 from heartbit_site.base.admin.themed import ReadOnlyInline, pill
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
-from scheduling.rhythm import rhythm_of, spoken, time_zone
+from scheduling.recurrence import rhythm_of, spoken, time_zone
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString

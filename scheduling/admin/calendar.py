@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.template.loader import render_to_string
 
-from scheduling.rhythm import spoken, time_zone
-from scheduling.slots import next_slots, slots_between
+from scheduling.occurrences import next_slots, slots_between
+from scheduling.recurrence import spoken, time_zone
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.urls import reverse
 from django.utils.html import format_html
 
-from agents.admin import words
+from agents.admin import formatting as words
 from agents.choices import LIVE, DeliveryStatus
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, Tone, pill

@@ -12,12 +12,12 @@ from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
 from heartbit_site.base.local_times import NoSuchTimeError, moment_there
 from scheduling.actions.save_schedule import problems
 from scheduling.admin.local_fields import LocalTimeField, LocalTimeWidget, StackedTimeWidget
-from scheduling.anew import RHYTHM
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
+from scheduling.occurrences import first_slot
 from scheduling.querysets import database_now
-from scheduling.rhythm import time_zone
-from scheduling.slots import first_slot
+from scheduling.recurrence import time_zone
+from scheduling.rescheduling import RHYTHM
 from scheduling.spec import KINDS
 
 if TYPE_CHECKING:

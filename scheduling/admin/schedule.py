@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from agents.models import Agent
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import (
     DialogForm,
     ModelAdmin,
@@ -21,7 +22,6 @@ from heartbit_site.base.admin.themed import (
     dialog,
     pill,
 )
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.local_times import NoSuchTimeError
 from scheduling.actions.backfill_schedule import backfill_schedule
@@ -35,7 +35,7 @@ from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, condit
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
-from scheduling.rhythm import rhythm_of, time_zone
+from scheduling.recurrence import rhythm_of, time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime

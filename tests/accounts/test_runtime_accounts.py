@@ -10,7 +10,7 @@ from django.conf import settings
 
 from agents.runs.pool import open_pool
 from agents.runtime.accounts import Account, Accounts
-from agents.runtime.remembered import KEEP, KEEP_SECONDS
+from agents.runtime.ttl_cache import KEEP, KEEP_SECONDS
 from heartbit_site.base import orm
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.errors import ConfigurationError

@@ -13,7 +13,7 @@ from django.db import connection
 
 from agents.actions.start_run import start_run
 from agents.choices import Home
-from agents.events import (
+from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
     Event,
@@ -28,7 +28,7 @@ from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run
 from agents.models import ToolCall as Call
 from agents.runs.claims import GENERATION
-from agents.runtime.control import LOCK_CLASS
+from agents.runtime.control_session import LOCK_CLASS
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:

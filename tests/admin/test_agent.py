@@ -10,12 +10,12 @@ from django.contrib.auth.models import Group
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
-from agents import dispatch
 from agents.actions.create_default_team import create_default_team
 from agents.actions.publish_agent import publish_agent
 from agents.admin.bindings import ToolBindingForm
 from agents.live.changes import notify
 from agents.models import Agent, Run, ToolBinding
+from agents.runs import dispatch
 from heartbit_site.base.models import Workspace
 from tests.admin.forms import filled
 

@@ -27,7 +27,7 @@ from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.actions.send_webhook_again import ping_webhook
 from agents.admin.decision import TONES
-from agents.admin.words import DELIVERY_TONES, RUN_TONES
+from agents.admin.formatting import DELIVERY_TONES, RUN_TONES
 from agents.choices import VERDICTS, DeliveryStatus, RunStatus
 from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person

@@ -10,7 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from agents.models import Agent, AgentVersion
-from agents.turns import describe_turn
+from agents.reads.turns import describe_turn
 from tests.admin import rows
 from tests.admin.forms import filled
 from tests.installed import uninstall

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.choices import BindingApproval
+from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.models import Agent
-from agents.templates_catalog import TEMPLATES, AgentTemplate
 from heartbit_site.base.models import Membership, Role, Workspace
 from tests.admin.forms import filled
 from tools.registry import registry

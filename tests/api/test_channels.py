@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.channels import MOST
+from agents.inbound.channels import MOST
 from agents.models import Agent, Channel, Run
 from tests.inbound.posts import channel_of, post
 from tests.web.people import member

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from heartbit_site.api import auth
 from heartbit_site.api.auth import opened_by
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
-from heartbit_site.api.guesses import Prefixes
-from heartbit_site.api.rate import Buckets, whose
+from heartbit_site.api.key_prefix_cache import Prefixes
+from heartbit_site.api.rate_limit import Buckets, whose
 from tests.api.server import key_for
 
 if TYPE_CHECKING:

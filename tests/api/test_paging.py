@@ -15,7 +15,7 @@ from django.conf import settings
 from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.events import ModelAnswered, encode
+from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import Agent, InboundMessage, Run, RunEvent, ToolCall
 from heartbit_site import contract

@@ -8,8 +8,8 @@ import pytest
 
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
+from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run
-from agents.pauses import of_workspace
 from heartbit_site.base.audit import Actor
 from tests.api.server import Caller, key_for
 from tests.versions.conftest import keeper

@@ -14,7 +14,7 @@ from django.conf import settings
 from redis import Redis
 
 from heartbit_site.api.errors import TooManyRequestsError
-from heartbit_site.api.rate import BURST_SECONDS, Buckets, whose
+from heartbit_site.api.rate_limit import BURST_SECONDS, Buckets, whose
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.remote_client import Client
 from tests.api.server import Caller, WebServer, key_for

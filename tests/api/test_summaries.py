@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.start_run import start_run
-from agents.events import ModelAnswered, encode
+from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.models import BlackboardEntry, Decision, Run, RunEvent, ToolCall, WebhookDelivery
 from heartbit_site.base.ids import new_id

@@ -57,7 +57,7 @@ def test_every_status_is_drawn() -> None:
 
 
 def test_the_lifecycle_names_event_types_that_exist() -> None:
-    events = (ROOT / "agents/events.py").read_text()
+    events = (ROOT / "agents/journal/events.py").read_text()
     for *_, event in ROW.findall(LIFECYCLE):
         assert f'= "{event}"' in events
 

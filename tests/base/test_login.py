@@ -6,7 +6,7 @@ import os
 import pwd
 from typing import TYPE_CHECKING
 
-from heartbit_site.base.login import at_terminal, login
+from heartbit_site.base.os_user import at_terminal, login
 
 if TYPE_CHECKING:
     import pytest

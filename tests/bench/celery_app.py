@@ -1,7 +1,7 @@
 """The bare Celery floor: the same calls as chains and chords of plain tasks, nothing durable.
 
 Same broker, same HTTP client; conversations travel in the messages. Its worker is Celery as it
-comes, with none of what Heartbit does for its own (``heartbit_site.broker``, ``pool``).
+comes, with none of what Heartbit does for its own (``heartbit_site.kombu_patches``, ``pool``).
 """
 
 from __future__ import annotations

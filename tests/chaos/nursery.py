@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: What a worker imports only when it begins.
 _LATE = (
-    *("agents.tasks", "scheduling.tasks", "heartbit_site.pool", "heartbit_site.local_model"),
+    *("agents.tasks", "scheduling.tasks", "heartbit_site.celery_pool", "heartbit_site.local_model"),
     *("celery.apps.worker", "celery.worker.components", "celery.worker.consumer.consumer"),
     *("celery.worker.autoscale", "celery.worker.control", "celery.worker.strategy"),
     *("celery.worker.pidbox", "celery.worker.request", "celery.worker.consumer.gossip"),
@@ -92,7 +92,7 @@ class Nursery:
 
 def main() -> None:
     """Fork until the input ends."""
-    importlib.import_module("heartbit_site.cli.begin").begin("heartbit_site.cli.worker")
+    importlib.import_module("heartbit_site.cli.startup").begin("heartbit_site.cli.worker")
     for name in _LATE:
         importlib.import_module(name)
     importlib.import_module("django.db").connections.close_all()

@@ -10,11 +10,11 @@ from uuid import uuid4
 import pytest
 from redis.exceptions import RedisError
 
-from agents.live.entries import Ended
+from agents.live.pubsub import START
 from agents.live.valkey import PATIENCE_SECONDS, ValkeySource, ValkeyWindow, connect
-from agents.live.window import START
+from agents.runs.live_entries import Ended
 from agents.runtime.limiter import ValkeyLimiter
-from agents.runtime.reach import TIMEOUT_SECONDS
+from agents.runtime.valkey_guard import TIMEOUT_SECONDS
 from tests.chaos.valkey_server import ValkeyServer
 from tests.pace import in_time
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents import snapshot
-from agents.loop import checkpoint, silence
+from agents.definitions import snapshot
+from agents.loop import checkpoint
+from agents.loop import empty_answers as silence
 from agents.loop.state import RunState
 from tests.chaos.replay.kept import Kept, load
 from tests.chaos.replay.replay import Outcome, replay

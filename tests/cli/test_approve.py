@@ -15,8 +15,10 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
-from heartbit_site.base.login import login
-from heartbit_site.cli import checkup_work, docket, errors
+from heartbit_site.base.os_user import login
+from heartbit_site.cli import doctor_work as checkup_work
+from heartbit_site.cli import errors
+from heartbit_site.cli import pending_calls as docket
 from heartbit_site.cli.choices import Order
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.payload_option import payload_of

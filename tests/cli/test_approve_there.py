@@ -9,7 +9,8 @@ import pytest
 
 from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import docket, errors
+from heartbit_site.cli import errors
+from heartbit_site.cli import pending_calls as docket
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Order
 from heartbit_site.cli.remote import Server

@@ -8,7 +8,9 @@ import pytest
 
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.models import ProviderAccount
-from heartbit_site.cli import checkup_models, checkup_work, doctor
+from heartbit_site.cli import doctor
+from heartbit_site.cli import doctor_models as checkup_models
+from heartbit_site.cli import doctor_work as checkup_work
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
 from heartbit_site.first_start import DEFAULT_WORKSPACE

@@ -15,9 +15,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents.metrics import agents_with_metrics
 from agents.models import Agent, Run
-from agents.outcome import metrics_of, result_of
+from agents.reads.metrics import agents_with_metrics
+from agents.reads.outcome import metrics_of, result_of
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli import tools_report

@@ -12,8 +12,8 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.actions.start_tool_call import start_tool_call
 from agents.choices import Home
+from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run, ToolBinding
-from agents.pauses import of_workspace
 from heartbit_site.base.audit import Actor
 from heartbit_site.cli import forking, turn_text
 from heartbit_site.cli.errors import CommandError

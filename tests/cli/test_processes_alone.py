@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from heartbit_site.cli import everything
+from heartbit_site.cli import all_in_one as everything
 from heartbit_site.cli.errors import CANNOT_START
 from heartbit_site.cli.main import NAMES
 from tests.fleet import wait_until

@@ -13,7 +13,8 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import docket, errors, tools_report
+from heartbit_site.cli import errors, tools_report
+from heartbit_site.cli import pending_calls as docket
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Order
 from heartbit_site.cli.kinds import QUESTION

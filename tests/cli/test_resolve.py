@@ -8,10 +8,11 @@ from uuid import uuid4
 
 import pytest
 
-from agents import events
+from agents.journal import events
 from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import docket, errors
+from heartbit_site.cli import errors
+from heartbit_site.cli import pending_calls as docket
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Word
 from heartbit_site.cli.kinds import OUTCOME

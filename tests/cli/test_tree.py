@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from agents import events
+from agents.journal import events
 from agents.llm.messages import Usage
 from heartbit_site.cli import plain
 from heartbit_site.cli.render import Canvas, render

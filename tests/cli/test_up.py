@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from heartbit_site.cli.address import reachable_host
-from heartbit_site.cli.begin import welcome
 from heartbit_site.cli.commands.up import address
+from heartbit_site.cli.startup import welcome
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from agents import events
-from agents.live.entries import Delta
+from agents.journal import events
 from agents.live.follow import Happened, RunSeen, Streamed, Update
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run
+from agents.runs.live_entries import Delta
 from heartbit_site.cli.tree import Tree
 
 ROOT, ONE, TWO = UUID(int=1), UUID(int=2), UUID(int=3)

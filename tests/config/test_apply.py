@@ -8,7 +8,7 @@ from django.db import connections
 
 from agents.actions.create_default_team import BLACKBOARD, create_default_team
 from agents.actions.publish_agent import publish_agent
-from agents.definitions.complaints import InvalidSettingError
+from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, AgentVersion, ToolBinding
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.apply import Changes, ephemeral_agent, import_config

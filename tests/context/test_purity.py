@@ -11,8 +11,8 @@ MODULES = (
     "agents.context.apply",
     "agents.context.summary",
     "agents.output.check",
-    "agents.payload",
-    "agents.results",
+    "agents.output.payload",
+    "agents.output.results",
 )
 LOADED = "import sys, {0}; print(*sorted(set(m.partition('.')[0] for m in sys.modules)))"
 

@@ -14,8 +14,8 @@ from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_delivery_again import send_delivery_again
 from agents.actions.send_webhook_again import ping_webhook, send_webhook_again
+from agents.delivery.webhooks import RETRY_AFTER
 from agents.models import WebhookDelivery, WebhookEndpoint
-from agents.webhooks import RETRY_AFTER
 from heartbit_site.base.audit import SYSTEM
 from scheduling.querysets import database_now
 from tests.delivery.orders import ADA, ended, row_of

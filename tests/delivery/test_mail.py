@@ -21,12 +21,12 @@ from agents.actions.order_deliveries import order_deliveries
 from agents.actions.send_delivery_again import send_delivery_again
 from agents.actions.start_run import start_run
 from agents.choices import Home
-from agents.delivery.page import html_of
+from agents.delivery.html_report import html_of
 from agents.delivery.report import report_of
 from agents.delivery.targets import EmailTarget
+from agents.delivery.webhooks import RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run
-from agents.webhooks import RETRY_AFTER
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace

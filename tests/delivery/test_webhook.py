@@ -13,11 +13,11 @@ from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.remove_webhook import remove_webhook
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_delivery_again import send_delivery_again
-from agents.artifacts import file_name, find_artifact, produced_below
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
-from agents.outcome import result_of
-from agents.runs.ended import MOST_CHARACTERS
+from agents.reads.artifacts import file_name, find_artifact, produced_below
+from agents.reads.outcome import result_of
+from agents.runs.webhook_events import MOST_CHARACTERS
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
 from tests.delivery.orders import ended, make_due, ordered, row_of

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from standardwebhooks import Webhook
 
 from agents.actions.save_channel import save_channel
+from agents.delivery.webhooks import new_message_id
 from agents.models import Channel
-from agents.webhooks import new_message_id
 from heartbit_site.base.audit import SYSTEM
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from agents.actions.forget_inbound import KEPT, forget_inbound
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
 from agents.actions.rotate_channel_secret import rotate_channel_secret
+from agents.limits.pauses import of_workspace
 from agents.models import Agent, Channel, Conversation, Delivery, InboundMessage, Run
-from agents.pauses import of_workspace
 from heartbit_site.base.audit import SYSTEM
 from tests.api.conftest import caller  # noqa: F401  the fixture
 from tests.inbound.posts import channel_of, post, sent, signed

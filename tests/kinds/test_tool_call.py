@@ -16,14 +16,14 @@ from agents.actions.start_tool_call import start_tool_call
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus
 from agents.errors import InvalidEditError, RunStateError
-from agents.events import ApprovalRequested, decode
+from agents.journal.events import ApprovalRequested, decode
 from agents.live.follow import wait_for_end
 from agents.live.view import RunView
 from agents.live.words import say
-from agents.loop.past import TurnNotFoundError
+from agents.loop.history import TurnNotFoundError
 from agents.models import Budget, Run
-from agents.outcome import metrics_of
-from agents.runs.recorded import past_of
+from agents.reads.outcome import metrics_of
+from agents.runs.history import past_of
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry

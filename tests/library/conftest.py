@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heartbit_site.library import Heartbit, backstage
+from heartbit_site.library import Heartbit
+from heartbit_site.library import shared_host as backstage
 from tools.registry import registry
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from agents.models import Run, WorkerHeartbeat
-from heartbit_site.library import Answer, Approval, Deny, Edit, backstage
+from heartbit_site.library import Answer, Approval, Deny, Edit
+from heartbit_site.library import shared_host as backstage
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/howto/library.md").read_text()

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from agents.events import RunCreated, encode
-from agents.live.lines import line_of
+from agents.journal.events import RunCreated, encode
+from agents.live.json_lines import line_of
 from agents.live.readable import Unreadable, encoded, readable
 from agents.live.tree_view import Tree
 from agents.live.updates import RunSeen, happened

@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 
-from agents import events
-from agents.events import Recorded
-from agents.live.entries import Delta
+from agents.journal import events
+from agents.journal.events import Recorded
 from agents.live.view import RunView
 from agents.live.words import say
 from agents.llm.messages import AssistantMessage, Thinking, ToolCall, Usage
+from agents.runs.live_entries import Delta
 from tests.chaos.replay import kept
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agents import events
+from agents.journal import events
+from agents.journal.waits import decision
 from agents.live.words import say
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
-from agents.waits import decision
 
 USED = Usage(input_tokens=1200, output_tokens=3)
 CALLS = {"1.0": "send (1.0)"}

@@ -13,7 +13,7 @@ from agents.llm.errors import CircuitOpenError, OverloadedError
 from agents.llm.messages import Completion
 from agents.llm.wrappers.breaker import BreakerModel
 from agents.runtime import breaker as module
-from agents.runtime import reach
+from agents.runtime import valkey_guard as reach
 from agents.runtime.breaker import ValkeyBreaker
 from agents.runtime.circuit_scripts import breaker_key
 from agents.runtime.open_circuits import close_circuit, open_circuits

@@ -14,7 +14,7 @@ from agents.live.valkey import connect
 from agents.llm.adapters.scripted import ScriptedModel
 from agents.llm.errors import RateLimitedError, ThrottledError
 from agents.llm.wrappers.limit import LimitedModel, Limits
-from agents.runtime import reach
+from agents.runtime import valkey_guard as reach
 from agents.runtime.limiter import ValkeyLimiter, limit_key
 from tests.pace import in_time
 

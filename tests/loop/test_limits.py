@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.loop.definition import AgentDefinition
+from agents.definitions.definition import AgentDefinition
 from agents.loop.limits import MAX_ANSWERS, Limits
 from agents.loop.state import RunState
 

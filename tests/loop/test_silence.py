@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.llm.messages import AssistantMessage, UserMessage
-from agents.loop.silence import ANSWER, prompted
+from agents.loop.empty_answers import ANSWER, prompted
 
 SAID = (UserMessage("Hello."), AssistantMessage(text="Yes?"), UserMessage("Count to three."))
 EMPTY = AssistantMessage(text=" ")

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from agents.loop.standing import Standing
+from agents.loop.effect_gate import Standing
 
 
 class Slice:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.events import (
+from agents.journal.events import (
     ApprovalEscalated,
     ApprovalRequested,
     CallWaiting,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from agents import events, waits
+from agents.journal import events, waits
 from agents.live.view import RunView
 from agents.live.words import say
 

@@ -10,7 +10,7 @@ from agents.actions.ask_agent import ask_agent
 from agents.actions.cancel_run import cancel_run
 from agents.actions.publish_agent import publish_agent
 from agents.choices import RunStatus
-from agents.events import CallWaiting
+from agents.journal.events import CallWaiting
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, Run, ToolCall
 from heartbit_site.base import orm

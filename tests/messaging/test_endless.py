@@ -18,7 +18,7 @@ from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
 from agents.choices import RunStatus
 from agents.errors import MessageLimitReachedError
-from agents.events import ModelAnswered, RunSteered
+from agents.journal.events import ModelAnswered, RunSteered
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, Run, RunEvent
 from heartbit_site.base import orm

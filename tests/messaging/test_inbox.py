@@ -19,14 +19,14 @@ from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.choices import RunStatus
 from agents.errors import RecipientError, UnknownMessageError
-from agents.events import RunSteered
+from agents.journal.events import RunSteered
 from agents.live.follow import wait_for_end
 from agents.messaging.addresses import sender_of_person
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
+from agents.reads.turns import definition_of, describe_turn
 from agents.runtime.toolbox import offer_of
 from agents.runtime.unread import with_unread
-from agents.turns import definition_of, describe_turn
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from tests.admin import rows

@@ -14,16 +14,16 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.actions.switch_agent import switch_agent
 from agents.choices import RunStatus
+from agents.limits.pauses import EVERYTHING, of_workspace, queue
 from agents.models import Agent, Run, Wait, WorkerHeartbeat
-from agents.pauses import EVERYTHING, of_workspace, queue
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agents.limits.pauses import Held
     from agents.messaging.addresses import Sender
-    from agents.pauses import Held
     from heartbit_site.base.models import Workspace
     from tests.messaging.conftest import Writes
 

@@ -12,7 +12,7 @@ from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_agent import start_agent
 from agents.choices import Home
-from agents.dry_runs.rehearse import rehearse
+from agents.dry_runs.rollback_run import rehearse
 from agents.errors import (
     AgentNotFoundError,
     EmptyTaskError,
@@ -21,7 +21,7 @@ from agents.errors import (
     UnknownMessageError,
 )
 from agents.messaging.addresses import Sender, sender_of_person
-from agents.messaging.reach import told
+from agents.messaging.receipts import told
 from agents.models import Agent, Message, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace

@@ -55,7 +55,11 @@ AREAS: Final = {
         ("tests/tools", "tests/runtime/test_loop.py", "tests/runtime/test_stopped_tools.py"),
     ),
     "decisions": Area(
-        ("agents/actions/decide_call.py", "agents/approval_links.py", "agents/runtime/rights.py"),
+        (
+            "agents/actions/decide_call.py",
+            "agents/approvals/links.py",
+            "agents/runtime/decision_rights.py",
+        ),
         (
             *("tests/runs/test_decisions.py", "tests/runtime/test_approvals.py"),
             *("tests/runtime/test_lost_right.py", "tests/api/test_decisions.py"),
@@ -67,7 +71,7 @@ AREAS: Final = {
         (
             "heartbit_site/api/auth.py",
             "heartbit_site/base/access.py",
-            "heartbit_site/api/guesses.py",
+            "heartbit_site/api/key_prefix_cache.py",
         ),
         (
             *("tests/accounts", "tests/api/test_auth.py", "tests/api/test_guesses.py"),
@@ -75,7 +79,7 @@ AREAS: Final = {
         ),
     ),
     "quotas": Area(
-        ("agents/quotas.py", "agents/pauses.py", "agents/runtime/budgets.py"),
+        ("agents/limits/quotas.py", "agents/limits/pauses.py", "agents/runtime/budgets.py"),
         ("tests/quotas", "tests/runtime/test_budgets.py", "tests/operation/test_pauses.py"),
     ),
     "schedules": Area(

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from agents.actions.start_run import start_run
 from agents.actions.switch_agent import switch_agent
-from agents.agent_status import statuses as agent_statuses
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, Run, RunEvent
+from agents.reads.agent_status import statuses as agent_statuses
 from heartbit_site.base import audit
 from heartbit_site.base.models import AuditEntry
 from tests.fleet import wait_until

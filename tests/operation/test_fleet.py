@@ -13,8 +13,8 @@ from django.utils import timezone
 from agents.actions.ask_worker import WorkerNotFoundError, ask_worker
 from agents.actions.publish_agent import publish_agent
 from agents.actions.switch_agent import switch_agent
-from agents.fleet import QueueNow, WorkerNow, read_fleet
 from agents.models import Agent, RunEvent, WorkerHeartbeat
+from agents.reads.fleet import QueueNow, WorkerNow, read_fleet
 from tests.fleet import Worker, wait_until
 from tests.operation.conftest import statuses
 

@@ -11,9 +11,9 @@ from django.db import IntegrityError, connection, transaction
 from agents.actions.pause_work import pause_work
 from agents.actions.start_run import start_run
 from agents.errors import HaltedError
-from agents.fleet import read_fleet
+from agents.limits.pauses import of_tool, of_workspace, stopped_tools, why_held
 from agents.models import Pause, Run
-from agents.pauses import of_tool, of_workspace, stopped_tools, why_held
+from agents.reads.fleet import read_fleet
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, WebServer, key_for

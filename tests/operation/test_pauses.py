@@ -18,9 +18,9 @@ from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.actions.switch_agent import switch_agent
 from agents.errors import HaltedError
-from agents.fleet import read_fleet
+from agents.limits.pauses import EVERYTHING, of_workspace, queue, why_held
 from agents.models import Agent, Pause, Run, RunEvent
-from agents.pauses import EVERYTHING, of_workspace, queue, why_held
+from agents.reads.fleet import read_fleet
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace
 from tests.fleet import Worker, wait_until

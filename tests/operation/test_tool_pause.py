@@ -14,11 +14,11 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
-from agents.agent_status import status_of
 from agents.errors import UnknownToolError
-from agents.fleet import read_fleet
+from agents.limits.pauses import of_tool, refuse_if_halted, why_held
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
-from agents.pauses import of_tool, refuse_if_halted, why_held
+from agents.reads.agent_status import status_of
+from agents.reads.fleet import read_fleet
 from agents.runs.claims import GENERATION
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.output.fences import fenced
-from agents.payload import PayloadError, TaskPayload, parse, render
+from agents.output.payload import PayloadError, TaskPayload, parse, render
 from heartbit_site.base.errors import HeartbitError
 
 TEXT = st.text(st.characters(exclude_categories=()), min_size=1, max_size=20).filter(

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agents.results import MAX_ARTIFACTS, Artifact, Metrics, build
+from agents.output.results import MAX_ARTIFACTS, Artifact, Metrics, build
 
 METRICS = Metrics(duration_ms=1200, queued_ms=20, model_calls=2, tool_calls=3, cost_usd="0.01")
 ANSWER = "Run this:\n\n```python\nprint(1)\n```\n\nand then\n\n```\nls"

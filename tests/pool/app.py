@@ -15,7 +15,7 @@ from celery import Celery
 from celery.exceptions import SoftTimeLimitExceeded
 from kombu import Queue
 
-from heartbit_site import broker
+from heartbit_site import kombu_patches as broker
 from heartbit_site.base import aio
 
 URL = os.environ["POOL_TEST_URL"]
@@ -102,7 +102,7 @@ def leave() -> None:
 def main() -> None:
     """Be a worker, as `heartbit serve` starts one; its concurrency is the one argument."""
     worker = app.Worker(
-        pool_cls="heartbit_site.pool:LoopThreadPool",
+        pool_cls="heartbit_site.celery_pool:LoopThreadPool",
         concurrency=int(sys.argv[1]),
         loglevel="INFO",
         without_gossip=True,

@@ -10,7 +10,7 @@ from celery import chord
 from kombu.exceptions import OperationalError
 from kombu.transport import redis as transport
 
-from heartbit_site import broker
+from heartbit_site import kombu_patches as broker
 from tests.pool.processes import wait_until
 
 if TYPE_CHECKING:

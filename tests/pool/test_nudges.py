@@ -10,7 +10,7 @@ from celery import Celery
 
 from heartbit_site.base import enqueue
 from heartbit_site.base.enqueue import Nudge
-from heartbit_site.broker import LeanChannel
+from heartbit_site.kombu_patches import LeanChannel
 from tests.pool.processes import wait_until
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ def test_soft_shutdown_lets_short_tasks_finish_and_hands_back_the_rest(
 def test_synchronous_code_that_does_not_return_cannot_keep_the_process() -> None:
     script = """
 import threading
-from heartbit_site import pool
+from heartbit_site import celery_pool as pool
 from heartbit_site.base import aio
 
 aio.GRACE, pool.EXIT_AFTER = -0.9, 0.1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded, TaskRevokedError, TimeLimitExceeded
 
-from heartbit_site.pool import LoopThreadPool
+from heartbit_site.celery_pool import LoopThreadPool
 from tests.pace import in_time
 from tests.pool.processes import wait_until
 

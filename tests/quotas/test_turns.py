@@ -15,13 +15,13 @@ from django.db import connection
 from django.utils import timezone
 
 from agents.choices import Home, RunStatus
-from agents.events import RunSucceeded
+from agents.journal.events import RunSucceeded
+from agents.limits.pauses import why_held
 from agents.loop.ports import PendingSuspension
 from agents.models import Agent, Run, WorkerHeartbeat
-from agents.pauses import why_held
 from agents.runs.claims import Claimant, Claimed, claim
 from agents.runs.lease import Lease
-from agents.runtime.control import LOCK_CLASS
+from agents.runtime.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.toolspec import ChildTask, Suspension

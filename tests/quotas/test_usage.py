@@ -17,7 +17,7 @@ from agents.actions.save_budget import save_budget
 from agents.actions.start_run import start_run
 from agents.housekeeping.archive_runs import limit_of
 from agents.models import Agent, Budget, Run, WorkerHeartbeat
-from agents.usage import DAYS, usage_of
+from agents.reads.usage import DAYS, usage_of
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Role, Tier, UsageEntry
 from tests.admin.forms import filled

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from agents.actions.start_run import start_run
 from agents.choices import Home
-from agents.events import ModelAnswered
+from agents.journal.events import ModelAnswered
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.loop.ports import PendingSuspension, Settled
 from agents.models import Run, WorkerHeartbeat

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from agents import snapshot
 from agents.actions.cancel_run import cancel_run
+from agents.definitions import snapshot
 from agents.llm.messages import ToolCall
+from agents.loop.effect_gate import Standing
 from agents.loop.journaled import JournaledState
-from agents.loop.serving import CANCELLED_FIRST, Serving
-from agents.loop.standing import Standing
 from agents.loop.state import RunState
+from agents.loop.tool_calls import CANCELLED_FIRST, Serving
 from agents.models import AgentVersion
 from agents.models import ToolCall as ToolCallRow
 from agents.runtime.stopped_tools import StoppedHere, StoppedTools

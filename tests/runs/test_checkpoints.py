@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agents.events import ToolFinished
+from agents.journal.events import ToolFinished
 from agents.llm.messages import ToolCall
 from agents.loop import checkpoint
 from agents.loop.journaled import JournaledState

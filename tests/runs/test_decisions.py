@@ -20,7 +20,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
 from agents.errors import CallClosedError
-from agents.events import ApprovalRequested, ModelDelayed
+from agents.journal.events import ApprovalRequested, ModelDelayed
 from agents.live.valkey import connect
 from agents.llm.messages import ToolCall
 from agents.loop.ports import PendingSuspension, Settled

@@ -13,7 +13,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
 from agents.errors import AgentNotFoundError, EmptyTaskError, LeaseLostError
-from agents.events import (
+from agents.journal.events import (
     CallWaiting,
     CancelRequested,
     RunSucceeded,

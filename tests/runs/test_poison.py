@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 
 from agents.choices import Home, RunStatus
-from agents.events import RunSucceeded, ToolStarted
+from agents.journal.events import RunSucceeded, ToolStarted
 from agents.llm.messages import ToolCall
 from agents.models import Run, WorkerHeartbeat
 from agents.models import ToolCall as ToolCallRow

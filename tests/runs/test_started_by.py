@@ -14,13 +14,13 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.choices import SecondMessage
-from agents.events import RunForked, encode
+from agents.journal.events import RunForked, encode
 from agents.llm.messages import ToolCall
 from agents.models import Agent, Run
 from agents.runs import archive
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.login import login
+from heartbit_site.base.os_user import login
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
 from tests.web.people import person

@@ -18,13 +18,13 @@ from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus, SecondMessage
 from agents.errors import CallClosedError
-from agents.events import ApprovalRequested, RunCancelled, RunSucceeded, encode
+from agents.journal.events import ApprovalRequested, RunCancelled, RunSucceeded, encode
 from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
 from agents.loop.ports import Moved, Settled
 from agents.models import Agent, AgentVersion, Conversation, Run, RunEvent, Wait
 from agents.runs.claims import Claimant, claim
 from agents.runs.pool import call
-from agents.runtime.thread import spoken
+from agents.runtime.conversation_history import spoken
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 from tests.runs.holding import answer, blocked, claimant, fetch, hold, pool

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.errors import LeaseLostError
-from agents.events import Event, ToolFinished
+from agents.journal.events import Event, ToolFinished
 from agents.llm.messages import ToolCall
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace

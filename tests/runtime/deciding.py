@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.actions.decide_call import Decider
-from agents.events import ApprovalRequested, Event
+from agents.journal.events import ApprovalRequested, Event
 from agents.live.follow import Happened, follow
 from agents.querysets import calls_waiting
 from heartbit_site.base import orm

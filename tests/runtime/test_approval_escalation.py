@@ -20,7 +20,7 @@ from agents.actions.decide_call import Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Home
 from agents.errors import CallClosedError
-from agents.events import ApprovalEscalated, ApprovalRequested, decode
+from agents.journal.events import ApprovalEscalated, ApprovalRequested, decode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.ports import Settled

@@ -16,9 +16,9 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
 from agents.actions.publish_agent import publish_agent
 from agents.choices import RunStatus
+from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.follow import wait_for_end
-from agents.loop.definition import AgentDefinition, BoundTool
 from agents.models import Agent, Decision, Grant, Run, ToolBinding
 from agents.runtime.toolbox import Offer, approval_policy
 from heartbit_site.base import orm

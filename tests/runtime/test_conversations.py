@@ -12,7 +12,7 @@ from agents.actions.post_message import Posted, post_message, start_conversation
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus, SecondMessage
 from agents.errors import CallClosedError, ConversationBusyError
-from agents.events import ModelAnswered
+from agents.journal.events import ModelAnswered
 from agents.live.follow import Streamed, follow, wait_for_end
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base import orm

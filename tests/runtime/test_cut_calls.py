@@ -11,8 +11,8 @@ from agents.choices import RunStatus
 from agents.live.follow import Streamed, follow, wait_for_end
 from agents.llm.messages import AssistantMessage, ChatRequest, Completion, Usage
 from agents.llm.messages import UserMessage as Said
-from agents.loop.asking import _counted
 from agents.loop.attempt import Attempt
+from agents.loop.model_calls import _counted
 from agents.models import Agent, Budget, Run
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry

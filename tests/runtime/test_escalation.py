@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from agents import snapshot
 from agents.choices import RunStatus
-from agents.events import ModelAnswered, Recorded, RunCreated, decode
+from agents.definitions import snapshot
+from agents.journal.events import ModelAnswered, Recorded, RunCreated, decode
 from agents.llm.messages import AssistantMessage, Usage, UserMessage
-from agents.loop import silence
+from agents.loop import empty_answers as silence
 from agents.loop.state import RunState
 from agents.models import Agent, Run
 from heartbit_site.base import orm

@@ -15,7 +15,7 @@ from django.conf import settings
 from psycopg.rows import dict_row
 
 from agents.choices import Home
-from agents.runtime.control import LOCK_CLASS, Control
+from agents.runtime.control_session import LOCK_CLASS, Control
 from agents.runtime.sweeper import SECOND_LOOK_SECONDS, Duty, Sweeper
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id

@@ -9,7 +9,6 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 
-from agents.live.entries import Advanced, Delta, Ended, Entry
 from agents.live.follow import Happened, RunSeen, Streamed, follow, wait_for_end
 from agents.live.valkey import (
     READ_ENTRIES,
@@ -19,6 +18,7 @@ from agents.live.valkey import (
     connect,
     stream_key,
 )
+from agents.runs.live_entries import Advanced, Delta, Ended, Entry
 from heartbit_site.base import orm
 from tests.runtime.test_fleet import TEAM, submit
 

@@ -14,7 +14,7 @@ from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
-from agents.events import DecisionLapsed, OutcomeAsked
+from agents.journal.events import DecisionLapsed, OutcomeAsked
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding
 from agents.querysets import calls_in_doubt

@@ -12,7 +12,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Home, RunStatus
 from agents.context.tokens import estimate_all
-from agents.events import ContextSummarized, ModelAnswered
+from agents.journal.events import ContextSummarized, ModelAnswered
 from agents.live.follow import wait_for_end
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.bridge.known import KNOWN

@@ -14,10 +14,10 @@ from agents.actions.settle_call import settle_call
 from agents.actions.start_run import start_run
 from agents.choices import Home, Outcome, RunStatus
 from agents.errors import CallClosedError
-from agents.events import Event, OutcomeAsked, ToolStarted, encode
+from agents.journal.events import Event, OutcomeAsked, ToolStarted, encode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
-from agents.loop.serving import CONFIRMED, SKIPPED, UNCERTAIN
+from agents.loop.tool_calls import CONFIRMED, SKIPPED, UNCERTAIN
 from agents.models import Agent, Run, WorkerHeartbeat
 from agents.querysets import calls_in_doubt
 from heartbit_site.base import orm

@@ -12,9 +12,9 @@ from agents.actions.decide_call import approve_call
 from agents.actions.pause_work import pause_work
 from agents.actions.start_tool_call import start_tool_call
 from agents.choices import Home, RunStatus
+from agents.limits.pauses import of_tool
 from agents.live.follow import wait_for_end
 from agents.models.pause import Pause, PauseKind
-from agents.pauses import of_tool
 from agents.runtime.host import LocalHost
 from agents.runtime.stopped_tools import StoppedTools
 from heartbit_site.base import orm

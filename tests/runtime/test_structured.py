@@ -11,7 +11,8 @@ import pytest
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Home, RunStatus
-from agents.events import (
+from agents.definitions.definition import AgentDefinition
+from agents.journal.events import (
     Event,
     ModelAnswered,
     Recorded,
@@ -21,13 +22,12 @@ from agents.events import (
 )
 from agents.live.follow import wait_for_end
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
-from agents.loop.definition import AgentDefinition
 from agents.loop.limits import MAX_ANSWERS, Limits
 from agents.loop.state import RunState
 from agents.models import Agent, BlackboardEntry, Run
-from agents.outcome import result_of
 from agents.output import respond
-from agents.payload import parse
+from agents.output.payload import parse
+from agents.reads.outcome import result_of
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:

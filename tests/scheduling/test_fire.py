@@ -11,11 +11,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from agents import pauses
 from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
 from agents.actions.switch_agent import switch_agent
+from agents.limits import pauses
 from agents.models import Delivery, Run
 from heartbit_site.base.models import AuditEntry
 from scheduling.actions.backfill_schedule import backfill_schedule
@@ -25,9 +25,9 @@ from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap, TaskType
-from scheduling.complaints import MOST, Complaints
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.firings import at_work, start_firing
+from scheduling.log_throttle import MOST, Complaints
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now, due_schedules
 from tests.scheduling.conftest import ANN, let_pass

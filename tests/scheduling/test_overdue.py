@@ -13,11 +13,11 @@ from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.choices import DeliveryStatus
 from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
+from agents.delivery.webhooks import new_message_id
 from agents.housekeeping.enqueue_overdue import ring_overdue
 from agents.housekeeping.pending_quota_notices import UntoldQuotas
 from agents.inbound.mailboxes import mailboxes_are_overdue
 from agents.models import Agent, Budget, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
-from agents.webhooks import new_message_id
 from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
 from scheduling.querysets import database_now

@@ -12,8 +12,8 @@ import pytest
 from scheduling.choices import CatchUp, Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
-from scheduling.rhythm import Cron, Interval, Once, rhythm_of, time_zone
-from scheduling.slots import MOST, due, fires_at, next_slots, slots_between
+from scheduling.occurrences import MOST, due, fires_at, next_slots, slots_between
+from scheduling.recurrence import Cron, Interval, Once, rhythm_of, time_zone
 from tests.scheduling.conftest import utc
 
 if TYPE_CHECKING:

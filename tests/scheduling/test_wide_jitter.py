@@ -8,7 +8,7 @@ import pytest
 
 from scheduling.choices import CatchUp, Kind
 from scheduling.models import Schedule
-from scheduling.slots import due, fires_at
+from scheduling.occurrences import due, fires_at
 
 HOUR = timedelta(hours=1)
 BEGIN = datetime(2026, 11, 22, 9, tzinfo=UTC)

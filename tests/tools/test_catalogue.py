@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import DatabaseError, transaction
 
-from agents.loop.definition import AgentDefinition, BoundTool
+from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.runtime.toolbox import Offer, offer_of
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tools.form_words import are_numbered, choices, draft, explained, without_form
+from tools.answer_form import are_numbered, choices, draft, explained, without_form
 from tools.questions import TEXT, read_answer
 
 TRIP = {

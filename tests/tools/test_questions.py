@@ -10,10 +10,11 @@ import pytest
 from heartbit_site.base.toolspec import Answer, Effect, spec_of
 from heartbit_site.base.untrusted import UntrustedJSONError
 from tests.tools.calls import context
-from tools import questions, reading
+from tools import call_parsing as reading
+from tools import questions
 from tools.builtin.people import ask_human
+from tools.call_parsing import Read
 from tools.pipeline import Held, Prepared, prepare
-from tools.reading import Read
 from tools.result import Done
 
 SPEC = spec_of(ask_human, effect=Effect.PURE)

@@ -19,11 +19,11 @@ from agents.actions.steer_run import steer_run
 from agents.choices import Home, RunStatus
 from agents.errors import AgentNotFoundError, InvalidEditError
 from agents.live.follow import wait_for_end
-from agents.loop.past import TurnNotFoundError, TurnOpenError
+from agents.loop.history import TurnNotFoundError, TurnOpenError
 from agents.models import Agent, BlackboardEntry, Run, RunEvent
 from agents.models import ToolCall as Call
-from agents.turns import describe_turn, list_turns
-from agents.versions import VersionNotFoundError
+from agents.reads.turns import describe_turn, list_turns
+from agents.reads.versions import VersionNotFoundError
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.events import (
+from agents.definitions.definition import AgentDefinition
+from agents.journal.events import (
     CancelRequested,
     ContextSummarized,
     Event,
@@ -22,8 +23,14 @@ from agents.events import (
     ToolFinished,
 )
 from agents.llm.messages import ToolDefinition, Usage, UserMessage
-from agents.loop.definition import AgentDefinition
-from agents.loop.past import TurnNotFoundError, TurnOpenError, boundary, is_final, state_at, turns
+from agents.loop.history import (
+    TurnNotFoundError,
+    TurnOpenError,
+    boundary,
+    is_final,
+    state_at,
+    turns,
+)
 from agents.loop.request import request_of
 from agents.loop.state import RunState
 from tests.loop.test_state import STARTED, answer, fold, journals, recorded

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents import snapshot
 from agents.actions.publish_agent import publish_agent
+from agents.definitions import snapshot
+from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
 from agents.definitions.spec import AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
-from agents.snapshot import AGENT_PINS, GRANT_PINS
 from heartbit_site.base.toolspec import spec_of
 from tools.registry import registry
 

@@ -15,11 +15,11 @@ from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
 from agents.actions.save_agent import change_agent
 from agents.actions.start_run import start_run
 from agents.admin.bindings import ToolBindingForm
-from agents.definitions.rows import spec_of
+from agents.definitions.snapshot_diff import compare
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, AgentVersion, Run, ToolBinding
-from agents.snapshot_diff import compare
-from agents.versions import (
+from agents.reads.agent_settings import spec_of
+from agents.reads.versions import (
     VersionNotFoundError,
     difference,
     find_editable,

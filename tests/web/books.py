@@ -15,9 +15,9 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding, ToolCall
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.web.waiting_calls import unserved
-from tools import reading
+from tools import call_parsing as reading
 from tools.approval import digest
-from tools.reading import Read
+from tools.call_parsing import Read
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
-from agents.events import ModelAnswered, encode
+from agents.delivery.webhooks import new_message_id
+from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.messaging.addresses import sender_of_person
 from agents.models import (
@@ -30,7 +31,6 @@ from agents.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from agents.webhooks import new_message_id
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.audit import SYSTEM

@@ -27,8 +27,8 @@ from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
-from heartbit_site.base.admin.reach import INSTALLATION
-from heartbit_site.base.admin.scoped import Scoped
+from heartbit_site.base.admin.permissions import INSTALLATION
+from heartbit_site.base.admin.workspace_scoped import Scoped
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (
     ApiKey,

@@ -13,9 +13,9 @@ from uuid import UUID, uuid4
 import httpx
 
 from agents.actions.decide_call import Decider, approve_call
+from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.errors import CallClosedError
 from agents.llm.messages import ToolCall as Asked
-from agents.loop.definition import AgentDefinition, BoundTool
 from agents.loop.ports import Approved, Ready
 from agents.models import Decision, ToolCall
 from agents.runtime.stopped_tools import StoppedHere, StoppedTools

@@ -11,7 +11,7 @@ import httpx
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call
-from agents.approval_links import token_of
+from agents.approvals.links import token_of
 from agents.errors import CallClosedError
 from agents.models import Decision, Run, Wait
 from heartbit_site.base.actions.create_api_key import create_api_key

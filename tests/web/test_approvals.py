@@ -15,14 +15,14 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.publish_agent import publish_agent
 from agents.admin.approval_card import card
-from agents.approval_links import token_of
+from agents.approvals.links import token_of
 from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.asked_calls import approval_call
 from heartbit_site.contract.approvals import ApprovalOut
-from heartbit_site.operations.asked_view import asked_view
+from heartbit_site.operations.call_display import asked_view
 from tests.doubtful import in_doubt
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 from agents.actions.start_run import start_run
-from agents.artifacts import file_name
 from agents.models import Agent, Run
-from agents.results import Artifact
+from agents.output.results import Artifact
+from agents.reads.artifacts import file_name
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.settle_call import settle_call
+from agents.approvals.question_state import load_question_state
 from agents.choices import Outcome
 from agents.models import Decision, ToolCall, Wait
-from agents.question_state import load_question_state
 from heartbit_site.base.audit import Actor
 from tests.admin import rows
 from tests.doubtful import in_doubt

@@ -18,16 +18,16 @@ from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.dry_runs import threads
-from agents.dry_runs.concealed import is_secret
+from agents.dry_runs.redaction import is_secret
 from agents.errors import (
     CallClosedError,
     DryRunStoppedError,
     DryRunUnavailableError,
     InvalidEditError,
 )
+from agents.limits.pauses import Held
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding, ToolCall
 from agents.models.pause import PauseKind
-from agents.pauses import Held
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for

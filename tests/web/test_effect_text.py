@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agents.admin.approval_card import card
 from heartbit_site.base.effect_text import EFFECT_TEXT, describe_effect
 from heartbit_site.base.toolspec import Effect
-from heartbit_site.operations.asked_view import asked_view
+from heartbit_site.operations.call_display import asked_view
 from tests.web.waiting_calls import unserved
 from tools.registry import registry
 

@@ -19,7 +19,7 @@ from agents.actions.decide_call import Decider, deny_call
 from agents.actions.start_run import start_run
 from agents.live import changes, feeds, listener
 from agents.live.changes import Notifier, notify
-from agents.live.member import ABSENT, FORBIDDEN, MALFORMED, UNKNOWN, MemberConsumer
+from agents.live.member_consumer import ABSENT, FORBIDDEN, MALFORMED, UNKNOWN, MemberConsumer
 from agents.models import ToolCall
 from heartbit_site.base import orm
 from heartbit_site.base.actions.create_api_key import create_api_key

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from agents.actions.create_default_team import create_default_team
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
-from agents.approval_links import token_of
+from agents.approvals.links import token_of
 from agents.models import Run
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace

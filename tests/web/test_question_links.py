@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import expect
 
 from agents.actions.announce_calls import announce_calls
-from agents.approval_links import token_of
+from agents.approvals.links import token_of
 from agents.models import Decision
 from heartbit_site.base.models import AuditEntry
 from tests.askers import COLOUR, TRIP, question

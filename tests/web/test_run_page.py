@@ -14,16 +14,16 @@ from django.contrib.auth.models import User
 from django.templatetags.static import static
 from playwright.sync_api import expect
 
-from agents import events
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
-from agents.live.entries import Delta
-from agents.live.lines import line_of
+from agents.journal import events
+from agents.live.json_lines import line_of
 from agents.live.tree_view import Tree
 from agents.live.updates import Happened, RunSeen, Streamed
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run
+from agents.runs.live_entries import Delta
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
 from tests.web.people import member
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page, WebSocketRoute
 
-    from agents.live.entries import DeltaKind
     from agents.live.updates import Update
+    from agents.runs.live_entries import DeltaKind
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
     from tests.fleet import Worker

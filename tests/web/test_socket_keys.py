@@ -19,7 +19,7 @@ from django.utils import timezone
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from agents.live.member import MemberConsumer
+from agents.live.member_consumer import MemberConsumer
 from heartbit_site.base import orm
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys

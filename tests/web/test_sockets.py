@@ -20,10 +20,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from agents import consumers
-from agents.live.member import MemberConsumer
+from agents.live.member_consumer import MemberConsumer
 from heartbit_site.base import orm
 from heartbit_site.base.models import Membership, Workspace
-from heartbit_site.cli.everything import parts
+from heartbit_site.cli.all_in_one import parts
 from tests.fleet import wait_until
 from tests.server_process import ROOT
 from tests.web.people import member, session_of

@@ -23,12 +23,12 @@ from agents.actions.save_webhook import save_webhook
 from agents.actions.send_webhook_again import ping_webhook, send_webhook_again
 from agents.actions.start_run import start_run
 from agents.choices import Home
+from agents.delivery.webhooks import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.llm.messages import ToolCall
 from agents.models import Run, WebhookDelivery, WebhookEndpoint
-from agents.runs.ended import MOST_CHARACTERS, look_for
-from agents.webhooks import EVENTS, RETRY_AFTER
+from agents.runs.webhook_events import MOST_CHARACTERS, look_for
 from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError

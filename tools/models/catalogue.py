@@ -16,7 +16,7 @@ class CatalogueTool(models.Model):
     Attributes:
         workspace: Whose tool it is; null: the installation's, which every workspace has.
         enabled: False: agents cannot be given the tool. Versions that were published with it keep
-            it; ``agents.pauses`` has what stops its calls.
+            it; ``agents.limits.pauses`` has what stops its calls.
         origin: What registered it (``heartbit_site.base.toolspec.Origin``).
         source: The module, or the package with its version.
         credentials: Names of what the tool needs to be given.

@@ -98,7 +98,7 @@ RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     WHERE e ->> 'type' IN ('model.answered', 'model.cut', 'context.summarized')
 $$;
 
--- Events p_after < seq <= p_upto in the form agents.events.decode_row reads.
+-- Events p_after < seq <= p_upto in the form agents.journal.events.decode_row reads.
 CREATE OR REPLACE FUNCTION heartbit_events(p_run uuid, p_after int, p_upto int)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_agg(jsonb_build_object(

@@ -177,7 +177,7 @@ END $$;
 
 -- Suspend a held run: create its waits (with the children of those that wait for one), and give the
 -- worker back; nothing is written when the journal moved since p_folded. A wait is {kind, asks_person,
--- key, call_id, timeout_seconds, escalate_seconds} as its kind declares it (agents/waits.py), a child's
+-- key, call_id, timeout_seconds, escalate_seconds} as its kind declares it (agents/journal/waits.py), a child's
 -- with {id, agent, task} too; the first version of Heartbit gives a child's neither kind nor key.
 -- `queues`: the children's.
 CREATE OR REPLACE FUNCTION heartbit_suspend(

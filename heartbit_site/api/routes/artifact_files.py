@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import content_disposition_header
 from ninja import Path, Router
 
-from agents.artifacts import file_name, find_artifact
 from agents.querysets import find_run
+from agents.reads.artifacts import file_name, find_artifact
 from heartbit_site.api.auth import READ_RUNS, workspace_of
 from heartbit_site.api.openapi import FILE, answers
 from heartbit_site.base import orm

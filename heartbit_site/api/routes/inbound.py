@@ -27,8 +27,8 @@ from agents.inbound.message import Inbound
 from agents.inbound.signature import REFUSAL, verify
 from agents.models import Channel
 from heartbit_site.api.auth import known_by, refuse_unknown
-from heartbit_site.api.bodies import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.errors import TOO_LARGE, TooLargeError
+from heartbit_site.api.json_parser import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConflictError, NotFoundError

@@ -14,10 +14,10 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.moments import checked
-from heartbit_site.base.admin.reach import reach_of
+from heartbit_site.base.admin.permissions import reach_of
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 

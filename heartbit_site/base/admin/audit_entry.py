@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.paginator import InfinitePaginator
 
-from heartbit_site.base.admin.reach import reach_of
+from heartbit_site.base.admin.permissions import reach_of
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block, page_action
 from heartbit_site.base.audit import tips, verify
 from heartbit_site.base.models import AuditEntry, Workspace

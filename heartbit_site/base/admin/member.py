@@ -15,6 +15,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from heartbit_site.base.actions.remove_member import remove_member
 from heartbit_site.base.actions.save_member import LastAdminError, keep_an_admin, save_member
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import (
     DialogForm,
     ModelAdmin,
@@ -22,7 +23,6 @@ from heartbit_site.base.admin.themed import (
     line_widget,
     pill,
 )
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.models import Membership, Role, Workspace
 
 if TYPE_CHECKING:

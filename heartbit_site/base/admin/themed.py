@@ -32,8 +32,8 @@ from unfold.decorators import action as unfold_action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from heartbit_site.base.admin.scoped import ScopedInline
-from heartbit_site.base.admin.trail import Trail
+from heartbit_site.base.admin.audit_mixin import Trail
+from heartbit_site.base.admin.workspace_scoped import ScopedInline
 from heartbit_site.base.tone import Tone
 
 if TYPE_CHECKING:

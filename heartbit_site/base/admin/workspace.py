@@ -8,9 +8,9 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 
 from heartbit_site.base.actions.save_member import save_member
+from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.member import MemberInline, NewMemberForm
 from heartbit_site.base.admin.themed import ModelAdmin, ask_again, dialog
-from heartbit_site.base.admin.trail import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 

@@ -54,7 +54,7 @@ def approve(
     Without a run it lists what waits. On a terminal it then asks, one call after the other.
     What an agent asks with ask_human is answered here as well.
     """
-    from heartbit_site.cli import docket
+    from heartbit_site.cli import pending_calls as docket
     from heartbit_site.cli.choices import Order
 
     texts = (edit, reply, deny)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.serve import LogLevel
+from heartbit_site.cli.startup import begin
 
 LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
 

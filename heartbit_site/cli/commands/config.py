@@ -8,8 +8,8 @@ from pathlib import Path  # noqa: TC003  typer reads the annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.begin import begin, set_up_django
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.startup import begin, set_up_django
 from heartbit_site.environment import read
 
 FILE = typer.Argument(

@@ -31,6 +31,6 @@ def deliveries(
     as_json: bool = options.JSON,
 ) -> None:
     """Show where results went, and what is wrong with them."""
-    from heartbit_site.cli import readings_report as report
+    from heartbit_site.cli import activity_report as report
 
     raise typer.Exit(report.deliveries(url, run, status, last, as_json=as_json))

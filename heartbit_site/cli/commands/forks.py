@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.startup import begin
 
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."

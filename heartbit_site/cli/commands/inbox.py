@@ -22,7 +22,7 @@ def inbox(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what an agent was written, the newest first."""
-    from heartbit_site.cli import readings_report as report
+    from heartbit_site.cli import activity_report as report
 
     if message:
         raise typer.Exit(report.message(url, message, as_json=as_json))

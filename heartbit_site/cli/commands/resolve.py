@@ -37,7 +37,7 @@ def resolve(
 
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
-    from heartbit_site.cli import docket
+    from heartbit_site.cli import pending_calls as docket
     from heartbit_site.cli.choices import Word
 
     word = Word(retry=retry, confirm=confirm, skip=skip, result=result)

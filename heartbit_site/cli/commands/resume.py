@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.begin import begin
+from heartbit_site.cli.startup import begin
 
 
 def resume(

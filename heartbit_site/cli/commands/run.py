@@ -7,8 +7,8 @@ from pathlib import Path  # noqa: TC003  typer reads the annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.startup import begin
 from heartbit_site.config.locate import find
 
 TASK = typer.Argument(None, help="What the agent should do.", show_default=False)

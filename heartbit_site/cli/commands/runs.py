@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.forks import fork
+from heartbit_site.cli.startup import begin
 
 if TYPE_CHECKING:
     from heartbit_site.cli.runs_report import Settling

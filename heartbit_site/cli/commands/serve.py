@@ -7,8 +7,8 @@ from enum import StrEnum
 import typer
 
 from heartbit_site.cli.address import parse_address
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.up import check_port
+from heartbit_site.cli.startup import begin
 
 
 class LogLevel(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.begin import set_up_django
+from heartbit_site.cli.startup import set_up_django
 from heartbit_site.environment import read
 
 NAME = typer.Argument(metavar="NAME", help="The tool's name.")

@@ -7,9 +7,9 @@ import sys
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.shared_options import named_workspace
+from heartbit_site.cli.startup import begin
 
 MODULE = "heartbit_site.cli.accounts"
 NAME = typer.Argument(help="The name that the person logs in with.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli.begin import begin
 from heartbit_site.cli.commands.serve import LogLevel
 from heartbit_site.cli.commands.up import check_port
+from heartbit_site.cli.startup import begin
 
 PORT = typer.Option(
     8000, "--port", min=0, max=65535, help="Listen on this port; 0: any free one, which is logged."

@@ -15,8 +15,8 @@ from heartbit_site.base.models import Workspace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap
 from scheduling.models import Firing, Schedule
+from scheduling.occurrences import slots_between
 from scheduling.querysets import database_now
-from scheduling.slots import slots_between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agents.actions.decide_call import Decider
 from agents.actions.settle_call import settle_call
 from agents.choices import Outcome
+from agents.journal.waits import OUTCOME
 from agents.models import ToolCall, Wait
-from agents.waits import OUTCOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,13 +13,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.events import Event, ModelAnswered, ToolFinished
-from agents.loop.asking import Asking
+from agents.journal.events import Event, ModelAnswered, ToolFinished
 from agents.loop.journaled import JournaledState
+from agents.loop.model_calls import Asking
 from agents.loop.ports import Settled
 from agents.runs.claims import Claimed
 from agents.runs.lease import Lease
-from agents.runtime import process
+from agents.runtime import run_executor as process
 from agents.runtime.toolbox import RunToolbox
 from tests.chaos.crashes.boundary import Boundary, read_plan
 from tests.chaos.crashes.wrapping import wrap, wrap_plain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from agents.events import Event, ToolStarted
+from agents.journal.events import Event, ToolStarted
 from agents.loop.journaled import JournaledState
 from agents.runs import install as functions
 from agents.runtime.sweeper import Sweeper

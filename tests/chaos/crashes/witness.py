@@ -17,8 +17,8 @@ from agents.errors import LeaseLostError
 from agents.runs import lease
 from agents.runs.claims import Claimed
 from agents.runs.lease import Lease
-from agents.runtime import process
-from agents.runtime.control import Control
+from agents.runtime import run_executor as process
+from agents.runtime.control_session import Control
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, Home, RunStatus
-from agents.events import (
+from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
     ModelDelayed,
@@ -37,7 +37,7 @@ from tests.chaos.machine import workers
 from tests.runs.holding import answer
 
 if TYPE_CHECKING:
-    from agents.events import Ending
+    from agents.journal.events import Ending
     from heartbit_site.base.models import Workspace
     from tests.chaos.machine.workers import Grip
 

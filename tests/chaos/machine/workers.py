@@ -10,16 +10,16 @@ import psycopg
 from django.db import DatabaseError, connection
 
 from agents.choices import Home
-from agents.events import decode_row, encode
+from agents.journal.events import decode_row, encode
 from agents.loop.state import RunState
 from agents.models import WorkerHeartbeat
-from agents.runtime.control import LOCK_CLASS
+from agents.runtime.control_session import LOCK_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from agents.events import Ending, Event
+    from agents.journal.events import Ending, Event
 
 LOST = "HB001"
 REFUSED = "HB005"

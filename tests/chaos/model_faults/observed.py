@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.events import Recorded, decode
+from agents.journal.events import Recorded, decode
 from agents.loop.state import RunState
 from agents.models import Run
 from agents.querysets import events_after

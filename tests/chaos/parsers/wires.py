@@ -15,7 +15,7 @@ from redis import Redis
 
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
-from agents.events import ModelAnswered, encode
+from agents.journal.events import ModelAnswered, encode
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run, WorkerHeartbeat
 from heartbit_site.base import queues

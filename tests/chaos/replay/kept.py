@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from agents import delegation, snapshot
-from agents.events import decode_row
+from agents.definitions import snapshot
+from agents.journal.events import decode_row
+from agents.loop import delegation
 from agents.loop.state import RunState
-from agents.runtime.thread import spoken
+from agents.runtime.conversation_history import spoken
 from agents.runtime.toolbox import Offer
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from tests.chaos.replay.probe import Subject
@@ -20,8 +21,8 @@ from tests.chaos.replay.probe import Subject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agents.events import Recorded
-    from agents.loop.definition import AgentDefinition
+    from agents.definitions.definition import AgentDefinition
+    from agents.journal.events import Recorded
 
 HERE = Path(__file__).parent
 

@@ -19,7 +19,7 @@ from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import Home, Outcome, SecondMessage
 from agents.errors import CallClosedError
-from agents.events import ModelAnswered, ToolStarted, encode
+from agents.journal.events import ModelAnswered, ToolStarted, encode
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Conversation, Run, WorkerHeartbeat
 from agents.querysets import calls_in_doubt, calls_waiting
@@ -29,7 +29,7 @@ from heartbit_site.base.audit import Actor
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.events import Event
+    from agents.journal.events import Event
     from agents.models import ToolCall as Call
     from heartbit_site.base.models import Workspace
     from tests.chaos.replay.shapes import Shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.events import (
+from agents.journal.events import (
     ApprovalEscalated,
     ApprovalRequested,
     CallWaiting,
@@ -31,7 +31,7 @@ from tests.chaos.replay.kept import Point
 from tests.chaos.replay.probe import decide
 
 if TYPE_CHECKING:
-    from agents.events import Event, Recorded
+    from agents.journal.events import Event, Recorded
     from tests.chaos.replay.kept import Kept
 
 _OTHERS = (

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import to_jsonable_python
 
-from agents import delegation
-from agents.events import encode
+from agents.journal.events import encode
 from agents.llm.messages import TextDelta
-from agents.loop.engine import AgentEngine
+from agents.loop import delegation
+from agents.loop.agent_engine import AgentEngine
+from agents.loop.effect_gate import Standing
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import PendingSuspension, Ports, Settled
-from agents.loop.standing import Standing
 from agents.runtime.stopped_tools import StoppedHere, StoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from uuid import UUID
 
-    from agents.events import Ending, Event, Recorded, ToolFinished
+    from agents.definitions.definition import AgentDefinition
+    from agents.journal.events import Ending, Event, Recorded, ToolFinished
     from agents.llm.messages import ChatRequest, StreamEvent, Usage
-    from agents.loop.definition import AgentDefinition
     from agents.loop.ports import Pending, Ready
     from agents.loop.state import RunState
     from agents.runtime.toolbox import Offer

@@ -13,13 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agents.choices import TERMINAL
-from agents.events import encode
+from agents.definitions.snapshot import read
+from agents.journal.events import encode
 from agents.live.follow import wait_for_end
 from agents.models import Run
-from agents.runs.recorded import past_of
+from agents.runs.history import past_of
 from agents.runtime.host import LocalHost
 from agents.runtime.toolbox import offer_of
-from agents.snapshot import read
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from tests.chaos.replay import people
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from agents.loop.definition import AgentDefinition
+    from agents.definitions.definition import AgentDefinition
 
 AT_ONCE = 12
 INTERRUPT_SECONDS = 0.4

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.events import ModelDelayed, RunSucceeded
+from agents.journal.events import ModelDelayed, RunSucceeded
 from agents.runtime.definitions import Definitions
 from agents.runtime.engines import ENGINES
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from agents.loop.journaled import JournaledState
     from agents.loop.protocol import Outcome
+    from agents.runtime.active_run import Held
     from agents.runtime.engines import Sources
-    from agents.runtime.held import Held
 
 KIND = "echo"
 

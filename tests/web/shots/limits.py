@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.actions.save_budget import save_budget
 from agents.models import Agent, Budget
-from agents.usage import usage_of
+from agents.reads.usage import usage_of
 from heartbit_site.base.models import Tier
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus, Kind, Overlap, TaskType
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
-from scheduling.rhythm import rhythm_of
+from scheduling.recurrence import rhythm_of
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor

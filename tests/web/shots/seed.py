@@ -14,9 +14,9 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
-from agents.approval_links import token_of
+from agents.approvals.links import token_of
+from agents.limits.pauses import queue
 from agents.models import Agent, Run, ToolCall, WebhookEndpoint
-from agents.pauses import queue
 from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.actions.save_provider_account import save_provider_account

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.waits import ANSWER, WaitKind, register
+from agents.journal.waits import ANSWER, WaitKind, register
 from heartbit_site.base.toolspec import Effect, Suspension, WaitOutcome, tool
 
 SIGNAL = register(

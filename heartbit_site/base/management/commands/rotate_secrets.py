@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from heartbit_site.base.actions.rotate_secrets import BATCH, rotate_secrets
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.login import at_terminal
+from heartbit_site.base.os_user import at_terminal
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

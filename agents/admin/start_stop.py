@@ -1,0 +1,141 @@
+"""Start, stop and restart on an agent's page, and what it is doing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from agents.actions.switch_agent import Switch, switch_agent
+from agents.admin import formatting as words
+from agents.reads.agent_status import AgentStatus, statuses
+from heartbit_site.base.admin.themed import DialogForm, dialog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.utils.safestring import SafeString
+
+    from agents.models import Agent
+
+STOPPED = (
+    "{} is stopped: it takes no runs; what is at work is handed back at the end of its turn, and "
+    "goes on when it is started."
+)
+DONE: dict[Switch, str] = {
+    "start": "{} is started: what it had goes on.",
+    "stop": STOPPED,
+    "restart": "{} is restarted: what is at work is handed over and taken up anew.",
+}
+
+
+class AgentSwitches:
+    """Mixed into the agents' admin."""
+
+    switches = ("start_agent", "restart_agent", "stop_agent")
+
+    def has_switch_permission(self, request: HttpRequest, object_id: object = None) -> bool:
+        """Who may change agents."""
+        this: Any = self
+        return bool(this.may(request, "switch", object_id))
+
+    def offered_switches(self, agent: Agent | None) -> set[str]:
+        """Those that do something now."""
+        if agent is None:
+            return set()
+        return {"stop_agent", "restart_agent"} if agent.enabled else {"start_agent"}
+
+    @dialog(
+        DialogForm,
+        label="Start agent",
+        explanation="It takes runs again. What was queued or handed back goes on.",
+        submit="Start",
+        icon="power_settings_new",
+        permissions=["switch"],
+    )
+    def start_agent(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Start it, and show its page again."""
+        return self._switch(request, object_id, "start")
+
+    @dialog(
+        DialogForm,
+        label="Restart agent",
+        explanation="What it has at work is handed over, and taken up anew from where it was.",
+        submit="Restart",
+        icon="restart_alt",
+        permissions=["switch"],
+        variant="DEFAULT",
+    )
+    def restart_agent(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Restart it, and show its page again."""
+        return self._switch(request, object_id, "restart")
+
+    @dialog(
+        DialogForm,
+        label="Stop agent",
+        explanation=(
+            "It takes no runs. What is at work is handed back at the end of its turn; queued and "
+            "waiting runs stay. Nothing is lost: all of it goes on when the agent is started."
+        ),
+        submit="Stop",
+        icon="pause_circle",
+        permissions=["switch"],
+        variant="DANGER",
+    )
+    def stop_agent(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+        """Stop it, and show its page again."""
+        return self._switch(request, object_id, "stop")
+
+    def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
+        """Of how many agents that changed something; ``response_action`` has the transaction."""
+        this: Any = self
+        done = [agent for agent in agents if switch_agent(agent, to)]
+        for agent in done:  # last: the audit's chain is locked from here on
+            this.note(request, to, agent)
+        return len(done)
+
+    def _switch(self, request: HttpRequest, object_id: str, to: Switch) -> HttpResponse:
+        this: Any = self
+        agent: Agent | None = this.get_object(request, object_id)
+        if agent is not None:
+            with transaction.atomic():
+                switch_agent(agent, to)
+                this.note(request, to, agent)
+            messages.success(request, DONE[to].format(agent.name))
+        return HttpResponse(
+            headers={"HX-Redirect": reverse("admin:agents_agent_change", args=[object_id])}
+        )
+
+    @admin.display(description="now")
+    def now(self, agent: Agent) -> SafeString | str:
+        """What it is doing: state, runs, uptime, tools that are not what they were."""
+        if agent._state.adding:
+            return "It starts with its first run."
+        found = next(iter(statuses(agent.workspace, names=[agent.name])), None)
+        if found is None:
+            return "-"
+        lines = format_html_join("", "<span>{}</span>", ((line,) for line in _lines(found)))
+        state = words.agent_pill(found.overview.state)
+        return format_html('<p>{}</p><span class="hb-two">{}</span>', state, lines)
+
+
+def _lines(found: AgentStatus) -> list[str]:
+    queue, metrics, tools = found.queue, found.overview.metrics, found.tools
+    waits = "" if queue.oldest_seconds is None else f", the oldest for {queue.oldest_seconds:.0f} s"
+    active = words.moment(metrics.last_activity) if metrics.last_activity else "never"
+    wrong = [
+        *(f"{name}: its definition has changed" for name in tools.changed),
+        *(f"{name}: unknown here" for name in tools.unknown),
+        *(f"{name}: stopped" for name in tools.stopped),
+    ]
+    return [
+        f"{queue.running} running, {queue.queued} queued{waits}, {queue.waiting} waiting",
+        f"Last active: {active}",
+        f"Tools loaded: {', '.join(tools.loaded) or 'none'}",
+        *(["Tools refused: " + "; ".join(wrong)] if wrong else []),
+        *([f"Last failure: {found.problem}"] if found.problem else []),
+    ]

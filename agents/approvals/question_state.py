@@ -1,0 +1,88 @@
+"""State of a question that a person was asked about a tool call: open, or how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from django.utils import timezone
+
+from agents.choices import CallStatus, RunStatus
+from agents.journal.waits import APPROVAL, OUTCOME
+from agents.models import Decision, Wait
+from heartbit_site.base.models import AuditEntry
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agents.models import ToolCall
+    from heartbit_site.base.question_states import QuestionStateName
+
+EXPIRY = "expiry"  # the ``via`` of a decision that the clock took
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionState:
+    """State of one question.
+
+    Attributes:
+        state: ``open``: it waits; a verdict or an outcome: a person decided; ``expired``: nobody
+            decided in time; ``cancelled``: its run was; ``closed``: it is not asked any more.
+        by: The person who decided or cancelled; empty: nobody is named.
+        at: Time of that; null: it is open, or the time is not known.
+        reason: Text that the decider wrote for the model.
+        via: The way by which they did; empty: nobody is named.
+    """
+
+    state: QuestionStateName
+    by: str = ""
+    at: datetime | None = None
+    reason: str = ""
+    via: str = ""
+
+
+def load_question_state(call: ToolCall, *, digest: str = "", question: str = "") -> QuestionState:
+    """Return the state of a question about a call.
+
+    Args:
+        call: The tool call, with its run.
+        digest: Digest of a call that was shown for approval.
+        question: Key of the wait of a call in doubt; empty: the question was one for approval.
+    """
+    run = call.run
+    kind = OUTCOME if question else APPROVAL
+    waits = Wait.objects.filter(
+        run=run, call_id=call.call_id, kind=kind.name, resolved_at__isnull=True
+    )
+    waiting = waits.filter(key=question).first() if question else waits.first()
+    is_shown = bool(question) or call.digest == digest
+    if waiting is not None and run.finished_at is None and is_shown:
+        if waiting.expires_at is not None and waiting.expires_at <= timezone.now():
+            return QuestionState("expired", at=waiting.expires_at)  # no sweeper came by yet
+        if call.status in {CallStatus.WAITING, CallStatus.UNCERTAIN}:
+            return QuestionState("open")
+    decisions = Decision.objects.filter(run=run, call_id=call.call_id)
+    decisions = decisions.filter(wait_key=question) if question else decisions.filter(digest=digest)
+    decided = decisions.order_by("-id").first()
+    if decided is not None:
+        if decided.via == EXPIRY:
+            return QuestionState("expired", at=decided.at)
+        state = cast("QuestionStateName", str(decided.verdict))
+        by = decided.decided_by
+        return QuestionState(state, by, decided.at, decided.reason, decided.via)
+    if run.status == RunStatus.CANCELLED or run.cancel_requested:
+        return _cancelled(call)
+    return QuestionState("closed", at=run.finished_at)
+
+
+def _cancelled(call: ToolCall) -> QuestionState:
+    """Return who stopped the run, or the run above it, as the audit names them."""
+    run = call.run
+    above = {run.pk, run.parent_id, run.root_id} - {None}
+    entries = AuditEntry.objects.filter(target__in=[f"run:{one}" for one in above])
+    stop = entries.filter(workspace=run.workspace_id, action="run.cancel").first()
+    if stop is None:
+        return QuestionState("cancelled", at=run.finished_at)
+    if stop.via == "system":
+        return QuestionState("cancelled", at=stop.at)
+    return QuestionState("cancelled", stop.actor, stop.at, via=stop.via)

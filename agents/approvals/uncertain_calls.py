@@ -1,0 +1,127 @@
+"""The calls of unknown outcome, with all that a person needs to say what became of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import OuterRef, Q, Subquery
+
+from agents.choices import ALLOWING, CallStatus, Home, RunStatus, UncertainCalls
+from agents.journal.waits import OUTCOME
+from agents.models import Decision, ToolCall, Wait
+from agents.querysets import calls_in_doubt
+from agents.runtime.executor import executor_of
+from heartbit_site.base.toolspec import Effect
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from django.db.models import QuerySet
+
+    from agents.models import Run
+    from heartbit_site.base.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A call in doubt.
+
+    Attributes:
+        question: The key of its wait; another one when the call is asked about again. Empty while
+            nobody is asked yet.
+        since: When it began to wait.
+        arguments: What it was made with.
+    """
+
+    call: ToolCall
+    question: str
+    since: datetime
+    arguments: dict[str, Any]
+
+
+def doubts(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
+    """The calls in doubt, the oldest first.
+
+    Args:
+        workspace: Where.
+        run: Only its own calls and its sub-agents'.
+    """
+    rows = asked_about(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
+    return [doubt_of(row) for row in rows]
+
+
+def unasked(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
+    """The calls of local runs whose process died while they ran, the oldest first.
+
+    Nobody is asked about them yet, so they have no question and began to wait when they were made:
+    whoever resumes the run asks.
+
+    Args:
+        workspace: Where.
+        run: Only its own calls and its sub-agents'.
+    """
+    rows = (
+        ToolCall.objects.filter(
+            Q() if run is None else Q(run=run) | Q(run__root=run),
+            run__workspace=workspace,
+            run__home=Home.LOCAL,
+            run__status__in=[RunStatus.RUNNING, RunStatus.QUEUED],
+            status=CallStatus.STARTED,
+            effect=Effect.AT_MOST_ONCE,
+        )
+        .annotate(edited=written_arguments())
+        .select_related("run", "run__version__agent")
+        .order_by("id")
+    )
+    found = [row for row in rows if _asks(row.run.version.snapshot)]
+    dead = {root for root in {row.run.root_id for row in found} if executor_of(root) is None}
+    return [
+        Doubt(row, "", row.started_at, made_with(row, row.edited))
+        for row in found
+        if row.run.root_id in dead and row.started_at is not None
+    ]
+
+
+def _asks(snapshot: dict[str, Any]) -> bool:
+    return bool(snapshot.get("uncertain_calls", UncertainCalls.ASK) == UncertainCalls.ASK)
+
+
+def asked_about(workspace: Workspace) -> QuerySet[Any]:
+    """The calls in doubt with what ``doubt_of`` reads of them."""
+    asked = Wait.objects.filter(
+        run=OuterRef("run"),
+        call_id=OuterRef("call_id"),
+        kind=OUTCOME.name,
+        resolved_at__isnull=True,
+    )
+    return calls_in_doubt(workspace).annotate(
+        question=Subquery(asked.values("key")[:1]),
+        asked_at=Subquery(asked.values("created_at")[:1]),
+        edited=written_arguments(),
+    )
+
+
+def doubt_of(row: Any) -> Doubt:
+    """One of ``asked_about``."""
+    return Doubt(row, row.question, row.asked_at, made_with(row, row.edited))
+
+
+def written_arguments() -> Subquery:
+    """Of a tool call: what a person wrote instead of the model, as JSON, or null."""
+    allowed = Decision.objects.filter(
+        run=OuterRef("run"),
+        call_id=OuterRef("call_id"),
+        verdict__in=ALLOWING,
+    ).order_by("-id")  # an earlier one may have lapsed
+    return Subquery(allowed.values("arguments")[:1])
+
+
+def made_with(call: ToolCall, edited: str | None) -> dict[str, Any]:
+    """What a call that has run was given: as a person approved it, else as the model wrote it."""
+    if edited is None and call.shown is not None:
+        shown: dict[str, Any] = call.shown.get("arguments", {})
+        return shown
+    read = json.loads(edited or call.arguments or "{}")
+    return read if isinstance(read, dict) else {"": read}

@@ -1,0 +1,91 @@
+"""Rules that concern several of an agent's settings, or agents and tools of the same place.
+
+They work on the plain values, because other settings of the same table may be wrong as well and
+everything is reported together; what has a wrong type is reported elsewhere and skipped here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agents.definitions.validators import hint, unknown_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from agents.definitions.validation_messages import Complaint, Path
+
+Table: TypeAlias = "Mapping[str, Any]"
+
+
+def check(
+    path: Path,
+    table: Table,
+    names: Mapping[str, Any],
+    *,
+    tools: Collection[str],
+    place: str = "this workspace",
+) -> Iterator[Complaint]:
+    """Yield what does not fit together in an agent's settings.
+
+    Args:
+        path: Of the table, in front of what is said.
+        table: The agent's settings, with its name; what is left out says nothing.
+        names: The agents that its team is chosen from, by name.
+        tools: The names of the tools that it can be given.
+        place: Where these agents are.
+    """
+    yield from _team(path, table, names, place)
+    grants = table.get("tools")
+    seen: set[str] = set()
+    for index, entry in enumerate(grants if isinstance(grants, list) else ()):
+        here = (*path, "tools", index)
+        grant = entry if isinstance(entry, dict) else {"name": entry}
+        name = grant.get("name")
+        if unknown := unknown_tool(name, tools):
+            yield (*here, "name"), unknown
+        if isinstance(name, str):
+            if name in seen:
+                yield here, f'names "{name}" twice'
+            seen.add(name)
+        yield from check_grant(here, grant, table.get("approval_timeout_seconds"))
+
+
+def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Iterator[Complaint]:
+    """Yield what does not fit together in the settings of one bound tool.
+
+    Args:
+        path: Of its table.
+        grant: Its settings.
+        agent_seconds: The agent's own ``approval_timeout_seconds``.
+    """
+    if (grant.get("approval") == "when") != (grant.get("approval_when") is not None):
+        yield path, 'needs both approval = "when" and approval_when, or neither'
+    minutes = grant.get("escalate_after_minutes")
+    if minutes is None and grant.get("escalation_group"):
+        yield (
+            (*path, "escalation_group"),
+            "needs escalate_after_minutes, which says when it is asked",
+        )
+    seconds = grant.get("approval_timeout_seconds") or agent_seconds
+    if isinstance(minutes, int) and isinstance(seconds, int) and seconds <= minutes * 60:
+        yield (
+            (*path, "escalate_after_minutes"),
+            f"is too late: a call is refused after {seconds} seconds, before more people are "
+            "asked; give fewer minutes, or more seconds",
+        )
+
+
+def _team(path: Path, table: Table, names: Mapping[str, Any], place: str) -> Iterator[Complaint]:
+    team = table.get("team")
+    members: list[Any] = team if isinstance(team, list) else []
+    for index, member in enumerate(members):
+        here = (*path, "team", index)
+        if not isinstance(member, str):
+            continue
+        if member == table.get("name"):
+            yield here, f'names "{member}": an agent cannot be in its own team'
+        elif member not in names:
+            yield here, f'names "{member}", no agent of {place}; {hint(member, names)}'
+        elif member in members[:index]:
+            yield here, f'names "{member}" twice'

@@ -1,0 +1,162 @@
+"""An agent version's snapshot: canonical JSON of an agent's settings, and back. Pure.
+
+The snapshot says what the model sees and what limits hold. It has a format version; it has no own
+name, no times and no secrets, so an unchanged agent always hashes to the same version. Where each
+setting lies in it stands beside the setting, in ``agents.definitions.spec``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from agents.context import strategy
+from agents.definitions.definition import AgentDefinition, BoundTool
+from agents.definitions.spec import AgentSettings, Pinned, ToolGrant
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agents.definitions.spec import AgentSpec, Spec
+
+FORMAT: Final = 2
+_READABLE: Final = (1, 2)  # format 1 lacks what its reader takes the defaults for
+
+
+def _pins(model: type[Spec]) -> dict[str, Pinned]:
+    found = {}
+    for name, field in model.model_fields.items():
+        for pin in field.metadata:
+            if isinstance(pin, Pinned):
+                found[name] = pin
+    return found
+
+
+#: How snapshots keep the settings of an agent, and those of a bound tool.
+AGENT_PINS: Final = _pins(AgentSettings)
+GRANT_PINS: Final = _pins(ToolGrant)
+
+
+def digest(snapshot: Mapping[str, Any]) -> str:
+    """SHA-256 of the snapshot's canonical JSON (sorted keys, no white space, UTF-8)."""
+    text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write(
+    spec: AgentSpec, hashes: Mapping[str, str], team: Iterable[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return the snapshot of an agent.
+
+    Args:
+        spec: Its settings, with its tools in the database's order.
+        hashes: The hash of the definition of each enabled tool, by its name.
+        team: Name and description of each member, in the database's order.
+    """
+    return {
+        "format": FORMAT,
+        **_kept(spec, AGENT_PINS),
+        "tools": [
+            {"name": grant.name, "hash": hashes[grant.name], **_kept(grant, GRANT_PINS)}
+            for grant in spec.tools
+            if grant.enabled
+        ],
+        "team": [{"name": name, "description": text} for name, text in team],
+    }
+
+
+def settings_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of an agent that a snapshot keeps, by name; what it lacks is missing."""
+    return _found(snapshot, AGENT_PINS)
+
+
+def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
+    """Return the names of what a newer Heartbit keeps in snapshots and this one does not know."""
+    groups: dict[str, set[str]] = {"": {"format", "tools", "team"}}
+    for name, pin in AGENT_PINS.items():
+        groups.setdefault(pin.group, set()).add(pin.name or name)
+        groups[""].add(pin.group or pin.name or name)
+    return [
+        name
+        for group, known in groups.items()
+        for name in (snapshot.get(group, {}) if group else snapshot)
+        if name not in known
+    ]
+
+
+def grant_of(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of one of a snapshot's tools, by name; what it lacks is missing."""
+    return _found(tool, GRANT_PINS)
+
+
+def check_format(version_id: int, name: str, snapshot: Mapping[str, Any]) -> None:
+    """Refuse a snapshot that this Heartbit cannot read.
+
+    Raises:
+        ConfigurationError: A newer Heartbit wrote it, or it is no agent's.
+    """
+    kind = snapshot.get("kind", "agent")
+    if kind != "agent":
+        raise ConfigurationError(
+            f"Version {version_id} of {name!r} defines a run of the kind {kind}, not an agent."
+        )
+    if snapshot.get("format") not in _READABLE:
+        raise ConfigurationError(
+            f"Version {version_id} of agent {name!r} has snapshot format "
+            f"{snapshot.get('format')!r}; this Heartbit reads formats up to {FORMAT}: upgrade the "
+            "workers."
+        )
+
+
+def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any]) -> AgentDefinition:
+    """Return the definition that a stored snapshot holds.
+
+    Raises:
+        ConfigurationError: A newer Heartbit wrote it, it is no agent's, or its context strategy is
+            not known.
+    """
+    check_format(version_id, name, snapshot)
+    # Not validated again: what was valid when it was published stays what its runs are pinned to.
+    definition = AgentDefinition.model_construct(
+        **settings_of(snapshot),
+        version_id=version_id,
+        agent_id=agent_id,
+        name=name,
+        tools=tuple(
+            BoundTool.model_construct(name=tool["name"], pinned=tool["hash"], **grant_of(tool))
+            for tool in snapshot["tools"]
+        ),
+        team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
+    )
+    strategy.parse(definition.context_strategy)  # one that is not known is refused before a slice
+    return definition
+
+
+def _kept(settings: Spec, pins: Mapping[str, Pinned]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, pin in pins.items():
+        if pin.late and not any(_says(settings, each) for each in (name, pin.beside) if each):
+            continue
+        value = getattr(settings, name)
+        place = kept.setdefault(pin.group, {}) if pin.group else kept
+        place[pin.name or name] = str(value) if isinstance(value, Decimal) else value
+    return kept
+
+
+def _says(settings: Spec, name: str) -> bool:
+    return bool(getattr(settings, name) != settings.default_of(name))
+
+
+def _found(kept: Mapping[str, Any], pins: Mapping[str, Pinned]) -> dict[str, Any]:
+    found = {}
+    for name, pin in pins.items():
+        place = kept.get(pin.group, {}) if pin.group else kept
+        key = pin.name or name
+        if key in place:
+            found[name] = place[key]
+    if found.get("max_run_cost_usd") is not None:  # JSON's numbers are no money
+        found["max_run_cost_usd"] = Decimal(found["max_run_cost_usd"])
+    return found

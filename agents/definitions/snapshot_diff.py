@@ -1,0 +1,176 @@
+"""What changed from one snapshot of an agent to another. Pure.
+
+Usage::
+
+    found = compare(older.snapshot, newer.snapshot)
+    found.as_dict()      # for machines
+    found.sentence()     # "model openai:a -> openai:b; tool http_get removed"
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
+from agents.definitions.spec import AgentSettings, ToolGrant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agents.definitions.spec import Pinned, Spec
+
+_APART = ("format", "system_prompt", "tools", "team")  # compared in their own way
+_EMPTY: tuple[Any, ...] = ("", None, [], {})
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One setting; ``None`` where a snapshot does not have it."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PartChange:
+    """A tool or a team member that came, went or is another one now.
+
+    Attributes:
+        name: Of the tool or the member.
+        kind: What happened to it.
+        definition: Whether its definition is another one: what the model is told of it.
+        fields: Its settings that changed.
+    """
+
+    name: str
+    kind: Literal["added", "removed", "changed"]
+    definition: bool = False
+    fields: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDiff:
+    """Everything that changed.
+
+    Attributes:
+        prompt: The system prompt's change as a unified diff; empty when it is the same.
+        fields: Settings, by their dotted name.
+        tools: What the agent is given.
+        team: Whom it may delegate to.
+    """
+
+    prompt: str
+    fields: tuple[FieldChange, ...]
+    tools: tuple[PartChange, ...]
+    team: tuple[PartChange, ...]
+
+    def __bool__(self) -> bool:
+        """Whether anything changed."""
+        return bool(self.prompt or self.fields or self.tools or self.team)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    def sentence(self) -> str:
+        """All of it in a line, without the texts."""
+        said = ["the system prompt"] if self.prompt else []
+        said += [f"{c.name} {_short(c.before)} -> {_short(c.after)}" for c in self.fields]
+        said += [_part("tool", change) for change in self.tools]
+        said += [_part("team member", change) for change in self.team]
+        return "; ".join(said)
+
+
+def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDiff:
+    """What changed; the snapshots' format alone is no change."""
+    return SnapshotDiff(
+        prompt=_text_diff(before["system_prompt"], after["system_prompt"]),
+        fields=_fields(_settings(before), _settings(after), _implied(AgentSettings, AGENT_PINS)),
+        tools=_parts(before["tools"], after["tools"], definition="hash"),
+        team=_parts(before["team"], after["team"], definition="description"),
+    )
+
+
+def _settings(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(_flat({k: v for k, v in snapshot.items() if k not in _APART}))
+
+
+def _implied(model: type[Spec], pins: Mapping[str, Pinned]) -> dict[str, Any]:
+    """Return what a reader takes for the settings that a snapshot lacks, by dotted name.
+
+    What is empty needs no word here.
+    """
+    kept = {
+        ".".join(filter(None, (pin.group, pin.name or name))): model.default_of(name)
+        for name, pin in pins.items()
+        if name not in _APART
+    }
+    return {name: value for name, value in _flat(kept) if value not in _EMPTY}
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by dotted name; a schema is one value: its parts mean nothing alone."""
+    for name, value in values.items():
+        if isinstance(value, dict) and name != "response_schema":
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _fields(
+    before: Mapping[str, Any], after: Mapping[str, Any], implied: Mapping[str, Any]
+) -> tuple[FieldChange, ...]:
+    found = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        old, new = (side.get(name, implied.get(name)) for side in (before, after))
+        if old != new and not (old in _EMPTY and new in _EMPTY):
+            found.append(FieldChange(name, old, new))
+    return tuple(found)
+
+
+def _parts(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], *, definition: str
+) -> tuple[PartChange, ...]:
+    old = {part["name"]: part for part in before}
+    new = {part["name"]: part for part in after}
+    found = []
+    for name in sorted(old.keys() | new.keys()):
+        if name not in new:
+            found.append(PartChange(name, "removed"))
+        elif name not in old:
+            found.append(PartChange(name, "added"))
+        elif old[name] != new[name]:
+            defined = old[name].get(definition) != new[name].get(definition)
+            implied = _implied(ToolGrant, GRANT_PINS) if definition == "hash" else {}
+            settings = _fields(_rest(old[name], definition), _rest(new[name], definition), implied)
+            if defined or settings:
+                found.append(PartChange(name, "changed", defined, settings))
+    return tuple(found)
+
+
+def _rest(part: Mapping[str, Any], definition: str) -> dict[str, Any]:
+    """A part's own settings."""
+    return {name: value for name, value in part.items() if name not in ("name", definition)}
+
+
+def _text_diff(before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
+    return "\n".join(list(lines)[2:])  # without the names of files that there are not
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _part(noun: str, change: PartChange) -> str:
+    if change.kind != "changed":
+        return f"{noun} {change.name} {change.kind}"
+    what = ["its definition"] if change.definition else []
+    what += [f"{f.name} {_short(f.before)} -> {_short(f.after)}" for f in change.fields]
+    return f"{noun} {change.name}: {', '.join(what)}"

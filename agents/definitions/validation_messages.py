@@ -1,0 +1,156 @@
+"""Sentences for what is wrong with a table: unknown keys, wrong types, values out of range."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from agents.definitions.validators import KEYS_BELONG
+from heartbit_site.base.errors import ConfigurationError
+from tools.registry import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pydantic_core import ErrorDetails
+
+#: Where a setting is: keys, and indices of arrays.
+Path: TypeAlias = tuple[str | int, ...]
+#: A setting, and the end of the sentence about it that begins with its name.
+Complaint: TypeAlias = tuple[Path, str]
+
+_LATER: Final = frozenset({"memory", "telemetry", "workflows", "skills", "sandbox", "mcp_servers"})
+_SECRET: Final = re.compile(
+    r"(?:^|_)(?:api_?keys?|(?:access|private|secret)_?keys?|secrets?|token|password|passwd"
+    r"|credentials?|authorization|bearer)(?:$|_)"
+)
+_PHRASES: Final = {
+    "missing": "is missing",
+    "string_type": "must be text in quotes",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be an array",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "datetime_type": "must be a date and time with an offset, such as 2026-12-01T09:00:00+01:00",
+    "timezone_aware": "must say its offset from UTC, such as 2026-12-01T09:00:00+01:00",
+    "string_pattern_mismatch": "must be of the form {pattern}",
+    "union_tag_not_found": 'needs its kind: "email", "webhook" or "artifact"',
+    "union_tag_invalid": "must be of the kind {expected_tags}, not '{tag}'",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must not be empty",
+    "too_long": "must have at most {max_length} entries",
+    "string_too_long": "must have at most {max_length} characters",
+}
+#: Phrases that do not end with what there is instead.
+_COMPLETE: Final = ("missing", "string_too_short", "union_tag_not_found", "union_tag_invalid")
+_SHOWN: Final = 60
+
+
+class InvalidSettingError(ConfigurationError):
+    """A setting that cannot be used.
+
+    Attributes:
+        path: Where it is, within what is described.
+    """
+
+    def __init__(self, path: Path, message: str, *, subject: str = "") -> None:
+        sentence = sentence_of(path, message)
+        super().__init__(f"{subject}: {sentence}" if subject else sentence)
+        self.path = path
+
+
+def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:
+    """Yield what is wrong with the table at a path."""
+    try:
+        model.model_validate(content)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            loc = details["loc"]
+            where = (*path, *loc)
+            if details["type"] == "extra_forbidden":
+                yield where, unknown(loc[-1], _inner(model, loc[:-1]).model_fields)
+            else:
+                yield where, phrase(details)
+
+
+def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> str:
+    """Return why a key is not accepted."""
+    name = str(key)
+    if name in _LATER:
+        what = "mcp_servers" if name == "mcp_servers" else f"the section {name}"
+        return f"is not available yet: {what} comes with a later version of Heartbit"
+    if is_secret(name):
+        return f"is not a setting; {KEYS_BELONG}"
+    near = closest(name, known)
+    there = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+    return f"is not a {kind}; {there}"
+
+
+def is_secret(name: str) -> bool:
+    """Whether a key of that name holds what only its owner may know."""
+    return _SECRET.search(name.lower().replace("-", "_")) is not None
+
+
+def secrets(content: object, path: Path) -> Iterator[Complaint]:
+    """Keys for secrets in a free table, such as a tool's defaults."""
+    if isinstance(content, dict):
+        for name, inner in content.items():
+            here = (*path, name)
+            if is_secret(name):
+                yield here, f"looks like a secret; {KEYS_BELONG}"
+            else:
+                yield from secrets(inner, here)
+
+
+def sentence_of(path: Path, message: str) -> str:
+    """A complaint as a sentence, given the setting's path within its table."""
+    label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    sentence = f"{label.removeprefix('.')} {message}"
+    return sentence if sentence.endswith("?") else f"{sentence}."
+
+
+def _inner(model: type[BaseModel], loc: Path) -> type[BaseModel]:
+    """Return the model of the table at a place within that of another."""
+    for part in loc:
+        if isinstance(part, str) and part in model.model_fields:
+            model = next(_models_in(model.model_fields[part].annotation), model)
+    return model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def phrase(details: ErrorDetails) -> str:
+    """The end of a sentence about a value; the setting's name is its beginning."""
+    context: dict[str, Any] = details.get("ctx", {})
+    if details["type"] == "value_error":
+        return str(context["error"])
+    said = _PHRASES.get(details["type"], details["msg"]).format(**context).replace("'", '"')
+    complete = details["type"] in _COMPLETE
+    return said if complete else f"{said}, not {_shown(details['input'])}"
+
+
+def _shown(content: object) -> str:
+    match content:
+        case dict():
+            return "a table"
+        case list():
+            return "an array"
+        case str() if len(content) > _SHOWN:
+            return f"{len(content)} characters"
+        case str() | int() | float():
+            return json.dumps(content, ensure_ascii=False)
+    return str(content)

@@ -1,0 +1,56 @@
+"""Row versions before and after as what becomes of each row. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.dry_runs.changes import Cell, ColumnChange, KeyPart, RowChange
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from agents.dry_runs.changes import Kind
+    from agents.dry_runs.row_versions import Key, Value, Values
+    from agents.dry_runs.tables import Table
+
+
+def row_change(
+    table: Table, key: Key, old: Values | None, new: Values | None, *, concealed: Collection[str]
+) -> RowChange | None:
+    """What becomes of a row; None: it was written again with the values that it had.
+
+    Args:
+        table: Where it is.
+        key: Its primary key.
+        old: As it is; None: there is none.
+        new: As it would be; None: it would be gone.
+        concealed: Columns whose values are not shown.
+    """
+    names = [column.name for column in table.columns]
+    if old is not None and new is not None:
+        names = [name for name in names if old[name] != new[name]]
+        if not names:
+            return None
+    columns = tuple(
+        ColumnChange(
+            name,
+            None if old is None else _cell(old[name], hidden=name in concealed),
+            None if new is None else _cell(new[name], hidden=name in concealed),
+        )
+        for name in names
+    )
+    kind: Kind = "inserted" if old is None else "deleted" if new is None else "updated"
+    parts = zip(table.key, key, strict=True)
+    shown = tuple(_part(column.name, text, column.name in concealed) for column, text in parts)
+    return RowChange(kind, shown, columns)
+
+
+def _part(name: str, text: str, hidden: bool) -> KeyPart:  # noqa: FBT001  private
+    return KeyPart(name, Cell(None, hidden=True) if hidden else Cell(text))
+
+
+def _cell(value: Value, *, hidden: bool) -> Cell:
+    text, length, _ = value
+    if hidden:
+        return Cell(None, hidden=True)
+    return Cell(text, 0 if text is None or length is None else int(length) - len(text))

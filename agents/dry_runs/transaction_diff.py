@@ -1,0 +1,192 @@
+"""What an open transaction has changed, read before it is undone."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psycopg
+from django.db import DatabaseError, Error, connection, transaction
+
+from agents.dry_runs import row_versions as versions
+from agents.dry_runs import tables
+from agents.dry_runs.changes import TableChange
+from agents.dry_runs.redaction import is_own, is_secret
+from agents.dry_runs.row_changes import row_change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.backends.utils import CursorWrapper
+
+    from agents.dry_runs.row_versions import Ids
+    from agents.dry_runs.tables import Counts, Table
+
+MOST_TABLES = 20
+MOST_ROWS = 50
+READING_SECONDS = 4.0
+_STATEMENT_SECONDS = 2.0
+_LOCK_SECONDS = 0.5
+
+_WHY = {"57014": "too large to be searched in time", "55P03": "locked as a whole"}
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How it was before the tool: what came later is the tool's.
+
+    Attributes:
+        first: The transaction's id.
+        multi: The multixact that was next.
+        counts: Of rows changed in each table.
+    """
+
+    first: int
+    multi: int
+    counts: Counts
+
+
+def begin() -> Start:
+    """Note how it is, in the transaction, before the tool runs."""
+    with connection.cursor() as cursor:
+        return Start(versions.own_id(cursor), versions.next_multi(cursor), tables.counted(cursor))
+
+
+def read(start: Start) -> tuple[tuple[TableChange, ...], int]:
+    """What the transaction has changed since, and how many more tables than are shown."""
+    until = time.monotonic() + READING_SECONDS
+    with connection.cursor() as cursor, _second_session() as outside:
+        _limit(cursor)
+        found = tables.changed(cursor, outside, start.counts)
+        ids = _ids(start, outside)
+        shown = [_table(cursor, outside, one, ids, until) for one in found[:MOST_TABLES]]
+    return tuple(one for one in shown if one is not None), max(0, len(found) - MOST_TABLES)
+
+
+def is_same(start: Start) -> bool:
+    """Whether the transaction is still the one that began so."""
+    with connection.cursor() as cursor:
+        return versions.own_id(cursor) == start.first
+
+
+def was_undone(start: Start) -> bool:
+    """Whether the session was lost within the transaction that began so, which undid it.
+
+    The server ends a session in which a tool says nothing for too long (``limit``).
+    """
+    if connection.connection is not None and not connection.connection.closed:
+        return False
+    try:
+        with _second_session() as outside:
+            return versions.is_undone(outside, start.first)
+    except Error:
+        return False
+
+
+def limit(cursor: CursorWrapper, *, statement: float, lock: float, idle: float) -> None:
+    """How long this transaction may keep others waiting, in seconds.
+
+    Args:
+        cursor: In the transaction.
+        statement: A single statement.
+        lock: Waiting for what others hold.
+        idle: Without a statement; then the server ends the session.
+    """
+    limits = {
+        "statement_timeout": statement,
+        "lock_timeout": lock,
+        "idle_in_transaction_session_timeout": idle,
+    }
+    for name, seconds in limits.items():
+        cursor.execute("SELECT set_config(%s, %s, true)", [name, str(round(seconds * 1000))])
+
+
+def _limit(cursor: CursorWrapper) -> None:
+    # Each of the two sessions is idle while the other one looks.
+    limit(cursor, statement=_STATEMENT_SECONDS, lock=_LOCK_SECONDS, idle=3 * READING_SECONDS)
+
+
+@contextmanager
+def _second_session() -> Iterator[CursorWrapper]:
+    """A cursor that sees what everybody else sees."""
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            yield cursor
+    finally:
+        other.close()
+
+
+@contextmanager
+def _one_look(cursor: CursorWrapper) -> Iterator[None]:
+    """Statements that only read; one that fails leaves the session as it was."""
+    cursor.execute("BEGIN READ ONLY")
+    try:
+        _limit(cursor)
+        yield
+    finally:
+        cursor.execute("ROLLBACK")
+
+
+def _ids(start: Start, outside: CursorWrapper) -> Ids:
+    """Which ids the transaction may have used; the second session takes the one after them."""
+    multis = (versions.next_multi(outside) - start.multi) % 2**32
+    return versions.Ids(start.first, versions.own_id(outside) - start.first, start.multi, multis)
+
+
+def _table(
+    cursor: CursorWrapper, outside: CursorWrapper, table: Table, ids: Ids, until: float
+) -> TableChange | None:
+    """What became of a table; None: whatever was done to it, it is as it was."""
+    why = _why_not(table, until)
+    if not why:
+        try:
+            with transaction.atomic(), _one_look(outside):
+                return _rows(cursor, outside, table, ids)
+        except DatabaseError as error:
+            cause = error.__cause__
+            state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+            why = f"it is {_WHY.get(state or '', 'not open to be read')}"
+    return TableChange(table.label, note=_note(table, why))
+
+
+def _why_not(table: Table, until: float) -> str:
+    """Why the rows of a table are not read; empty: they are."""
+    if is_own(table.name):
+        return "it is Heartbit's own"
+    if table.is_seized:
+        return "the tool empties, alters, makes or drops the table as a whole"
+    if not table.key:
+        return "it has no primary key"
+    return "" if time.monotonic() < until else "there was no time left"
+
+
+def _note(table: Table, why: str) -> str:
+    added, updated, gone = table.counts
+    return (
+        f"Its rows are not shown, because {why}. Counted: {added} inserted, {updated} updated, "
+        f"{gone} deleted."
+    )
+
+
+def _rows(
+    cursor: CursorWrapper, outside: CursorWrapper, table: Table, ids: Ids
+) -> TableChange | None:
+    concealed = {column.name for column in table.columns if is_secret(table.name, column.name)}
+    new, total = versions.written(cursor, table, ids, most=MOST_ROWS, concealed=concealed)
+    old = versions.rows_of(outside, table, [key for key, _ in new], concealed=concealed)
+    gone = []
+    if any(table.counts[1:]):  # an update may change the key: the row with the old one is gone too
+        gone = versions.missing(cursor, table, versions.candidates(outside, table, ids))
+    last = versions.rows_of(
+        outside, table, gone[: max(0, MOST_ROWS - len(new))], concealed=concealed
+    )
+    found = [
+        *(row_change(table, key, old.get(key), row, concealed=concealed) for key, row in new),
+        *(row_change(table, key, row, None, concealed=concealed) for key, row in last.items()),
+    ]
+    rows = tuple(row for row in found if row is not None)
+    more = total - len(new) + len(gone) - len(last)
+    return TableChange(table.label, rows, more) if rows or more else None

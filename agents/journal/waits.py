@@ -1,0 +1,201 @@
+"""Kinds of wait: what a suspended run can wait for, one declaration each. Pure.
+
+Suspending, expiring, the inbox, the command line and the run page ask the declaration; only a
+kind's own engine knows it by name. How to add one: ``docs/contributing/add-a-wait.md``.
+
+    SIGNAL = register(WaitKind("signal", "Signal", "a signal", ANSWER, answer={"type": "string"}))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from agents.journal.said import Said
+from heartbit_site.base.visible_text import readable_json, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from heartbit_site.base.tone import Tone
+
+    Value = Mapping[str, Any]
+
+#: The row of a run's timeline that shows the time spent waiting.
+Lane = Literal["person", "agents", "pause"]
+#: The operation that takes an answer to any kind whose declaration says what one looks like.
+ANSWER: Final = "waits.answer_wait"
+#: The event of a tool that waits (``agents.journal.events.CallWaiting``).
+BY_TOOL: Final = "call.waiting"
+MOST_CHARACTERS: Final = 16  # of a name, as its column has it
+_DECISIONS: Final = {
+    "edited": "approved with other arguments",
+    "retried": "sent again",
+    "done": "confirmed",
+    "skipped": "left as it is",
+}
+_AGREEING: Final = ("approved", "edited", "answered", "done")
+
+
+def decision(value: Value) -> str:
+    """Return what became of a question about a call, such as ``approved by alice``."""
+    status, by = str(value.get("status", "ended")), str(value.get("by") or "")
+    said = _DECISIONS.get(status, status)
+    return f"{said} by {visible(by)}" if by else said
+
+
+def _decided(value: Value, call: str) -> Said:
+    """Describe the end of a wait that a person answers."""
+    status = str(value.get("status", "ended"))
+    text = str(value.get("arguments") or value.get("reason") or value.get("result") or "")
+    if not text and value.get("answer") is not None:
+        text = readable_json(value["answer"])
+    icon = "check" if status in _AGREEING else "replay" if status == "retried" else "block"
+    tone: Tone = "success" if status in _AGREEING else "warning"
+    title = f"{decision(value)}: {call}" if call else decision(value)
+    return Said(title, visible(text), icon, tone)
+
+
+def _joined(value: Value, call: str) -> Said:
+    """Describe the end of a sub-agent's run."""
+    status, error = str(value.get("status", "ended")), value.get("error")
+    told = error.get("message") if isinstance(error, dict) else value.get("output")
+    tone: Tone = "success" if status == "succeeded" else "warning"
+    return Said(f"{status}: {value.get('subject', 'it')}", str(told or ""), "call_merge", tone)
+
+
+def _rang(value: Value, call: str) -> Said:
+    """Describe the end of a pause."""
+    return Said("the pause is over", "", "timer", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitKind:
+    """A kind of wait.
+
+    Attributes:
+        name: Value of ``agents_wait.kind``; journals hold it, so it is never renamed.
+        label: Noun phrase for headings and lists.
+        waits_for: Continues "The run waits for".
+        answered_by: Operation by which a person ends the wait; empty: no person does.
+        command: Command that calls this operation, without ``heartbit``.
+        answer: JSON Schema of the answer, if the operation is ``ANSWER``.
+        describe: Returns the end of the wait in words, from its value and the name of its call.
+        lane: Row of the run's timeline, if no person answers.
+        opened_by: Type of the event that opens the wait.
+    """
+
+    name: str
+    label: str
+    waits_for: str
+    answered_by: str = ""
+    command: str = "answer"
+    answer: Mapping[str, Any] | None = None
+    describe: Callable[[Value, str], Said] = _decided
+    lane: Lane = "person"
+    opened_by: str = BY_TOOL
+
+    @property
+    def asks_person(self) -> bool:
+        """True if a person ends the wait."""
+        return self.answered_by != ""
+
+    def row(
+        self,
+        key: str,
+        call_id: str = "",
+        *,
+        timeout_seconds: float | None = None,
+        escalate_seconds: float | None = None,
+    ) -> dict[str, Any]:
+        """Return a wait of this kind as ``heartbit_suspend`` takes it.
+
+        Args:
+            key: Name of the wait among those of its run; nothing reads its parts.
+            call_id: The tool call that waits; empty: none does.
+            timeout_seconds: When it is resolved as ``expired``; None: never.
+            escalate_seconds: When more people are asked; None: never.
+        """
+        return {
+            "kind": self.name,
+            "asks_person": self.asks_person,
+            "key": key,
+            "call_id": call_id,
+            "timeout_seconds": timeout_seconds,
+            "escalate_seconds": escalate_seconds,
+        }
+
+
+_kinds: dict[str, WaitKind] = {}
+
+
+def register(kind: WaitKind) -> WaitKind:
+    """Add a kind of wait.
+
+    Raises:
+        ValueError: Another kind has the name, or the declaration contradicts itself.
+    """
+    if kind.name in _kinds and _kinds[kind.name] != kind:
+        raise ValueError(f"Two kinds of wait are named {kind.name!r}: rename one of them.")
+    if not 0 < len(kind.name) <= MOST_CHARACTERS:
+        raise ValueError(
+            f"The kind of wait {kind.name!r} needs a name of 1 to {MOST_CHARACTERS} characters."
+        )
+    if (kind.answered_by == ANSWER) != (kind.answer is not None):
+        raise ValueError(
+            f"The kind of wait {kind.name!r} needs a schema of its answer exactly if it is "
+            f"answered by {ANSWER!r}."
+        )
+    if (kind.lane == "person") != kind.asks_person:
+        raise ValueError(
+            f"The kind of wait {kind.name!r} belongs into the lane 'person' exactly if a person "
+            "answers it."
+        )
+    _kinds[kind.name] = kind
+    return kind
+
+
+def answered_by(operation: str) -> list[str]:
+    """Return the names of the kinds that a person ends by this operation."""
+    return [kind.name for kind in _kinds.values() if kind.answered_by == operation]
+
+
+def is_for_tools(name: str) -> bool:
+    """Return True if a tool may wait for this kind: no event but its own has to open it."""
+    return name in _kinds and _kinds[name].opened_by == BY_TOOL
+
+
+def kind_of(name: str) -> WaitKind:
+    """Return the kind of this name; a kind of a newer Heartbit has its name for a label."""
+    return _kinds.get(name) or WaitKind(name, name, waits_for="something", lane="pause")
+
+
+CHILD: Final = register(
+    WaitKind("child", "Sub-agent", "a sub-agent", describe=_joined, lane="agents")
+)
+TIMER: Final = register(
+    WaitKind(
+        *("timer", "Pause", "the model's provider"),
+        describe=_rang,
+        lane="pause",
+        opened_by="model.delayed",
+    )
+)
+APPROVAL: Final = register(
+    WaitKind(
+        *("approval", "Approval", "a decision", "approvals.decide", "approve"),
+        opened_by="approval.requested",
+    )
+)
+OUTCOME: Final = register(
+    WaitKind(
+        *(
+            "outcome",
+            "Unknown outcome",
+            "a word on its outcome",
+            "approvals.resolve_call",
+            "resolve",
+        ),
+        opened_by="outcome.asked",
+    )
+)

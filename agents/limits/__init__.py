@@ -1,0 +1,1 @@
+"""Limits on starting runs: quotas, pauses and halts."""

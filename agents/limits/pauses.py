@@ -1,0 +1,169 @@
+"""What is held back now, and what can be: a queue, a workspace, a tool, or everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+
+from agents.choices import RunStatus
+from agents.errors import HaltedError, UnknownToolError
+from agents.limits.quotas import why_waiting
+from agents.loop import delegation
+from agents.models.pause import Pause, PauseKind
+from tools.catalogue import catalogue
+from tools.registry import closest
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from agents.models import Run
+    from heartbit_site.base.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Something that can be held back.
+
+    Attributes:
+        queue: For a queue, its name.
+        workspace: For a workspace, which; for a tool, where; None: everywhere.
+        tool: For a tool, its name.
+    """
+
+    kind: PauseKind
+    queue: str = ""
+    workspace: Workspace | None = None
+    tool: str = ""
+
+    @property
+    def target(self) -> str:
+        """As the audit names it."""
+        if self.tool:
+            return f"{self.kind.value}:{self.tool}"
+        place = self.workspace.pk if self.workspace is not None else self.queue
+        return f"{self.kind.value}:{place}".removesuffix(":")
+
+    @property
+    def label(self) -> str:
+        """As people name it."""
+        if self.tool:
+            return self.tool
+        return self.workspace.name if self.workspace is not None else self.queue or "everything"
+
+    @property
+    def action(self) -> str:
+        """The noun of the audit's verbs."""
+        return "everything" if self.kind == PauseKind.ALL else self.kind.value
+
+
+EVERYTHING = Held(PauseKind.ALL)
+STOPPED = "The agent {} is stopped: the run goes on when an editor starts it in the admin."
+
+
+def queue(name: str) -> Held:
+    """Runs of a queue: none of them is claimed, what is at work goes on."""
+    return Held(PauseKind.QUEUE, queue=name)
+
+
+def of_workspace(workspace: Workspace) -> Held:
+    """All that happens in a workspace."""
+    return Held(PauseKind.WORKSPACE, workspace=workspace)
+
+
+def of_tool(name: str, workspace: Workspace | None = None) -> Held:
+    """Calls of a tool, in one workspace or in all.
+
+    Raises:
+        UnknownToolError: There is none of that name, and none of it is stopped there.
+    """
+    known = catalogue(workspace.pk if workspace is not None else None)
+    if name != delegation.NAME and name not in known:
+        stopped = Pause.objects.filter(kind=PauseKind.TOOL, tool=name, workspace=workspace)
+        if not stopped.exists():
+            near = closest(name, (*known, delegation.NAME))
+            hint = f": did you mean {near[0]}?" if near else "; GET /tools lists them."
+            raise UnknownToolError(f"There is no tool named {name[:64]!r}{hint}")
+    return Held(PauseKind.TOOL, workspace=workspace, tool=name)
+
+
+def stopped_tools(workspace: Workspace) -> dict[str, str]:
+    """Who stopped which tools, there or everywhere, by the tools' names."""
+    there = Q(workspace=None) | Q(workspace=workspace)
+    rows = Pause.objects.filter(there, kind=PauseKind.TOOL).order_by("by_operator", "at")
+    return {row.tool: _who(row) for row in rows}
+
+
+def rows_of(held: Held) -> QuerySet[Pause]:
+    """What holds it back: an operator's stop, the workspace's own, both or none."""
+    return Pause.objects.filter(
+        kind=held.kind, queue=held.queue, workspace=held.workspace, tool=held.tool
+    )
+
+
+def of_operator(held: Held, pause: Pause) -> str:
+    """Why whoever manages a workspace cannot end what an operator stopped there, and who can."""
+    slug = held.workspace.slug if held.workspace is not None else ""
+    what, ends = f"The workspace {slug} was stopped", f"continue {slug}"
+    if held.tool:
+        what = f"The tool {held.tool} was stopped in {slug}"
+        ends = f"enable-tool {held.tool} --workspace {slug}"
+    return (
+        f"{what} by an operator, {_who(pause)}: only an operator can end that, on the page Fleet "
+        f"or by `heartbit fleet {ends}`."
+    )
+
+
+def refuse_if_halted(workspace: Workspace) -> None:
+    """Let nobody start a run where everything is stopped.
+
+    Raises:
+        HaltedError: The workspace is stopped, or everything is.
+    """
+    halted = _first(_halts(workspace.pk))
+    if halted is None:
+        return
+    everything = halted.kind == PauseKind.ALL
+    what = "Everything" if everything else f"The workspace {workspace.slug}"
+    again = "heartbit fleet resume" + ("" if everything else f" {workspace.slug}")
+    ends = "an operator ends that"
+    if not halted.by_operator:
+        ends = "whoever manages it ends that by POST /workspace/resume, or an operator"
+    raise HaltedError(
+        f"{what} was stopped by {_who(halted)}, so no run starts: {ends} on the page Fleet, or by "
+        f"`{again}`."
+    )
+
+
+def why_held(run: Run) -> str:
+    """What is in the way of a queued run, as one sentence; empty: nothing is."""
+    if run.status != RunStatus.QUEUED:
+        return ""
+    of_queue = Q(kind=PauseKind.QUEUE, queue=run.queue)
+    held = _first(_halts(run.workspace_id) | of_queue)
+    if held is None:
+        return why_waiting(run) if run.version.agent.enabled else STOPPED.format(run.agent)
+    what = {
+        PauseKind.ALL: "Everything was stopped",
+        PauseKind.WORKSPACE: "The workspace was stopped",
+        PauseKind.QUEUE: f"The queue {held.queue} was paused",
+    }[PauseKind(held.kind)]
+    ends = "an operator ends that on the page Fleet"
+    if not held.by_operator:
+        ends = "whoever manages the workspace ends that, or an operator on the page Fleet"
+    return f"{what} by {_who(held)}: the run goes on when {ends}."
+
+
+def _first(which: Q) -> Pause | None:
+    """The first of those that hold something back; what only an operator ends counts most."""
+    return Pause.objects.filter(which).order_by("-by_operator", "at").first()
+
+
+def _halts(workspace_id: int) -> Q:
+    return Q(kind=PauseKind.ALL) | Q(kind=PauseKind.WORKSPACE, workspace=workspace_id)
+
+
+def _who(pause: Pause) -> str:
+    """Who did it, and why if they said so."""
+    return f"{pause.by} ({pause.reason})" if pause.reason else pause.by

@@ -1,0 +1,146 @@
+"""The engine of an agent's run: model, tools, results, until it ends, suspends or loses its lease.
+
+The loop decides from the folded journal alone, so a slice may begin wherever an earlier one died.
+ReAct: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", 2022.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.journal.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
+from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
+from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
+from agents.loop import empty_answers as silence
+from agents.loop import final_answer as answering
+from agents.loop.limits import Limits
+from agents.loop.model_calls import Asking
+from agents.loop.tool_calls import Serving
+
+if TYPE_CHECKING:
+    from agents.definitions.definition import AgentDefinition
+    from agents.llm.messages import AssistantMessage
+    from agents.loop.effect_gate import Standing
+    from agents.loop.journaled import JournaledState
+    from agents.loop.ports import Ports
+    from agents.loop.protocol import Outcome
+
+
+class AgentEngine:
+    """Implements ``Engine`` for the kind ``agent``."""
+
+    def __init__(
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        ports: Ports,
+        standing: Standing,
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._definition = definition
+        self._limits = Limits(definition, self._state)
+        self._asking = Asking(journaled, definition, ports, self._limits, standing.proven)
+        self._serving = Serving(journaled, definition, ports.toolbox, standing)
+        self._standing = standing
+
+    async def run(self) -> Outcome:
+        """Work until the slice is over (see ``Engine``)."""
+        while True:
+            outcome = await self.step()
+            if outcome is not None:
+                return outcome
+
+    async def cut(self) -> None:
+        """Journal the cost of the model call that was in flight (see ``Engine``)."""
+        await self._asking.cut("The run was stopped.")
+
+    async def step(self) -> Outcome | None:
+        """Decide from the state what is next, and do it; None: the slice goes on.
+
+        What it does through its ports is all there is to a decision, so the replay of recorded
+        journals calls this with ports that only write down (``tests/chaos/replay``).
+        """
+        state = self._state
+        if state.cancel_reason is not None:
+            await self._journaled.cancel()
+            return "cancelled"
+        answer = state.answer or self._spared()
+        if answer is not None:
+            ending = answering.ending(self._definition, answer, state.finish_reason)
+            if ending is not None and not silence.goes_on(self._definition, state, answer):
+                return await self._end(ending, *answering.closing(answer, state.turn))
+        if state.open_calls():
+            return "suspended" if await self._serving.serve() else None
+        if self._standing.yields:
+            return "yielded"
+        limit = self._limits.reached()
+        if limit is not None:
+            return await self._end(limit)
+        return await self._ask()
+
+    def _spared(self) -> AssistantMessage | None:
+        """An answer that had not heard an agent's word, when no other one may be asked for.
+
+        A word gives no new turn if an agent says it, so it must not cost the run its answer either.
+        """
+        answer = self._state.unheard_answer
+        return answer if answer is not None and self._limits.reached() is not None else None
+
+    async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
+        """End the run, unless others wrote meanwhile: then decide again."""
+        if not await self._journaled.finish(ending, *events):
+            return None
+        return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
+
+    async def _ask(self) -> Outcome | None:
+        await self._standing.proven()
+        try:
+            answered = await self._asking.next_answer()
+        except TimeoutError:
+            return await self._end(self._limits.out_of_time())
+        except BudgetSpentError as error:
+            return await self._end(self._limits.out_of_budget(error))
+        except ModelError as error:
+            return await self._failed(error)
+        try:
+            return await self._take(answered)
+        finally:
+            self._asking.settled()
+
+    async def _take(self, answered: ModelAnswered) -> Outcome | None:
+        """Journal an answer, with the run's end if it is one."""
+        message = answered.message
+        ending = answering.ending(self._definition, message, answered.finish_reason)
+        if ending is not None and not silence.may_go_on(self._definition, message):
+            events = (answered, *answering.closing(message, answered.turn))
+            if outcome := await self._end(ending, *events):
+                return outcome
+        # Journaled even when others were quicker: an answer once received is never asked for again.
+        await self._journaled.record(answered)
+        return None
+
+    async def _failed(self, error: ModelError) -> Outcome | None:
+        """Wait without a worker if the provider, or Heartbit, wants a pause, else end the run."""
+        state = self._state
+        own_limiter = isinstance(error, ThrottledError)
+        again = own_limiter or (
+            state.attempts < self._definition.retry.max_retries
+            and self._is_long(error.retry_after or 0.0)
+        )
+        if error.retry_after is None or not again:
+            return await self._end(
+                RunFailed(kind="model", message=str(error), partial=state.partial)
+            )
+        delayed = ModelDelayed(
+            turn=state.turn + 1,
+            key=f"timer:{state.delays}",
+            reason=str(error),
+            delay_seconds=min(error.retry_after, LONGEST_PAUSE_SECONDS),
+            attempts=self._asking.restarts + (not own_limiter),
+        )
+        return "suspended" if await self._journaled.suspend(delayed) else None
+
+    def _is_long(self, seconds: float) -> bool:
+        """Whether the wrapper around the model, which pauses for less, handed it on unused."""
+        return seconds > self._definition.retry.hold_seconds

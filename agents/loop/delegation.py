@@ -1,0 +1,105 @@
+"""``delegate_task``: hand tasks to sub-agents that work in parallel, and wait for all of them.
+
+The tool only says what it wants; the runtime creates the runs, suspends the caller and joins them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from agents.llm.messages import AssistantMessage, Message, ToolCall, UserMessage
+from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolSpec, WaitOutcome
+
+if TYPE_CHECKING:
+    from agents.definitions.definition import AgentDefinition
+
+NAME = "delegate_task"
+_ENDINGS = ("Give facts.", "Give reasons.", "Write a short answer.", "Give an example.")
+
+
+def delegate_task(definition: AgentDefinition) -> ToolSpec:
+    """The delegation tool of one orchestrator: its schema names the team."""
+    members = "; ".join(
+        f"{name} ({description})" if description else name for name, description in definition.team
+    )
+
+    async def delegate(tasks: list[dict[str, Any]]) -> Suspension:
+        return Suspension(
+            children=tuple(ChildTask(task["agent"], task["task"]) for task in tasks),
+            timeout_seconds=definition.delegation_timeout_seconds,
+        )
+
+    return ToolSpec(
+        name=NAME,
+        description=(
+            "Give tasks to team members. They work in parallel and cannot see each other or this "
+            "conversation, so put everything they need into the task. You get all results at once. "
+            f"The team: {members}."
+        ),
+        parameters=_schema([name for name, _ in definition.team], definition.max_parallel),
+        function=delegate,
+        # Suspending is journaled in the same transaction that creates the children, so a crash
+        # before it leaves nothing behind and asking again is harmless.
+        effect=Effect.PURE,
+        resume=results,
+    )
+
+
+def _schema(names: list[str], max_parallel: int) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "tasks": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": max_parallel,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "agent": {"type": "string", "enum": names},
+                        "task": {"type": "string", "minLength": 1},
+                    },
+                    "required": ["agent", "task"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["tasks"],
+        "additionalProperties": False,
+    }
+
+
+def examples(names: list[str]) -> tuple[Message, ...]:
+    """Two worked delegations to the whole team, for models that must be shown how.
+
+    Only adapters of models without native tool calls use them. With one example the smallest models
+    copy its tasks; with two they see what varies.
+    """
+    messages: list[Message] = []
+    for question in ("Why is sleep important for learning?", "How do boats float?"):
+        tasks = [
+            {"agent": name, "task": f"{question} {_ENDINGS[index % len(_ENDINGS)]}"}
+            for index, name in enumerate(names)
+        ]
+        call = ToolCall("example", NAME, json.dumps({"tasks": tasks}))
+        messages += [UserMessage(question), AssistantMessage(tool_calls=(call,))]
+    return tuple(messages)
+
+
+def results(outcomes: tuple[WaitOutcome, ...]) -> str:
+    """What became of each run that was waited for."""
+    return "\n\n".join(f"{outcome.subject}: {_say(outcome.value)}" for outcome in outcomes)
+
+
+def _say(value: Any) -> str:
+    match value.get("status"):
+        case "succeeded":
+            return str(value.get("output") or "(no text)")
+        case "expired":
+            return "(did not finish in time)"
+        case status:
+            error = value.get("error") or {}
+            message = f"({status}: {error.get('message', 'no reason given')})"
+            partial = value.get("output")
+            return f"{message} So far: {partial}" if partial else message

@@ -1,0 +1,155 @@
+"""The turns of a journal, and what a run was at any of them. Pure.
+
+Usage::
+
+    [first, second] = turns(journal)
+    state = state_at(journal, second.asked_seq, thread)   # as the model was asked for turn 2
+    journal[: boundary(journal, 1)]                       # all that turn 2 is decided from
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.journal.events import (
+    Closing,
+    ModelAnswered,
+    Recorded,
+    RunCreated,
+    RunSucceeded,
+    ToolFinished,
+)
+from agents.loop.state import RunState
+from heartbit_site.base.errors import ConflictError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.llm.messages import Message
+
+
+class TurnNotFoundError(NotFoundError):
+    """The run has no such turn."""
+
+
+class TurnOpenError(ConflictError):
+    """Calls of the turn have no result yet."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One model call that was answered, and what its tool calls gave.
+
+    Attributes:
+        number: From 1.
+        asked_seq: The last event that the model had been told of.
+        seq: Of the answer's event.
+        answer: The answer.
+        results: The finished calls by call id, in the order in which they ended.
+        closed_seq: The event with which all results were there; None while one is missing.
+    """
+
+    number: int
+    asked_seq: int
+    seq: int
+    answer: ModelAnswered
+    results: dict[str, Recorded] = field(default_factory=dict)
+    closed_seq: int | None = None
+
+    @property
+    def call_ids(self) -> list[str]:
+        """Of its calls, in the model's order."""
+        return [f"{self.number}.{index}" for index in range(len(self.answer.message.tool_calls))]
+
+
+def turns(journal: Sequence[Recorded]) -> list[Turn]:
+    """The answered turns, oldest first."""
+    found: list[Turn] = []
+    for recorded in journal:
+        match recorded.event:
+            case ModelAnswered() as answer:
+                # The first journals did not say what the model had seen.
+                asked = answer.seen or recorded.seq - 1
+                turn = Turn(answer.turn, asked, recorded.seq, answer)
+                turn.closed_seq = None if answer.message.tool_calls else recorded.seq
+                found.append(turn)
+            case ToolFinished(call_id=call_id) if found:
+                found[-1].results[call_id] = recorded
+                if len(found[-1].results) == len(found[-1].answer.message.tool_calls):
+                    found[-1].closed_seq = recorded.seq
+    return found
+
+
+def find_turn(journal: Sequence[Recorded], number: int) -> Turn:
+    """The turn of that number.
+
+    Raises:
+        TurnNotFoundError: The model has not answered that often, or none is asked.
+    """
+    kind = kind_of(journal)
+    if kind != "agent":
+        raise TurnNotFoundError(f"The run's kind is {kind}: only an agent's run has turns.")
+    found = turns(journal)
+    if not 1 <= number <= len(found):
+        there = f"1 to {len(found)}" if found else "none yet"
+        raise TurnNotFoundError(f"The run has no turn {number}; its turns are: {there}.")
+    return found[number - 1]
+
+
+def kind_of(journal: Sequence[Recorded]) -> str:
+    """Return what executes the run, as its first event says."""
+    first = journal[0].event if journal else None
+    return first.kind if isinstance(first, RunCreated) else "agent"
+
+
+def state_at(journal: Sequence[Recorded], seq: int, thread: Sequence[Message] = ()) -> RunState:
+    """What the run was after an event.
+
+    Args:
+        journal: From its first event.
+        seq: The last event that counts.
+        thread: What was said on its conversation before it.
+    """
+    state = RunState(conversation=list(thread))
+    for recorded in journal[:seq]:
+        state.fold(recorded)
+    return state
+
+
+def boundary(journal: Sequence[Recorded], number: int) -> int:
+    """The last event before the next turn was asked for; turn 0 is the task alone.
+
+    That is where the next answer's model call began, with what was said and summarised by then.
+    Without a next answer it is the journal's end, but for how the run ended. A run of
+    another kind than an agent's has its first event.
+
+    Raises:
+        TurnNotFoundError: The model has not answered that often.
+        TurnOpenError: A call of the turn has no result.
+    """
+    closed = 1
+    if number != 0:
+        turn = find_turn(journal, number)
+        if turn.closed_seq is None:
+            open_calls = ", ".join(i for i in turn.call_ids if i not in turn.results)
+            raise TurnOpenError(
+                f"Turn {number} is not complete (no result of {open_calls}): "
+                f"take turn {number - 1}."
+            )
+        closed = turn.closed_seq
+    if kind_of(journal) != "agent":
+        return closed
+    following = turns(journal)[number:]
+    if following:
+        return max(closed, following[0].asked_seq)
+    last = len(journal)
+    while last > closed and isinstance(journal[last - 1].event, Closing):
+        last -= 1
+    return last
+
+
+def is_final(journal: Sequence[Recorded], number: int) -> bool:
+    """Whether the turn's answer ended the run."""
+    ended = any(isinstance(recorded.event, RunSucceeded) for recorded in journal[-1:])
+    return ended and kind_of(journal) == "agent" and number == len(turns(journal))

@@ -1,0 +1,208 @@
+"""The model calls of one slice: what is sent, what streams, and what the answer cost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agents.context import summary
+from agents.context.strategy import Summarize
+from agents.journal.events import ContextSummarized, ModelAnswered, ModelCut
+from agents.llm.errors import ModelError, StreamTruncatedError
+from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
+from agents.llm.wrappers.closing import closing
+from agents.loop.attempt import Attempt
+from agents.loop.request import request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from agents.definitions.definition import AgentDefinition
+    from agents.llm.messages import StreamEvent, Usage
+    from agents.llm.protocol import ChatModel
+    from agents.loop.journaled import JournaledState
+    from agents.loop.limits import Limits
+    from agents.loop.ports import Ports
+
+
+class Asking:
+    """Asks the model of one run.
+
+    Attributes:
+        restarts: How often the last model call was begun anew.
+    """
+
+    def __init__(
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        ports: Ports,
+        limits: Limits,
+        proven: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._definition = definition
+        self._ports = ports
+        self._limits = limits
+        self._proven = proven
+        self.restarts = 0
+        self._attempt: Attempt | None = None
+
+    @property
+    def _model(self) -> ChatModel:
+        """The run's own, or the stronger one once that has taken over."""
+        strong = self._ports.strong if self._state.escalated else None
+        return self._ports.model if strong is None else strong
+
+    def settled(self) -> None:
+        """The last call's usage is in the journal, or will never be."""
+        self._ports.settled()
+
+    async def next_answer(self) -> ModelAnswered:
+        """Shorten the conversation if it is due, and ask for the next turn.
+
+        Raises:
+            ModelError: The model did not answer.
+            TimeoutError: The run may not work any longer.
+            LeaseLostError: Another worker has the run.
+            asyncio.CancelledError: The caller stops the slice; it says ``cut`` then.
+        """
+        try:
+            async with asyncio.timeout(self._limits.seconds_left()):
+                await self._summarize()
+                return await self._answer()
+        except TimeoutError:
+            await self.cut("The run's time was over.")
+            raise
+        except ModelError as error:
+            await self.cut(str(error))
+            raise
+
+    async def _answer(self) -> ModelAnswered:
+        state = self._state
+        turn, seen, began = state.turn + 1, state.folded_seq, time.monotonic()
+        self._restart(turn)
+        completion = await self._stream(Attempt(self._request(), turn), partial(self._show, turn))
+        return ModelAnswered(
+            turn=turn,
+            message=completion.message,
+            usage=completion.usage,
+            finish_reason=completion.finish_reason,
+            model=completion.model,
+            duration_ms=round((time.monotonic() - began) * 1000),
+            cost_usd=self._cost(completion.model, completion.usage),
+            seen=seen,
+        )
+
+    async def _stream(self, attempt: Attempt, show: Callable[[StreamEvent], None]) -> Completion:
+        """Ask, and listen to the end; an attempt that is cut off is counted as far as it came."""
+        self.restarts = 0
+        self._attempt = attempt
+        completion: Completion | None = None
+        async with closing(self._model.stream(attempt.request)) as events:
+            async for event in events:
+                match event:
+                    case Completion():
+                        completion = event
+                        continue
+                    case Restarted(reason=reason):
+                        self.restarts += 1
+                        await self.cut(reason)
+                        attempt = self._attempt = Attempt(attempt.request, attempt.turn)
+                    case _:
+                        attempt.hear(event)
+                show(event)
+        if completion is None:
+            raise StreamTruncatedError(
+                f"{self._model.name} ended its answer without finishing it: try again."
+            )
+        self._attempt = None
+        return _counted(completion, attempt)
+
+    def _show(self, turn: int, event: StreamEvent) -> None:
+        if isinstance(event, Restarted):
+            self._restart(turn)
+            return
+        if isinstance(event, TextDelta):
+            self._state.streamed += event.text
+        self._ports.live.delta(turn, event)
+
+    async def cut(self, reason: str) -> None:
+        """Journal the attempt that is over without an answer, if it had begun to give one."""
+        attempt, self._attempt = self._attempt, None
+        if attempt is None or not attempt.characters:
+            return
+        usage, model = attempt.usage(), self._model.name
+        cost = self._cost(model, usage)
+        await self._journaled.record(
+            ModelCut(attempt.turn, reason, usage, model, attempt.duration_ms, cost)
+        )
+
+    def _restart(self, turn: int) -> None:
+        self._state.streamed = ""
+        self._ports.live.restarted(turn)
+
+    def _request(self) -> ChatRequest:
+        toolbox = self._ports.toolbox
+        request = request_of(
+            self._state,
+            self._definition,
+            tools=toolbox.definitions(),
+            examples=toolbox.examples(),
+            timeout_seconds=self._limits.seconds_left(),
+        )
+        return replace(request, ready=self._proven)
+
+    async def _summarize(self) -> None:
+        """Let the model write down what came before, and go on from there."""
+        strategy, state = self._definition.context, self._state
+        conversation = tuple(state.conversation)
+        if not isinstance(strategy, Summarize):
+            return
+        upto = summary.due(conversation, strategy, task=state.task)
+        if upto is None:
+            return
+        system, messages = summary.prompt(conversation, upto, task=state.task)
+        request = ChatRequest(
+            system=system,
+            messages=messages,
+            max_tokens=summary.ANSWER_TOKENS,
+            timeout_seconds=max(1.0, self._limits.seconds_left()),
+            attempts=state.attempts,
+            ready=self._proven,
+        )
+        began = time.monotonic()
+        whole = await self._stream(Attempt(request, state.turn + 1), _show_nothing)
+        if not whole.message.text.strip():
+            raise ModelError(f"{whole.model} wrote an empty summary of the conversation.")
+        summarized = ContextSummarized(
+            turn=state.turn + 1,
+            upto=upto,
+            text=whole.message.text,
+            usage=whole.usage,
+            model=whole.model,
+            duration_ms=round((time.monotonic() - began) * 1000),
+            cost_usd=self._cost(whole.model, whole.usage),
+        )
+        await self._journaled.record(summarized)
+        self.settled()
+
+    def _cost(self, model: str, usage: Usage) -> str | None:
+        cost = self._ports.cost(model, usage)
+        return None if cost is None else str(cost)
+
+
+def _show_nothing(_: StreamEvent) -> None:
+    """A summary is nobody's answer."""
+
+
+def _counted(completion: Completion, attempt: Attempt) -> Completion:
+    """With a guess where the provider did not say what it used: unsaid, it would cost nothing."""
+    used = completion.usage
+    if used.input_tokens or used.output_tokens:
+        return completion
+    return replace(completion, usage=replace(attempt.usage(), raw={**used.raw, "estimated": True}))

@@ -1,0 +1,56 @@
+"""The engine of a run that is one tool call: no model, and the call's result is the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.journal.events import RunFailed, RunSucceeded
+from agents.llm.messages import ToolMessage
+from agents.loop.tool_calls import Serving
+
+if TYPE_CHECKING:
+    from agents.definitions.definition import AgentDefinition
+    from agents.loop.effect_gate import Standing
+    from agents.loop.journaled import JournaledState
+    from agents.loop.ports import Toolbox
+    from agents.loop.protocol import Outcome
+
+
+class ToolCallEngine:
+    """Implements ``Engine`` for the kind ``tool_call``; the call is in the run's first event."""
+
+    def __init__(
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        toolbox: Toolbox,
+        standing: Standing,
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._serving = Serving(journaled, definition, toolbox, standing)
+
+    async def run(self) -> Outcome:
+        """Make the call, and end the run with its result (see ``Engine``)."""
+        while True:
+            outcome = await self._step()
+            if outcome is not None:
+                return outcome
+
+    async def cut(self) -> None:
+        """Do nothing: a call that is cut off is journaled by what serves it."""
+
+    async def _step(self) -> Outcome | None:
+        if self._state.cancel_reason is not None:
+            await self._journaled.cancel()
+            return "cancelled"
+        if self._state.open_calls():
+            return "suspended" if await self._serving.serve() else None
+        result = self._state.conversation[-1]
+        if not isinstance(result, ToolMessage):
+            raise TypeError("the first event of a tool call's run names no call")
+        if result.is_error:
+            message = f"The tool {result.name} failed: {result.content}"
+            return "failed" if await self._journaled.finish(RunFailed("tool", message)) else None
+        ended = await self._journaled.finish(RunSucceeded(result.content))
+        return "succeeded" if ended else None  # else others wrote meanwhile: decide again

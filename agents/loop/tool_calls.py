@@ -1,0 +1,270 @@
+"""Serve the open tool calls of one turn: together, each decided by itself."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
+from agents.journal.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
+from agents.journal.waits import is_for_tools
+from agents.loop import final_answer as answering
+from agents.loop.ports import Approved, PendingSuspension, Ready
+from heartbit_site.base import aio
+from heartbit_site.base.toolspec import Effect
+from tools.pipeline import Waiting
+from tools.result import Done
+
+if TYPE_CHECKING:
+    from agents.definitions.definition import AgentDefinition
+    from agents.loop.effect_gate import Standing
+    from agents.loop.journaled import JournaledState
+    from agents.loop.ports import Pending, Toolbox
+    from agents.loop.state import CallState
+    from heartbit_site.base.toolspec import WaitOutcome
+
+MAX_CALLS = 64  # tool calls of one answer that are served; a model that asks for more is told
+UNCERTAIN = (
+    "It is unknown whether this call took effect: the worker died while it ran. It was not "
+    "repeated. Check before you call the tool again."
+)
+
+SKIPPED = (
+    "It is unknown whether this call took effect: the worker died while it ran. A person decided "
+    "not to repeat it."
+)
+CONFIRMED = "A person confirmed that this call took effect; its answer is not known."
+
+_ALLOWING = ("approved", "edited", "answered")  # what a person may have said of a call that runs
+CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
+
+Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeAsked | None
+
+
+class _CancelledFirstError(Exception):
+    """The intent met a cancel: the tool must not act any more."""
+
+
+class Serving:
+    """Serves the tool calls of one run."""
+
+    def __init__(
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        toolbox: Toolbox,
+        standing: Standing,
+    ) -> None:
+        self._journaled = journaled
+        self._state = journaled.state
+        self._definition = definition
+        self._toolbox = toolbox
+        self._standing = standing
+
+    async def serve(self) -> bool:
+        """Serve every open call; True when the run is suspended now.
+
+        Raises:
+            LeaseLostError: Another worker has the run; nothing more may be written.
+            JournalAwayError: The journal could not be written.
+        """
+        try:
+            served = await aio.together(
+                *(
+                    self._serve(call)
+                    if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
+                    else _too_many(call)
+                    for call in self._state.open_calls()
+                )
+            )
+        except BaseExceptionGroup as errors:
+            raise _one_of(errors) from errors
+        finished = [event for event in served if isinstance(event, ToolFinished)]
+        pending: list[Pending] = [
+            event for event in served if event is not None and not isinstance(event, ToolFinished)
+        ]
+        excess = self._beyond_parallel(pending)
+        if finished or excess:
+            await self._journaled.record(*finished, *excess)
+        refused = {event.call_id for event in excess}
+        pending = [
+            call
+            for call in pending
+            if not (isinstance(call, PendingSuspension) and call.call_id in refused)
+        ]
+        if not pending:
+            return False
+        while pending and self._state.cancel_reason is None:
+            try:
+                if await self._journaled.suspend(*pending):
+                    return True
+            except SubAgentUnavailableError as error:
+                pending = await self._without(error, pending)
+        return False
+
+    async def _without(
+        self, error: SubAgentUnavailableError, pending: list[Pending]
+    ) -> list[Pending]:
+        """Answer the calls that want an agent which is gone; what is still to be waited for."""
+        refused = [
+            call
+            for call in pending
+            if isinstance(call, PendingSuspension)
+            and any(child.agent == error.agent for child in call.suspension.children)
+        ]
+        if not refused:
+            raise error  # nobody asked for it: the same again would fail for ever
+        answers = [
+            ToolFinished(call.call_id, "refused", str(error), Effect.PURE) for call in refused
+        ]
+        await self._journaled.record(*answers)
+        return [call for call in pending if call not in refused]
+
+    def _beyond_parallel(self, pending: list[Pending]) -> list[ToolFinished]:
+        """Answers for the calls whose sub-agents would be more than may work at once."""
+        limit, asked, excess = self._definition.max_parallel, 0, []
+        for call in pending:
+            if not isinstance(call, PendingSuspension):
+                continue
+            asked += len(call.suspension.children)
+            if asked > limit:
+                text = f"At most {limit} sub-agents may work at once: ask again for these."
+                excess.append(ToolFinished(call.call_id, "refused", text, Effect.PURE))
+        return excess
+
+    async def _serve(self, call: CallState) -> Served:
+        """Serve one call. None: its result is journaled already (its effect may not wait)."""
+        if call.started == Effect.AT_MOST_ONCE:
+            # Served at most once a slice, so the intent is an earlier slice's, and that one died.
+            return await self._doubtful(call)
+        refusal = answering.refusal(self._definition, self._state, call)
+        if refusal is not None:
+            return refusal
+        if call.keys:
+            return self._resumed(call)
+        return await self._begin(call)
+
+    async def _doubtful(self, call: CallState) -> Served:
+        """Nobody can know whether the call took effect: a person decides, or the agent's policy."""
+        word = self._state.decision(call.doubt)
+        if word is not None and call.doubt is not None:
+            match word.value["status"]:
+                case "retried":
+                    if await self._lapsed(call, call.doubt.key):
+                        return await self._doubtful(call)
+                    return await self._begin(call)
+                case "done":
+                    text = word.value.get("result") or CONFIRMED
+                    return ToolFinished(call.call_id, "ok", text, call.started)
+                case _:  # skipped, or nobody said anything in time
+                    return ToolFinished(call.call_id, "uncertain", SKIPPED, call.started)
+        match self._definition.uncertain_calls:
+            case "retry":
+                return await self._begin(call)
+            case "tell":
+                return ToolFinished(call.call_id, "uncertain", UNCERTAIN, call.started)
+        return OutcomeAsked(call.call_id, call.call.name, call.questions + 1)
+
+    def _resumed(self, call: CallState) -> ToolFinished:
+        outcomes = self._state.outcomes(call)
+        if outcomes is None:
+            raise ValueError(f"call {call.call_id} was resumed with open waits")
+        done = self._toolbox.resume(call.call, outcomes)
+        effect = self._toolbox.effect(call.call.name)
+        return ToolFinished(call.call_id, done.status, done.content, effect)
+
+    async def _begin(self, call: CallState) -> Served:
+        approved: Approved | None = None
+        if call.asked is not None:
+            decision = self._state.decision(call.asked)
+            if decision is None:
+                raise ValueError(f"call {call.call_id} was resumed without a decision")
+            if decision.value["status"] not in _ALLOWING:
+                return _denied(call, decision)
+            if await self._lapsed(call, call.asked.key):
+                return await self._begin(call)
+            approved = Approved(decision.value["digest"], decision.value["arguments"])
+        ready = await self._toolbox.prepare(call.call_id, call.call, approved)
+        effect = self._toolbox.effect(call.call.name)
+        match ready:
+            case Done():
+                return ToolFinished(call.call_id, ready.status, ready.content, effect)
+            case ApprovalRequested():
+                return replace(ready, question=call.lapsed + 1)
+            case Ready() if effect == Effect.PURE:
+                return await self._execute(call, ready, effect)
+        async with self._standing.acting():
+            if effect == Effect.TRANSACTIONAL:
+                return await self._transact(call, ready)
+            return await self._execute(call, ready, effect)
+
+    async def _lapsed(self, call: CallState, key: str) -> bool:
+        """Whether who let the call run may not any more; then nobody has decided about it."""
+        lapsed = await self._toolbox.lapsed(call.call_id, key)
+        if lapsed is None:
+            return False
+        await self._journaled.record(lapsed)
+        return True
+
+    async def _execute(self, call: CallState, ready: Ready, effect: str) -> Served:
+        async def intent() -> None:
+            await self._journaled.record(ToolStarted(call.call_id, effect))
+            if self._state.cancel_reason is not None:  # it was in the journal's tail
+                raise _CancelledFirstError
+
+        began = time.monotonic()
+        try:
+            done = await self._toolbox.execute(ready, intent)
+        except _CancelledFirstError:
+            return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, effect)
+        if isinstance(done, Waiting):
+            kind = done.suspension.kind
+            if is_for_tools(kind):
+                return PendingSuspension(call.call_id, done.suspension)
+            done = Done(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
+        took = round((time.monotonic() - began) * 1000)
+        event = ToolFinished(call.call_id, done.status, done.content, effect, took, ready.grant)
+        if effect == Effect.PURE:
+            return event  # journaled with its turn's other results
+        await self._journaled.record(event)
+        return None
+
+    async def _transact(self, call: CallState, ready: Ready) -> ToolFinished | None:
+        limit = self._definition.tool_timeout_seconds
+        body = self._toolbox.transaction(call.call_id, ready)
+        await self._journaled.transact(body, timeout_seconds=limit)
+        if call.finished is not None or call.call_id not in self._state.calls:
+            return None
+        if self._state.cancel_reason is not None:
+            return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, Effect.TRANSACTIONAL)
+        return ToolFinished(
+            call.call_id,
+            "timeout",
+            f"{call.call.name} did not finish within {limit:g} s; nothing it did was kept.",
+            Effect.TRANSACTIONAL,
+        )
+
+
+def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
+    if decision.value["status"] == "denied":
+        reason = decision.value.get("reason") or "no reason given"
+        text = f"A person denied this call ({reason}). It was not run; do not repeat it unchanged."
+    else:
+        text = "Nobody decided in time. The call was not run."
+    effect = call.asked.effect if call.asked is not None else ""
+    return ToolFinished(call.call_id, "refused", text, effect)
+
+
+def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error of parallel calls that says what becomes of the slice."""
+    for kind in (LeaseLostError, JournalAwayError):
+        found = errors.subgroup(kind)
+        if found is not None:
+            return kind(str(found))
+    return errors.exceptions[0]
+
+
+async def _too_many(call: CallState) -> ToolFinished:
+    text = f"At most {MAX_CALLS} tool calls are served in one turn: ask again for the rest."
+    return ToolFinished(call.call_id, "refused", text)

@@ -1,0 +1,118 @@
+"""What a run and its sub-agents produced, to be listed, and to be fetched one by one.
+
+Usage::
+
+    for one in produced_below(run): ...         # of the run first, then of its sub-agents'
+    artifact = find_artifact(run, "code-1")
+    file_name(artifact)                         # code-1.py
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agents.choices import TERMINAL
+from agents.errors import ArtifactNotFoundError, RunStateError
+from agents.models import Run
+from agents.output.results import artifacts_in
+from agents.reads.artifact_names import kept_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from agents.output.results import Artifact
+
+#: How a file of a language is called. A model writes the language, so no other word gets there.
+_ENDINGS: Final = {
+    "bash": "sh",
+    "c": "c",
+    "c++": "cpp",
+    "cpp": "cpp",
+    "css": "css",
+    "csv": "csv",
+    "diff": "diff",
+    "go": "go",
+    "html": "html",
+    "java": "java",
+    "javascript": "js",
+    "js": "js",
+    "json": "json",
+    "markdown": "md",
+    "md": "md",
+    "py": "py",
+    "python": "py",
+    "ruby": "rb",
+    "rust": "rs",
+    "sh": "sh",
+    "shell": "sh",
+    "sql": "sql",
+    "toml": "toml",
+    "ts": "ts",
+    "typescript": "ts",
+    "xml": "xml",
+    "yaml": "yaml",
+    "yml": "yaml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """An artifact, and the run that it is of.
+
+    Attributes:
+        place: Where it stands in the list; no other of the tree has the same.
+    """
+
+    run_id: UUID
+    agent: str
+    place: str
+    artifact: Artifact
+
+
+def produced_below(run: Run) -> list[Produced]:
+    """The artifacts of a run and of all below it that have ended, the oldest run's first."""
+    fields = ("parent_id", "agent", "status", "output", "structured")
+    rows = Run.objects.filter(root_id=run.root_id).only(*fields)
+    children: defaultdict[UUID | None, list[Run]] = defaultdict(list)
+    for row in rows:
+        children[row.parent_id].append(row)
+    found = [row for row in rows if row.pk == run.pk]
+    for row in found:  # which grows meanwhile
+        found += children[row.pk]
+    kept = kept_names([row.pk for row in found])
+    return [
+        Produced(row.pk, row.agent, f"{row.pk}.{number:04d}", artifact)
+        for row in sorted(found, key=lambda row: row.pk)
+        for number, artifact in enumerate(_artifacts(row, kept.get(row.pk, ())))
+    ]
+
+
+def find_artifact(run: Run, name: str) -> Artifact:
+    """The artifact of a run by its name.
+
+    Raises:
+        ArtifactNotFoundError: It has none of that name.
+        RunStateError: It has not ended, so it has none yet.
+    """
+    if run.status not in TERMINAL:
+        raise RunStateError(f"The run is {run.status}: it has artifacts once it has ended.")
+    for artifact in _artifacts(run, kept_names([run.pk]).get(run.pk, ())):
+        if artifact.name == name:
+            return artifact
+    raise ArtifactNotFoundError(
+        f"The run has no artifact {name!r}: GET /runs/{run.pk}/artifacts lists them."
+    )
+
+
+def file_name(artifact: Artifact) -> str:
+    """What the artifact is called as a file; what is in no known language is text."""
+    return f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
+
+
+def _artifacts(run: Run, kept: Sequence[str]) -> tuple[Artifact, ...]:
+    if run.status not in TERMINAL:
+        return ()
+    return artifacts_in(run.output or "", run.structured, kept=kept)

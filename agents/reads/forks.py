@@ -1,0 +1,22 @@
+"""Which runs were forked from a run, and from which a run was forked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.journal.events import RunForked
+from agents.models import RunEvent
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+MAX_SHOWN = 20
+
+
+def forks_of(run_id: UUID) -> list[tuple[UUID, int]]:
+    """The newest runs that began with a run's journal, each with the last turn that it kept."""
+    found = RunEvent.objects.filter(
+        run__forked_from=run_id, type=RunForked.type, payload__source=str(run_id)
+    )
+    rows = found.order_by("-run_id").values_list("run_id", "payload__turn")
+    return list(rows[:MAX_SHOWN])

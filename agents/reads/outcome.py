@@ -1,0 +1,67 @@
+"""What a run gave and what it took, read from its rows. Its figures are those of its whole tree.
+
+Usage::
+
+    result = result_of(run)      # the form of agents.output.results
+    metrics = metrics_of(run)    # until now, of a run that has not ended
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+from django.utils import timezone
+
+from agents.models import Run, ToolCall
+from agents.output.results import Metrics, TaskResult, build
+from agents.reads.artifact_names import kept_names
+from agents.reads.metrics import SUMS, cost_of
+from heartbit_site.base.models import UsageEntry
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+
+def result_of(run: Run) -> TaskResult:
+    """What a run that has ended gave.
+
+    Its metrics are those of its whole tree when it is a root, else its own.
+
+    Raises:
+        ValueError: It has not ended.
+    """
+    error = run.error if isinstance(run.error, dict) else {}
+    return build(
+        run.status,
+        text=run.output or "",
+        data=run.structured,
+        error=error.get("message"),
+        metrics=metrics_of(run),
+        kept=kept_names([run.pk]).get(run.pk, ()),
+    )
+
+
+def metrics_of(run: Run) -> Metrics:
+    """What a run took until now; of a root: with its sub-agents.
+
+    The cost is None as soon as the price of one model call is unknown.
+    """
+    tree = Q(root_id=run.root_id) if run.parent_id is None else Q(pk=run.pk)
+    runs = Run.objects.filter(tree).order_by().values("pk")
+    spent = UsageEntry.objects.filter(run_id__in=runs).aggregate(**SUMS)
+    end = run.finished_at or timezone.now()
+    cost = cost_of(spent)
+    return Metrics(
+        duration_ms=_milliseconds(end - run.created_at),
+        queued_ms=_milliseconds((run.started_at or end) - run.created_at),
+        model_calls=spent["calls"],
+        tool_calls=ToolCall.objects.filter(run__in=runs).count(),
+        input_tokens=spent["input_tokens"],
+        output_tokens=spent["output_tokens"],
+        cost_usd=None if cost is None else f"{cost.normalize():f}",
+    )
+
+
+def _milliseconds(span: timedelta) -> int:
+    return max(0, round(span.total_seconds() * 1000))

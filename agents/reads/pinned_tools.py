@@ -1,0 +1,47 @@
+"""Tools as a version was published with them, also those that this process cannot call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.querysets import shown_tool
+from heartbit_site.base.argument_order import in_schema_order
+from tools import definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from agents.definitions.definition import AgentDefinition
+    from agents.models import ToolCall
+    from heartbit_site.base.toolspec import ToolSpec
+
+
+def pinned_tools(definition: AgentDefinition) -> dict[str, ToolSpec]:
+    """Return the tools of a version by name, each as it was published."""
+    found = {tool.name: definitions.find(tool.name, tool.pinned) for tool in definition.tools}
+    return {name: spec for name, spec in found.items() if spec is not None}
+
+
+def pinned_tool(call: ToolCall) -> ToolSpec | None:
+    """Return the tool of a call as its run's version has it; None: it is none of the version's.
+
+    Args:
+        call: Its run's version is read.
+    """
+    name = shown_tool(call)
+    for tool in call.run.version.snapshot.get("tools", ()):
+        if tool["name"] == name:
+            return definitions.find(name, tool["hash"])
+    return None
+
+
+def in_tool_order(call: ToolCall, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments in the order in which the call's tool declares them.
+
+    Args:
+        call: Its run's version is read.
+        arguments: Whatever the call is shown with.
+    """
+    spec = pinned_tool(call)
+    return in_schema_order(arguments, spec.parameters if spec is not None else None)

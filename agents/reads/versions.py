@@ -1,0 +1,93 @@
+"""The versions of an agent: find one, list them all, compare two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Count
+
+from agents.definitions.snapshot_diff import SnapshotDiff, compare
+from agents.models import Agent, AgentVersion, Run
+from agents.reads.agents import find_agent
+from heartbit_site.base.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from heartbit_site.base.models import Workspace
+
+
+class VersionNotFoundError(NotFoundError):
+    """The agent has no such version."""
+
+
+def find_editable(workspace: Workspace, name: str) -> Agent:
+    """An agent that people edit, stopped ones too.
+
+    Raises:
+        AgentNotFoundError: There is none of that name; the sentence names those there are.
+    """
+    agents = Agent.objects.filter(workspace=workspace, origin="", name=name)
+    found = agents.select_related("current_version", "workspace").first()
+    return found if found is not None else find_agent(workspace, name)
+
+
+def versions_of(agent: Agent) -> list[tuple[AgentVersion, int]]:
+    """All of an agent's, the newest first, each with the number of its runs."""
+    return with_runs(agent.versions.order_by("-number"))
+
+
+def with_runs(versions: Iterable[AgentVersion]) -> list[tuple[AgentVersion, int]]:
+    """Versions, each with the number of its runs."""
+    found = list(versions)
+    runs = Run.objects.filter(version__in=found).order_by().values_list("version")
+    pinned = dict(runs.annotate(Count("pk")))
+    return [(version, pinned.get(version.pk, 0)) for version in found]
+
+
+def find_version(agent: Agent, number: int) -> AgentVersion:
+    """One of an agent's.
+
+    Raises:
+        VersionNotFoundError: It has no such version.
+    """
+    found = AgentVersion.objects.filter(agent=agent, number=number).first()
+    if found is None:
+        numbers = [
+            str(n) for n in agent.versions.order_by("number").values_list("number", flat=True)
+        ]
+        there = ", ".join(numbers) if len(numbers) < 10 else f"1 to {numbers[-1]}"
+        raise VersionNotFoundError(
+            f"The agent {agent.name} has no version {number}; there are: {there or 'none yet'}."
+        )
+    return found
+
+
+def pair(
+    agent: Agent, older: int | None = None, newer: int | None = None
+) -> tuple[AgentVersion, AgentVersion]:
+    """The two versions that a person means: by default the one before the current and the current.
+
+    Args:
+        agent: Whose.
+        older: The first; None: the one before ``newer``.
+        newer: The second; None: the current one.
+
+    Raises:
+        VersionNotFoundError: It has no such version.
+    """
+    if newer is not None:
+        second = find_version(agent, newer)
+    elif agent.current_version is not None:
+        second = agent.current_version
+    else:
+        raise VersionNotFoundError(f"The agent {agent.name} was never published.")
+    if older is not None:
+        return find_version(agent, older), second
+    before = agent.versions.filter(number__lt=second.number).order_by("-number").first()
+    return before or second, second
+
+
+def difference(older: AgentVersion, newer: AgentVersion) -> SnapshotDiff:
+    """What changed from one version to another."""
+    return compare(older.snapshot, newer.snapshot)

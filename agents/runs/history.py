@@ -1,0 +1,55 @@
+"""A run's whole past, read for people and for forks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+from pydantic import ValidationError
+
+from agents.errors import RunStateError
+from agents.journal.events import Recorded, decode
+from agents.querysets import events_after
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agents.models import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What happened in a run, as it is now.
+
+    Attributes:
+        journal: Its events.
+        payloads: The same by sequence number, as they are stored.
+        thread: What was said on its conversation before: {task, output, steers} each.
+    """
+
+    journal: Sequence[Recorded]
+    payloads: Mapping[int, dict[str, Any]]
+    thread: Sequence[dict[str, Any]]
+
+
+def past_of(run: Run) -> Past:
+    """Read it.
+
+    Raises:
+        RunStateError: A newer Heartbit wrote it.
+    """
+    rows = events_after(run.pk, 0)
+    try:
+        journal = [Recorded(row.seq, row.at, decode(row.type, row.payload)) for row in rows]
+    except (KeyError, ValidationError) as error:
+        raise RunStateError(
+            f"The journal of run {run.pk} has news from a newer Heartbit: upgrade this one."
+        ) from error
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT heartbit_history(r)::text FROM agents_run r WHERE r.id = %s", [run.pk]
+        )
+        [thread] = cursor.fetchone()
+    return Past(journal, {row.seq: row.payload for row in rows}, json.loads(thread))

@@ -1,0 +1,56 @@
+"""A run that this process holds, and how its slice is stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import asyncio
+    from uuid import UUID
+
+    from agents.live.pubsub import RunWindow
+    from agents.loop.effect_gate import Standing
+    from agents.loop.journaled import JournaledState
+    from agents.runs.claims import Claimed
+    from agents.runs.lease import Lease
+
+StopReason = Literal["cancel", "lease lost", "drain"]
+
+
+@dataclass(slots=True)
+class Held:
+    """A run in this process's hands.
+
+    Attributes:
+        task: Works on the slice.
+        why: Why the slice is being stopped, once it is.
+    """
+
+    claimed: Claimed
+    task: asyncio.Task[object]
+    lease: Lease
+    window: RunWindow
+    journaled: JournaledState
+    standing: Standing
+    why: StopReason | None = None
+
+    @property
+    def key(self) -> tuple[UUID, int]:
+        """The run and its present token."""
+        return self.claimed.id, self.lease.token
+
+    def stop(self, why: StopReason) -> None:
+        """Stop the slice: at once, but for a drain, which lets an effect under way come to its end.
+
+        A cancel and a lost lease overtake a drain.
+        """
+        if self.why == why != "drain" and self.task.cancelling():
+            self.task.cancel()  # something below swallowed the first one
+        if self.why not in (None, "drain") or why == self.why:
+            return
+        self.why = why
+        if why == "drain":
+            self.standing.leave()
+        else:
+            self.task.cancel()

@@ -1,0 +1,38 @@
+"""The world, as a process that executes runs reaches it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import httpx
+
+    from agents.live.pubsub import Window
+    from agents.runtime.isolated_runs import AloneProcesses
+    from agents.runtime.models import Models
+    from agents.runtime.reservations import Reservations
+    from agents.runtime.wakeups import Doorbell
+    from tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a process works with.
+
+    Attributes:
+        reservations: What model calls under way may spend of budgets.
+        guarded: For every request that a model, a tool or a user can steer.
+        run_alone: Works on a suspect in a process of its own; returns when that has ended.
+    """
+
+    registry: Registry
+    window: Window
+    doorbell: Doorbell
+    models: Models
+    reservations: Reservations
+    guarded: httpx.AsyncClient
+    executor: Executor
+    run_alone: AloneProcesses

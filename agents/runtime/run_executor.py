@@ -1,0 +1,337 @@
+"""A process that executes runs: its pools and clients, what it holds, and how a slice goes.
+
+Everything here lives on the process's one loop. ``execute`` is the only way in: a nudge names a
+run, the claim decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, LiteralString
+
+import psycopg
+from pydantic import ValidationError
+
+from agents.choices import TERMINAL, Home
+from agents.errors import LeaseLostError
+from agents.live.changes import EVERYWHERE, notify
+from agents.live.pubsub import RunWindow
+from agents.loop.effect_gate import Standing
+from agents.loop.journaled import JournaledState
+from agents.loop.state import RunState
+from agents.runs.claims import Claimant, Claimed, Suspect, claim
+from agents.runs.lease import Child, Lease
+from agents.runs.pool import Pool, open_pool
+from agents.runtime.active_run import Held
+from agents.runtime.control_session import Control
+from agents.runtime.conversation_history import spoken
+from agents.runtime.slice_runner import Slices
+from agents.runtime.stopped_tools import QUERY as STOPPED_TOOLS
+from agents.runtime.stopped_tools import StoppedTools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from psycopg.rows import DictRow
+
+    from agents.runtime.dependencies import Outside
+
+logger = logging.getLogger(__name__)
+
+SLICE_SECONDS = 60.0  # then a run goes to the end of the queue, and its journal is checkpointed
+
+_HELD = """
+    SELECT id, lease_token, cancel_requested, queue FROM agents_run
+    WHERE worker_id = %s AND status = 'running'
+"""
+_UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
+_FORGET = "DELETE FROM agents_checkpoint WHERE run_id = %s RETURNING run_id"
+_WAITING = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND status = 'queued'"
+_NEXT = "SELECT ring, ring_queue FROM heartbit_ring_next(%s, %s)"
+_QUEUED = """
+    SELECT id FROM agents_run
+    WHERE root_id = ANY (%s) AND home = 'local' AND status = 'queued'
+          AND available_at <= clock_timestamp()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a process is told once.
+
+    Attributes:
+        database_url: For the journal's pool.
+        direct_url: For the control session; never through a transaction pooler.
+        home: Whose runs it executes.
+        queues: The fleet queues it serves.
+        slots: How many runs it holds at most.
+        lease_seconds: Silent for longer than this, it counts as dead.
+        default_model: ``provider:model`` for runs that name none, nor their workspace.
+        explicit_model: The same whatever their workspace names, when the environment says so.
+        drain_seconds: How long a shutdown waits for the effects under way.
+    """
+
+    database_url: str
+    direct_url: str
+    home: Home
+    queues: tuple[str, ...]
+    slots: int
+    lease_seconds: float
+    default_model: str
+    explicit_model: str = ""
+    drain_seconds: float = 25.0
+
+
+class Process:
+    """Executes runs until it is stopped."""
+
+    def __init__(self, configuration: Configuration, outside: Outside) -> None:
+        self.configuration = configuration
+        self._outside = outside
+        self._pool: Pool = open_pool(configuration.database_url)
+        self._stopped_tools = StoppedTools()
+        self._slices = Slices(self._pool, outside, self._stopped_tools)
+        self._held: dict[tuple[UUID, int], Held] = {}
+        self._orphans: set[tuple[UUID, int]] = set()
+        self._roots: set[UUID] = set()
+        self._draining = asyncio.Event()
+        self.control = Control(
+            configuration.direct_url,
+            home=configuration.home,
+            queues=configuration.queues,
+            slots=configuration.slots,
+            lease_seconds=configuration.lease_seconds,
+            on_notice=self._notice,
+            on_lease_lost=self._lose_all,
+            on_beat=self._reconcile,
+        )
+
+    def adopt(self, root_id: UUID) -> None:
+        """Take care of a local run and its tree: no other process does."""
+        self._roots.add(root_id)
+
+    @property
+    def in_flight(self) -> int:
+        """How many runs it holds now."""
+        return len(self._held)
+
+    @property
+    def is_draining(self) -> bool:
+        """True once the process claims nothing more."""
+        return self._draining.is_set()
+
+    async def ping(self) -> None:
+        """Ask the database for an answer.
+
+        Raises:
+            psycopg.Error: There was none.
+        """
+        await self._rows("SELECT 1", ())
+
+    async def start(self) -> None:
+        """Open the pool and register; claims are possible from here on."""
+        await self._pool.open(wait=True)
+        await self._look_for_stopped_tools()
+        await self.control.start()
+        notify(EVERYWHERE, "fleet")
+
+    async def stop(self) -> None:
+        """Hand back what is held, then sign off."""
+        await self.drain()
+        await self.control.stop()
+        notify(EVERYWHERE, "fleet")
+        await self._pool.close()
+        self._outside.executor.shutdown(wait=False, cancel_futures=True)
+
+    async def drain(self) -> None:
+        """Claim nothing more and give every held run back to the queue.
+
+        At once, but for those with an effect under way: they have ``drain_seconds`` to end it.
+        """
+        self._draining.set()
+        self._outside.run_alone.leave()
+        held = list(self._held.values())
+        for run in held:
+            run.stop("drain")
+        if held:
+            # What does not end in time is requeued by a sweeper, once this process has left.
+            tasks = [run.task for run in held]
+            await asyncio.wait(tasks, timeout=self.configuration.drain_seconds)
+
+    async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
+        """Serve a nudge: claim the run, or another one, and work one slice of it.
+
+        Args:
+            run_id: Who is to be looked at.
+            task_id: For the journal: Celery's.
+            alone: This process works on that run and no other, so it may be a suspect.
+
+        Returns:
+            What became of the slice, for the task's log.
+        """
+        if self._draining.is_set() or not self.control.worker_id:
+            return "not now"  # the run is still queued; a sweep rings again
+        if any(held.claimed.id == run_id for held in self._held.values()):
+            return "at work"  # of a chord's body and its last part one comes too late
+        try:
+            claimed = await claim(self._pool, self._claimant(alone=alone), run_id, task_id=task_id)
+        except psycopg.Error as error:
+            # Whether it was claimed is unknown: ``_reconcile`` hands back what nobody works on.
+            logger.warning("no claim: the database is away (%s)", error)
+            return "database away"
+        if claimed is None:
+            return "nothing to do"
+        if isinstance(claimed, Suspect):
+            await self._ring(await self._outside.run_alone(claimed.id))
+            return "tried alone"
+        try:
+            held = self._hold(claimed)
+        except ValidationError:
+            return await self._forget_checkpoint(claimed)
+        if self._draining.is_set():
+            # It began while the claim was on its way, so it did not see this run.
+            held.stop("drain")
+        loop = asyncio.get_running_loop()
+        long = loop.call_later(SLICE_SECONDS, held.standing.ask_to_yield, "slice was long enough")
+        try:
+            outcome = await self._slices.work(held)
+        except LeaseLostError as lost:
+            logger.info("%s", lost)
+            return "lease lost"
+        finally:
+            long.cancel()
+            del self._held[claimed.id, claimed.token]
+        self._committed(held, outcome)
+        if claimed.limited:
+            await self._ring_next(claimed.workspace_id)
+        return outcome
+
+    def _claimant(self, *, alone: bool) -> Claimant:
+        configuration = self.configuration
+        return Claimant(
+            worker_id=self.control.worker_id,
+            worker_name=self.control.worker_name,
+            home=configuration.home,
+            queues=configuration.queues,
+            default_model=configuration.default_model,
+            explicit_model=configuration.explicit_model,
+            # A local process harms nobody else's runs.
+            alone=alone or configuration.home is Home.LOCAL,
+        )
+
+    async def _forget_checkpoint(self, claimed: Claimed) -> str:
+        """Hand a run back without its checkpoint, which cannot be read: the journal can."""
+        logger.exception("the checkpoint of run %s cannot be read: it is forgotten", claimed.id)
+        await self._rows(_FORGET, (claimed.id,))
+        await self._rows(
+            "SELECT heartbit_release(%s, %s, 'no checkpoint', 0)", (claimed.id, claimed.token)
+        )
+        self._outside.doorbell.ring(Child(claimed.id, claimed.queue))
+        return "handed over"
+
+    def _hold(self, claimed: Claimed) -> Held:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("execute() runs in a task")
+        window = RunWindow(self._outside.window, claimed.id, claimed.token)
+        lease = Lease(
+            self._pool, claimed, executor=self._outside.executor, on_commit=window.advanced
+        )
+        state = claimed.restored() or RunState(conversation=spoken(claimed.thread))
+        standing = Standing(self.control.proven, task.cancel)
+        held = Held(claimed, task, lease, window, JournaledState(state, lease), standing)
+        self._held[claimed.id, claimed.token] = held
+        window.advanced(lease.last_seq)
+        notify(claimed.workspace_id, "runs")
+        return held
+
+    async def _reconcile(self) -> None:
+        """Compare what the database says this process holds with what it works on.
+
+        A claim whose answer was lost, or a slice that ended in a way nobody foresaw, leaves a run
+        in the name of a process that lives. It is handed back when two looks in a row find it. A
+        cancel whose notice was missed is found here as well.
+        """
+        await self._look_for_stopped_tools()
+        rows = await self._rows(_HELD, (self.control.worker_id,))
+        mine = {run.key: run for run in self._held.values()}
+        orphans: set[tuple[UUID, int]] = set()
+        for row in rows:
+            key = (row["id"], row["lease_token"])
+            if key not in mine:
+                orphans.add(key)
+                if key in self._orphans:
+                    await self._disown(row)
+            elif row["cancel_requested"]:
+                mine[key].stop("cancel")
+        self._orphans = orphans
+        for row in await self._rows(_UNWANTED, (self.control.worker_id,)):
+            unwanted = mine.get((row["run_id"], row["lease_token"]))
+            if unwanted is not None:
+                unwanted.standing.ask_to_yield(row["reason"])
+                unwanted.stop("drain")
+        if self._roots:
+            for row in await self._rows(_QUEUED, (list(self._roots),)):
+                self._outside.doorbell.ring(Child(row["id"], ""))
+
+    async def _look_for_stopped_tools(self) -> None:
+        self._stopped_tools.learn(await self._rows(STOPPED_TOOLS, ()))
+
+    async def _ring(self, runs: Sequence[UUID]) -> None:
+        """Ring those of the runs that are still queued."""
+        if not runs:
+            return
+        try:
+            for row in await self._rows(_WAITING, (list(runs),)):
+                self._outside.doorbell.ring(Child(row["id"], row["queue"]))
+        except psycopg.Error as error:
+            logger.warning("the database is away (%s): a sweep rings", error)
+
+    async def _ring_next(self, workspace_id: int) -> None:
+        """Ring a run of a limited workspace: its nudge may have come while there was no room."""
+        try:
+            parameters = (workspace_id, list(self.configuration.queues))
+            for row in await self._rows(_NEXT, parameters):
+                self._outside.doorbell.ring(Child(row["ring"], row["ring_queue"]))
+        except psycopg.Error as error:
+            logger.warning("the database is away (%s): a sweep rings", error)
+
+    async def _disown(self, row: DictRow) -> None:
+        logger.warning("run %s was held by nobody: queued again", row["id"])
+        parameters = (row["id"], row["lease_token"], "held by nobody")
+        await self._rows("SELECT heartbit_release(%s, %s, %s, 0)", parameters)
+        self._outside.doorbell.ring(Child(row["id"], row["queue"]))
+
+    async def _rows(self, query: LiteralString, parameters: tuple[object, ...]) -> list[DictRow]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+    def _committed(self, held: Held, outcome: str) -> None:
+        """What may happen only once the slice's last transaction is durable."""
+        lease, claimed = held.lease, held.claimed
+        notify(claimed.workspace_id, "runs")
+        # A run that a worker holds has no open wait, so the end of a slice never closes one.
+        if lease.asks_people:
+            notify(claimed.workspace_id, "calls")
+        if outcome in TERMINAL:
+            held.window.ended(outcome, lease.end)
+            self._roots.discard(claimed.id)
+        if lease.children:
+            self._outside.doorbell.fan_out(lease.children, Child(claimed.id, claimed.queue))
+        if lease.ring is not None:
+            self._outside.doorbell.ring(lease.ring)
+
+    def _notice(self, verb: str, run_id: UUID, root_id: UUID | None) -> None:
+        if verb == "cancel":
+            for held in self._held.values():
+                if held.claimed.id == run_id:
+                    held.stop("cancel")
+        elif verb == "ring" and root_id in self._roots:
+            self._outside.doorbell.ring(Child(run_id, ""))
+
+    def _lose_all(self) -> None:
+        for held in self._held.values():
+            held.stop("lease lost")

@@ -1,0 +1,126 @@
+"""Who is told that a run may start: the fleet's broker, or this very process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
+
+from django.conf import settings
+
+from agents.runs import dispatch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from uuid import UUID
+
+    from agents.runs.lease import Child
+
+logger = logging.getLogger(__name__)
+
+
+class Doorbell(Protocol):
+    """Rings after a commit. Returns at once; a lost ring is found by the sweeper."""
+
+    def ring(self, run: Child) -> None:
+        """One run may start."""
+        ...
+
+    def fan_out(self, children: Sequence[Child], parent: Child) -> None:
+        """These may start, and the parent when all have ended."""
+        ...
+
+    def suspended(self, run: Child) -> None:
+        """One run waits, maybe for people who want to hear of it."""
+        ...
+
+    def escalated(self, wait_id: int) -> None:
+        """More people may decide what this wait is for."""
+        ...
+
+
+MAX_BACKLOG = 1_000
+
+
+class FleetDoorbell:
+    """Publishes to Celery from a thread of its own: the broker's client is synchronous."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(2, thread_name_prefix="publish")
+        self._room = threading.Semaphore(MAX_BACKLOG)  # taken on the loop, given back by threads
+
+    def close(self) -> None:
+        """Forget what is not published yet; the sweepers ring it."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def ring(self, run: Child) -> None:
+        """Publish a nudge."""
+        self._submit(lambda: dispatch.ring(run.id, queue=run.queue))
+
+    def fan_out(self, children: Sequence[Child], parent: Child) -> None:
+        """Publish a chord."""
+        header = [(child.id, child.queue) for child in children]
+        self._submit(lambda: dispatch.fan_out(header, (parent.id, parent.queue)))
+
+    def suspended(self, run: Child) -> None:
+        """Have mails written, if the installation wants any."""
+        if settings.HEARTBIT_APPROVAL_MAIL:
+            self._submit(lambda: dispatch.announce(run.id))
+
+    def escalated(self, wait_id: int) -> None:
+        """Have mails written to them, likewise."""
+        if settings.HEARTBIT_APPROVAL_MAIL:
+            self._submit(lambda: dispatch.announce_escalation(wait_id))
+
+    def _submit(self, publish: Callable[[], None]) -> None:
+        if not self._room.acquire(blocking=False):
+            return  # the broker is stuck; more messages would only wait in memory
+        self._executor.submit(publish).add_done_callback(self._published)
+
+    def _published(self, future: Future[None]) -> None:
+        self._room.release()
+        if not future.cancelled() and (error := future.exception()) is not None:
+            logger.error("publishing failed; the sweeper will ring", exc_info=error)
+
+
+class LocalDoorbell:
+    """Starts slices in this process, at most ``slots`` at once."""
+
+    def __init__(self, *, slots: int) -> None:
+        self._slots = asyncio.Semaphore(slots)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: set[UUID] = set()
+        self._execute: Callable[[UUID, str], Awaitable[str]] | None = None
+
+    def connect(self, execute: Callable[[UUID, str], Awaitable[str]]) -> None:
+        """Say what executes a run (id, task id); the process and its doorbell need each other."""
+        self._execute = execute
+
+    def ring(self, run: Child) -> None:
+        """Start a slice of the run, when a slot is free."""
+        if run.id in self._waiting:
+            return
+        self._waiting.add(run.id)
+        task = asyncio.get_running_loop().create_task(self._serve(run.id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def fan_out(self, children: Sequence[Child], parent: Child) -> None:
+        """Start the children; the parent is rung by the last of them to end."""
+        for child in children:
+            self.ring(child)
+
+    def suspended(self, run: Child) -> None:
+        """Write to nobody: whoever started it is here."""
+
+    def escalated(self, wait_id: int) -> None:
+        """Write to nobody, likewise: who may decide sees it on the approvals page."""
+
+    async def _serve(self, run_id: UUID) -> None:
+        if self._execute is None:
+            raise RuntimeError("connect() was not called")
+        async with self._slots:
+            self._waiting.discard(run_id)
+            await self._execute(run_id, f"local-{run_id}")

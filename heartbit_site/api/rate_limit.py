@@ -1,0 +1,114 @@
+"""How often somebody may ask the API: each has a bucket of requests, for all web processes.
+
+The bucket fills by ``HEARTBIT_API_RATE_LIMIT`` a second and holds four seconds' worth. It costs
+one round trip to Valkey; while Valkey is away, whoever asks is let in.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import logging
+import math
+import time
+
+from django.conf import settings
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as LostError
+from redis.retry import Retry
+
+from agents.runtime.limiter import RESERVE
+from agents.runtime.valkey_guard import Reach
+from heartbit_site.api.errors import TooManyRequestsError
+
+logger = logging.getLogger(__name__)
+
+BURST_SECONDS = 4.0
+PATIENCE_SECONDS = 0.25
+MOST_EMPTY = 10_000  # of which a process remembers that they are
+NETWORK_BITS = 64  # of an IPv6 address: whoever has one has them all
+
+
+class Buckets:
+    """The buckets of all who ask; any thread may take from them, and is blocked meanwhile.
+
+    Args:
+        url: Of Valkey.
+        per_second: How many requests each may send in the long run; 0: as many as they like.
+    """
+
+    def __init__(self, url: str, per_second: float) -> None:
+        self._rate = per_second
+        self._size = max(1.0, per_second * BURST_SECONDS)
+        self._empty_until: dict[str, float] = {}
+        self._reach = Reach(logger, "requests to the API are not limited")
+        client = Redis.from_url(
+            url,
+            decode_responses=True,
+            socket_timeout=PATIENCE_SECONDS,
+            socket_connect_timeout=PATIENCE_SECONDS,
+            # A connection that Valkey has closed since is opened again at once.
+            retry=Retry(NoBackoff(), 1, (LostError,)),
+        )
+        self._reserve = client.register_script(RESERVE)
+
+    def take(self, who: str) -> None:
+        """Take a request from a bucket.
+
+        Raises:
+            TooManyRequestsError: It is empty.
+        """
+        if self._rate <= 0:
+            return
+        wait = 0.0
+        with self._reach.blocking() as there:
+            if there:
+                limits = (self._rate, self._size, 0, 0, 0, 0)
+                wait = float(self._reserve(keys=[f"heartbit:api:{who}"], args=limits))
+        if wait > 0:
+            if len(self._empty_until) >= MOST_EMPTY:
+                self._empty_until.clear()
+            self._empty_until[who] = time.monotonic() + wait
+            raise self._refusal(wait)
+
+    def check(self, who: str) -> None:
+        """Refuse again whom ``take`` has refused a moment ago; it costs and takes nothing.
+
+        Raises:
+            TooManyRequestsError: The bucket is still empty.
+        """
+        left = self._empty_until.get(who, 0.0) - time.monotonic()
+        if left > 0:
+            raise self._refusal(left)
+
+    def _refusal(self, wait: float) -> TooManyRequestsError:
+        seconds = math.ceil(wait)
+        return TooManyRequestsError(
+            f"You ask more than {self._rate:g} times a second: ask again in {seconds} s.", seconds
+        )
+
+
+def whose(address: str) -> str:
+    """The bucket of all who come from an address, or from the network that is one customer's."""
+    found = customer(address)
+    return f"address:{address if found is None else found}"
+
+
+def customer(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Network | None:
+    """Return the address, or the network that one customer has; None: it is no IP address."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:  # of a socket in the file system
+        return None
+    if isinstance(found, ipaddress.IPv4Address):
+        return found
+    if found.ipv4_mapped is not None:
+        return found.ipv4_mapped
+    return ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False)
+
+
+@functools.cache
+def buckets() -> Buckets:
+    """The process's."""
+    return Buckets(settings.REDIS_URL, settings.HEARTBIT_API_RATE_LIMIT)

@@ -1,0 +1,160 @@
+"""Every change in the admin leaves an entry in the audit, in the transaction of the change.
+
+Django tells its own log of every addition, change and deletion, in the same transaction; here the
+audit is told as well, with which fields changed from what to what. Secrets are never among them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Manager, Model, QuerySet
+from django.forms import PasswordInput
+
+from heartbit_site.base import audit
+from heartbit_site.base.admin.workspace_scoped import Scoped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from django.http import HttpRequest
+
+_SHORT = 120  # characters of a value
+_UNSAID = "not shown"
+
+
+def actor_of(request: HttpRequest) -> audit.Actor:
+    """Whoever is signed in, as the audit names them."""
+    return audit.Actor(request.user.get_username(), "admin", request.user.pk)
+
+
+class Trail(Scoped):
+    """Mixed into the theme's admin class.
+
+    Attributes:
+        audit_name: What the audit calls such a row; empty: the model's name.
+        unsaid: Fields whose values the audit never holds, beside those of password inputs.
+        verbs_record: The actions whose verb writes its own entry: add, change, delete.
+    """
+
+    audit_name: str = ""
+    unsaid: frozenset[str] = frozenset()
+    verbs_record: frozenset[str] = frozenset()
+
+    def note(
+        self,
+        request: HttpRequest,
+        verb: str,
+        row: Model,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write an entry about a row, in the caller's transaction.
+
+        Args:
+            request: Of whoever did it.
+            verb: What was done: ``revoke`` becomes ``api_key.revoke``.
+            row: To what.
+            details: JSON; never a secret.
+        """
+        if verb in self.verbs_record:
+            return
+        name = self.audit_name or self.opts.model_name
+        workspace = self.workspace_of(row)
+        if verb == "delete" and workspace is row:
+            workspace = None  # a deleted workspace's entries are the installation's
+        audit.record(
+            actor_of(request),
+            f"{name}.{verb}",
+            workspace=workspace,
+            target=f"{name}:{row.pk}",
+            label=str(row),
+            details=details,
+        )
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Rows that were chosen on the list, each as on its own page: the same verb, one entry."""
+        for row in queryset:
+            self.delete_model(request, row)
+
+    def construct_change_message(
+        self,
+        request: HttpRequest,
+        form: Any,
+        formsets: Any,
+        add: bool = False,  # noqa: FBT001, FBT002  Django's signature
+    ) -> Any:
+        """Django's message; on the way it is noted what exactly changed."""
+        details = self._changes(form)
+        for formset in formsets or ():
+            details |= self._inline_changes(formset)
+        request.heartbit_changes = details  # type: ignore[attr-defined]
+        return super().construct_change_message(request, form, formsets, add)
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Also in the audit."""
+        self.note(request, "add", obj, getattr(request, "heartbit_changes", {}))
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Also in the audit, if anything changed."""
+        changes: dict[str, Any] = getattr(request, "heartbit_changes", {})
+        if changes:
+            self.note(request, "change", obj, changes)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        """Also in the audit."""
+        for row in queryset:
+            self.note(request, "delete", row)
+        return super().log_deletions(request, queryset)
+
+    def _changes(self, form: Any) -> dict[str, Any]:
+        """The fields of a form that were changed: from what, to what."""
+        said: dict[str, Any] = {}
+        for name in form.changed_data:
+            if name not in form.fields:
+                continue
+            if name in self.unsaid or isinstance(form.fields[name].widget, PasswordInput):
+                said[name] = _UNSAID
+                continue
+            before = form.get_initial_for_field(form.fields[name], name)
+            said[name] = [
+                _shown(before, form.fields[name]),
+                _shown(form.cleaned_data.get(name), form.fields[name]),
+            ]
+        return said
+
+    @staticmethod
+    def _inline_changes(formset: Any) -> dict[str, Any]:
+        """The rows of an inline that came, changed or went, by what they are called."""
+        changed = [
+            {"row": str(row), "fields": list(fields)} for row, fields in formset.changed_objects
+        ]
+        found = {
+            "added": [str(row) for row in formset.new_objects],
+            "changed": changed,
+            "removed": [str(row) for row in formset.deleted_objects],
+        }
+        said = {name: rows for name, rows in found.items() if rows}
+        return {str(formset.model._meta.verbose_name_plural): said} if said else {}
+
+
+def _shown(value: Any, field: Any) -> Any:
+    """A value as the audit keeps it: short, and readable without the row."""
+    if value is None or isinstance(value, bool | int | float):
+        chosen = getattr(field, "queryset", None)
+        if value is None or isinstance(value, bool) or chosen is None:
+            return value
+        return _names(chosen.model, [value])
+    if isinstance(value, Model):
+        return str(value)[:_SHORT]
+    if isinstance(value, QuerySet | Manager | list | tuple) and hasattr(field, "queryset"):
+        rows = value.all() if isinstance(value, Manager) else value
+        return _names(field.queryset.model, [getattr(row, "pk", row) for row in rows])
+    text = str(value)
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
+
+
+def _names(model: type[Model], keys: Iterable[Any]) -> str:
+    rows = model._default_manager.filter(pk__in=list(keys)).order_by("pk")
+    return ", ".join(str(row) for row in rows)[:_SHORT]

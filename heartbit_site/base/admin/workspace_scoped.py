@@ -1,0 +1,255 @@
+"""Admin classes bounded by the roles of whoever looks: rows, choices, filters, actions, rights.
+
+An admin class names the way to the workspace and the scope of each thing one can do with its rows::
+
+    class ThingAdmin(ModelAdmin[Thing]):
+        workspace_path = "run__workspace"
+        needs = {"view": "runs:read", "change": "runs:write", "revoke": "workspace:manage"}
+
+What it does not name, only superusers may; a class without a path is theirs altogether.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from django.contrib.admin import RelatedFieldListFilter
+from django.contrib.admin.utils import get_fields_from_path
+from django.core.exceptions import FieldDoesNotExist
+from django.db import transaction
+from django.db.models import Model
+
+from heartbit_site.base.admin.permissions import INSTALLATION, reach_of
+from heartbit_site.base.models import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from django.contrib.admin import AdminSite, ModelAdmin
+    from django.contrib.admin.options import BaseModelAdmin
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+
+    _Base = ModelAdmin[Any]
+    _AnyAdmin = BaseModelAdmin[Any]
+else:
+    _Base = _AnyAdmin = object
+
+
+class ReachedFilter(RelatedFieldListFilter):
+    """A filter by related rows that offers those alone that one may see."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[Any]:
+        """Django's choices, bounded as the related model's own list is."""
+        related = model_admin.admin_site._registry.get(field.remote_field.model)
+        if not isinstance(related, Scoped) or reach_of(request).everywhere:
+            return list(super().field_choices(field, request, model_admin))
+        reached = related.reached(request, field.remote_field.model._default_manager.all())
+        choices = field.get_choices(
+            include_blank=False,
+            ordering=self.field_admin_ordering(field, request, model_admin),
+            limit_choices_to={"pk__in": reached.order_by().values("pk")},
+        )
+        return list(choices)
+
+
+class BoundedChoices(_AnyAdmin):
+    """The choices of foreign keys, of pages and of inlines alike."""
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Rows that one may see; of workspaces those where one may add such a row."""
+        return self._bounded(super().formfield_for_foreignkey(db_field, request, **kwargs), request)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Likewise."""
+        return self._bounded(super().formfield_for_manytomany(db_field, request, **kwargs), request)
+
+    def _bounded(self, field: Any, request: HttpRequest) -> Any:
+        rows = getattr(field, "queryset", None)
+        if rows is None or reach_of(request).everywhere:
+            return field
+        if rows.model is Workspace and isinstance(self, Scoped):
+            field.queryset = reach_of(request).rows(rows, "pk", self.scope_of("add"))
+            return field
+        related = self.admin_site._registry.get(rows.model)
+        if isinstance(related, Scoped):
+            field.queryset = related.reached(request, rows)
+        return field
+
+
+class Scoped(BoundedChoices, _Base):
+    """Mixed into the theme's admin class.
+
+    Attributes:
+        workspace_path: The field that leads to the workspace, e.g. ``run__workspace``; ``pk`` on
+            workspaces themselves; None: the rows are the installation's, and superusers' alone.
+        needs: The scope that each thing needs: view, add, change, delete, and whatever the class
+            has actions for.
+    """
+
+    workspace_path: ClassVar[str | None] = None
+    needs: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
+        super().__init__(model, admin_site)
+        unbounded = self.get_queryset
+        # Outermost, over whatever subclasses do: a class cannot forget it.
+        self.get_queryset = lambda request: self.reached(request, unbounded(request))  # type: ignore[method-assign]
+
+    def scope_of(self, what: str) -> str:
+        """The scope that something needs."""
+        return self.needs.get(what, INSTALLATION)
+
+    def reached(
+        self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
+    ) -> QuerySet[Any]:
+        """Those of the rows with which somebody may do something."""
+        return reach_of(request).rows(rows, self.workspace_path, self.scope_of(what))
+
+    def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
+        """Whether somebody may do something with a row, or with any at all.
+
+        Args:
+            request: Theirs.
+            what: A key of ``needs``.
+            row: The row or its id; None: some row, of whichever workspace.
+        """
+        reach = reach_of(request)
+        if reach.everywhere:
+            return True
+        if self.workspace_path is None:
+            return False
+        if row is None:
+            return reach.allows(self.scope_of(what))
+        if isinstance(row, Model) and not isinstance(row, self.model):
+            return False
+        workspace = self._workspace_id(row)
+        return workspace is not None and reach.allows(self.scope_of(what), workspace)
+
+    def workspace_of(self, row: Any) -> Workspace | None:
+        """The workspace that a row belongs to; None: it is the installation's."""
+        if self.workspace_path is None:
+            return None
+        if self.workspace_path == "pk":
+            return cast("Workspace", row)
+        for name in self.workspace_path.split("__"):
+            row = getattr(row, name)
+        return cast("Workspace | None", row)
+
+    def _workspace_id(self, row: object) -> int | None:
+        if isinstance(row, Model):
+            found = self.workspace_of(row)
+            return found.pk if found is not None else None
+        try:
+            rows = self.model._default_manager.filter(pk=row)
+            ids = rows.order_by().values_list(self.workspace_path, flat=True)
+            return cast("int | None", ids.first())
+        except (ValueError, TypeError, OverflowError):  # no id at all: so nothing is there
+            return None
+
+    # ------------------------------------------------------------------------------------- Django's
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A new row goes to the first workspace where one may add it."""
+        initial: dict[str, Any] = {**super().get_changeform_initial_data(request)}
+        if self.workspace_path == "workspace" and "workspace" not in initial:
+            spaces = Workspace.objects.order_by("pk")
+            first = reach_of(request).rows(spaces, "pk", self.scope_of("add")).first()
+            initial["workspace"] = first.pk if first is not None else None
+        return initial
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Whether the model is shown at all."""
+        return self.may(request, "view")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """By role."""
+        return self.may(request, "view", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """By role."""
+        return self.may(request, "add")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """By role."""
+        return self.may(request, "change", obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """By role."""
+        return self.may(request, "delete", obj)
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Filters by related rows offer those alone that one may see."""
+        listed: Any = super().get_list_filter(request)
+        return [self._reached_filter(one) for one in listed]
+
+    def _reached_filter(self, one: Any) -> Any:
+        if not isinstance(one, str):
+            return one
+        try:
+            field = get_fields_from_path(self.model, one)[-1]
+        except FieldDoesNotExist:  # Django says so itself
+            return one
+        return (one, ReachedFilter) if field.is_relation else one
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """What is done to chosen rows is done to those alone where the role allows it."""
+        offered: Any = super().get_actions(request)
+        return {
+            name: (self._reaching(function), name, said)
+            for name, (function, _, said) in offered.items()
+        }
+
+    def get_actions_row(self, request: HttpRequest) -> list[Any]:
+        """What each row offers is what the role allows with all that are listed; pages say more."""
+        offered: list[Any] = super().get_actions_row(request)  # type: ignore[misc]
+        reach, seen = reach_of(request), self.scope_of("view")
+        return [
+            one
+            for one in offered
+            if all(
+                reach.allows_wherever(seen, self.scope_of(what))
+                for what in getattr(one.method, "allowed_permissions", ())
+            )
+        ]
+
+    def _reaching(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        wanted = getattr(function, "allowed_permissions", ())
+
+        @wraps(function)
+        def bounded(page: Any, request: HttpRequest, rows: QuerySet[Any]) -> Any:
+            for what in wanted:
+                rows = self.reached(request, rows, what)
+            return function(page, request, rows)
+
+        return bounded
+
+    def response_action(self, request: HttpRequest, queryset: Any, *place: Any) -> Any:
+        """In one transaction, with what the audit is told."""
+        with transaction.atomic():
+            return super().response_action(request, queryset, *place)
+
+
+class ScopedInline(BoundedChoices):
+    """Rows on the page of another one: whoever may change that one may change them."""
+
+    def _may(self, request: HttpRequest, what: str, parent: Any) -> bool:
+        owner = self.admin_site._registry.get(self.parent_model)  # type: ignore[attr-defined]
+        return isinstance(owner, Scoped) and owner.may(request, what, parent)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As the page."""
+        return self._may(request, "view", obj)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As the page is changed."""
+        return self._may(request, "add" if obj is None else "change", obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As the page is changed."""
+        return self._may(request, "add" if obj is None else "change", obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As the page is changed."""
+        return self._may(request, "change", obj)

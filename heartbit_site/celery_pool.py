@@ -1,0 +1,274 @@
+"""Celery's thread pool with one asyncio loop per process and the promises threads lack.
+
+    CELERY_CUSTOM_WORKER_POOL=heartbit_site.celery_pool:LoopThreadPool
+    celery -A heartbit_site worker -P custom -c 200
+
+A task is an ordinary function that waits in its thread for a coroutine (`aio.run`). A thread
+cannot be interrupted but a coroutine can, so soft and hard time limits, revoke(terminate) and cold
+shutdown cancel the coroutine and mean what they mean in a prefork worker. A task that spends its
+time in synchronous code is only reached when it next calls `aio.run`
+(docs/decisions/0002-celery-version-and-pool.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import itertools
+import logging
+import os
+import threading
+import time
+from concurrent import futures
+from typing import TYPE_CHECKING, Any
+
+from billiard.einfo import ExceptionInfo
+from celery.concurrency import thread
+from celery.exceptions import SoftTimeLimitExceeded
+from celery.utils import log as celery_log
+from celery.worker import state
+from kombu.asynchronous import get_event_loop
+
+from heartbit_site.base import aio
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["LoopThreadPool"]
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between a cold shutdown that left threads behind and the end of the process. Long
+#: enough for the consumer to hand its messages back.
+EXIT_AFTER = 10.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Limits:
+    """The time limits of one task, and how Celery is told that one has passed."""
+
+    soft: float | None
+    hard: float | None
+    callback: Callable[..., None] | None
+
+    @contextlib.contextmanager
+    def enforced(self, job: aio.Job) -> Iterator[None]:
+        """Let the loop watch over what the calling thread does for this job."""
+        if not (self.soft or self.hard):
+            yield
+            return
+        timers: list[asyncio.TimerHandle] = []
+        aio.loop().call_soon_threadsafe(self._arm, job, timers)
+        try:
+            yield
+        finally:
+            aio.loop().call_soon_threadsafe(_disarm, timers)
+
+    def _arm(self, job: aio.Job, timers: list[asyncio.TimerHandle]) -> None:
+        loop = aio.loop()
+        if self.soft:
+            timers.append(loop.call_later(self.soft, self._on_soft, job))
+        if self.hard:
+            timers.append(loop.call_later(self.hard, self._on_hard, job))
+
+    def _on_soft(self, job: aio.Job) -> None:
+        if self.callback is not None:
+            self.callback(soft=True, timeout=self.soft)
+        job.cancel(SoftTimeLimitExceeded(self.soft))
+
+    def _on_hard(self, job: aio.Job) -> None:
+        job.cancel(aio.Terminated(f"hard time limit ({self.hard}s)"), final=True)
+        if self.callback is not None:
+            # It stores the failure in the result backend: not on the loop, and not in the job's
+            # own thread, which may be the very thing that does not return.
+            threading.Thread(
+                target=self.callback,
+                kwargs={"soft": False, "timeout": self.hard},
+                name="hard-time-limit",
+                daemon=True,
+            ).start()
+
+
+@dataclasses.dataclass(slots=True)
+class _Call:
+    """One task on its way through the pool, and whom to tell."""
+
+    number: int
+    target: Callable[[], Any]
+    limits: _Limits
+    on_accepted: Callable[[int, float], None] | None
+    on_returned: Callable[[Any], None] | None
+    on_escaped: Callable[[ExceptionInfo], None] | None
+    job: aio.Job = dataclasses.field(default_factory=aio.Job)
+    returned: bool = False
+
+    def perform(self) -> None:
+        if self.on_accepted is not None:
+            self.on_accepted(self.number, time.monotonic())
+        with self.limits.enforced(self.job), self.job.bind():
+            result = self.target()
+        self.returned = True
+        if self.on_returned is not None:
+            self.on_returned(result)
+
+    def report(self, error: BaseException) -> None:
+        """Settle a call that raised; the tracer returns a task's own exceptions."""
+        if isinstance(error, aio.Aborted):
+            # Celery has settled the message already, or hands it back.
+            logger.info("Job %s was given up: %r", self.number, error)
+        elif self.returned or self.on_escaped is None:
+            logger.error("Job %s ended but could not be settled", self.number, exc_info=error)
+        else:
+            # SystemExit, or an undecodable body. Stock threads drop it, and the message stays
+            # unacknowledged for ever.
+            self.on_escaped(ExceptionInfo((type(error), error, error.__traceback__)))
+
+
+class _Handle:
+    """What Celery keeps, weakly, of a job it has passed to the pool."""
+
+    def __init__(self, future: futures.Future[None], terminate: Callable[[], None]) -> None:
+        self.get = future.result
+        self._future = future
+        self._terminate = terminate
+
+    def wait(self, timeout: float | None = None) -> None:
+        futures.wait([self._future], timeout)
+
+    def terminate(self, signal: int | None = None) -> None:
+        self._terminate()
+
+
+class LoopThreadPool(thread.TaskPool):
+    """Threads that wait, one loop that works.
+
+    `terminate_job` gets the job's number as its pid: the pool reports it on acceptance.
+    """
+
+    executor: futures.ThreadPoolExecutor
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._numbers = itertools.count(1)
+        self._jobs: dict[int, aio.Job] = {}
+        self._futures: set[futures.Future[None]] = set()
+        self._leaving = False
+
+    def on_start(self) -> None:
+        """Start the loop before the first task needs it."""
+        aio.loop()
+
+    def on_apply(  # type: ignore[override]  # the stubs of the base class return None
+        self,
+        target: Callable[..., Any],
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+        callback: Callable[[Any], None] | None = None,
+        accept_callback: Callable[[int, float], None] | None = None,
+        *,
+        timeout: float | None = None,
+        soft_timeout: float | None = None,
+        timeout_callback: Callable[..., None] | None = None,
+        error_callback: Callable[[ExceptionInfo], None] | None = None,
+        **_: object,
+    ) -> _Handle:
+        """Queue one task; see `celery.concurrency.base.BasePool.on_apply`."""
+        call = _Call(
+            number=next(self._numbers),
+            target=functools.partial(target, *args or (), **kwargs or {}),
+            limits=_Limits(soft_timeout, timeout, timeout_callback),
+            on_accepted=accept_callback,
+            on_returned=callback,
+            on_escaped=error_callback,
+        )
+        # Known before it runs: a task revoked while it was queued is terminated on acceptance.
+        self._jobs[call.number] = call.job
+        future = self.executor.submit(self._perform, call)
+        self._futures.add(future)
+        future.add_done_callback(functools.partial(self._on_done, call))
+        return _Handle(future, functools.partial(self.terminate_job, call.number))
+
+    def _perform(self, call: _Call) -> None:
+        if not self._leaving:  # else it is not accepted, so its message is handed back
+            call.perform()
+
+    def _on_done(self, call: _Call, future: futures.Future[None]) -> None:
+        del self._jobs[call.number]
+        self._futures.discard(future)
+        if future.cancelled():
+            return
+        if (error := future.exception()) is not None:
+            call.report(error)
+        hub = get_event_loop()
+        if hub is not None:
+            # With worker_disable_prefetch the consumer stops polling while all slots are taken;
+            # nothing else tells it that one has become free.
+            hub.call_soon(_wake)
+
+    def terminate_job(self, pid: int, signal: int | None = None) -> None:
+        """Cancel a running job: revoke(terminate=True), or a cold shutdown."""
+        job = self._jobs.get(pid)
+        if job is None:
+            return
+        # Celery cancels the active requests from within the signal handler, before it says
+        # anywhere else that a shutdown has begun.
+        self._leaving = self._leaving or _in_signal_handler() or _terminating()
+        reason = aio.ShuttingDown("cold shutdown") if self._leaving else aio.Terminated("revoked")
+        job.cancel(reason, final=True)
+
+    def on_stop(self) -> None:
+        """Warm shutdown: wait for the running jobs; those not started go back to the broker."""
+        self._leaving = True
+        if _in_signal_handler():
+            # A cold shutdown stops the pool from the signal handler. The code it interrupted may
+            # hold the executor's locks, so nothing here may take them; on_terminate follows.
+            return
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        while futures.wait(self._futures.copy(), timeout=0.5).not_done:
+            if _terminating():  # a warm shutdown that was told to hurry
+                self.on_terminate()
+                return
+
+    def on_terminate(self) -> None:
+        """Cold shutdown: cancel the running jobs, wait a bounded time; their messages go back."""
+        self._leaving = True
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        for job in self._jobs.copy().values():
+            job.cancel(aio.ShuttingDown("cold shutdown"), final=True)
+        left = futures.wait(self._futures.copy(), aio.GRACE + 1).not_done
+        if left:
+            logger.error("%s jobs are stuck in synchronous code; exiting without them", len(left))
+            # The interpreter would join their threads for as long as they please.
+            deadline = threading.Timer(EXIT_AFTER, os._exit, (os.EX_SOFTWARE,))
+            deadline.daemon = True
+            deadline.start()
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What `celery inspect stats` shows."""
+        return {**super().info, "processes": [os.getpid()], "jobs": len(self._jobs)}
+
+    @property
+    def num_processes(self) -> int:
+        """Slots: what the prefetch count is a multiple of."""
+        return int(self.limit)
+
+
+def _in_signal_handler() -> bool:
+    return bool(getattr(celery_log, "_in_sighandler", False))
+
+
+def _terminating() -> bool:
+    """A cold shutdown has begun; Celery stores the exit code there, which may be 0."""
+    return state.should_terminate not in (None, False)
+
+
+def _disarm(timers: list[asyncio.TimerHandle]) -> None:
+    for timer in timers:
+        timer.cancel()
+
+
+def _wake() -> None:
+    """Nothing to do: that the hub turned is the point."""

@@ -1,0 +1,101 @@
+"""Whether the parts of a file agree: names, teams, prompts, approvals, the provider.
+
+Works on the plain values, because other parts of the same table may be wrong as well and everything
+is reported together; what has a wrong type is reported elsewhere and skipped here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from agents.definitions import consistency as agreement
+from agents.definitions import validation_messages as complaints
+from agents.definitions.validators import PROVIDER_NAMES
+from agents.llm.providers import PROVIDERS
+from heartbit_site.config.sections import OrchestratorSection
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.definitions.validation_messages import Complaint
+    from heartbit_site.config.positions import Path
+
+Table: TypeAlias = dict[str, Any]
+
+ORCHESTRATOR: Final[str] = OrchestratorSection.model_fields["name"].default
+
+
+def check(content: Table) -> Iterator[Complaint]:
+    """What does not fit together."""
+    yield from _provider(content.get("provider"))
+    tables = list(agents_of(content))
+    names: dict[str, Path] = {}  # in the file's order
+    for path, table in tables:
+        name = table.get("name")
+        if isinstance(name, str) and names.setdefault(name, path) is not path:
+            yield (*path, "name"), f'is "{name}", which another agent is called already'
+    if "orchestrator" not in content and len(tables) > 1 and ORCHESTRATOR in names:
+        where = (*names[ORCHESTRATOR], "name")
+        yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
+    for path, table in tables:
+        yield from _prompt(path, table, alone=len(tables) == 1)
+        yield from agreement.check(path, table, names, tools=registry, place="this file")
+        yield from _secrets(path, table)
+
+
+def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
+    """Every agent's table with its path, the orchestrator's first, with its name."""
+    orchestrator, agents = content.get("orchestrator"), content.get("agents")
+    if isinstance(orchestrator, dict):
+        yield ("orchestrator",), {"name": ORCHESTRATOR, **orchestrator}
+    for index, agent in enumerate(agents if isinstance(agents, list) else ()):
+        if isinstance(agent, dict):
+            yield ("agents", index), agent
+
+
+def _provider(table: object) -> Iterator[Complaint]:
+    if not isinstance(table, dict):
+        return
+    name, model, url = (table.get(key, "") for key in ("name", "model", "base_url"))
+    if not isinstance(name, str) or not isinstance(model, str):
+        return
+    chosen = name or model.partition(":")[0]
+    if not name and chosen not in PROVIDER_NAMES and (model or url):
+        yield ("provider", "name"), f"is missing: one of {', '.join(PROVIDERS)}"
+        return
+    if chosen in PROVIDER_NAMES and not (model or _default_model(chosen)):
+        yield ("provider", "model"), f"is missing: {chosen} has no default model"
+    if url and chosen in PROVIDER_NAMES and not _is_keyless(chosen):
+        yield (
+            ("provider", "base_url"),
+            f"is not accepted for {chosen}: where a key is sent is no file's affair, so set "
+            f"{chosen.upper()}_BASE_URL or the admin's provider account",
+        )
+
+
+def _default_model(provider: str) -> str:
+    return PROVIDERS[provider].default_model if provider in PROVIDERS else ""
+
+
+def _is_keyless(provider: str) -> bool:
+    return provider in PROVIDERS and not PROVIDERS[provider].key_required
+
+
+def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:
+    """An orchestrator with a team has a prompt to fall back on; nobody else has."""
+    both = "system_prompt" in table and "system_prompt_file" in table
+    if both:
+        yield (*path, "system_prompt_file"), "is given beside system_prompt: keep one of them"
+        return
+    has_default = path == ("orchestrator",) and not alone and table.get("team") != []
+    if not has_default and "system_prompt" not in table and "system_prompt_file" not in table:
+        yield (*path, "system_prompt"), "is missing (or system_prompt_file)"
+
+
+def _secrets(path: Path, table: Table) -> Iterator[Complaint]:
+    tools = table.get("tools")
+    for index, tool in enumerate(tools if isinstance(tools, list) else ()):
+        if isinstance(tool, dict):
+            where = (*path, "tools", index, "defaults")
+            yield from complaints.secrets(tool.get("defaults"), where)

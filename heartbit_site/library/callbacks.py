@@ -1,0 +1,144 @@
+"""The program's side of a run: its callbacks, in the order of what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from agents.journal.events import ApprovalRequested, ModelAnswered
+from agents.live.tree_view import Tree
+from agents.live.updates import Happened, Streamed
+from heartbit_site.library.approvals import Approval, decision_of
+from heartbit_site.library.callback_set import Listeners, tell
+from heartbit_site.library.result import Event
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.live.timeline import Parts
+    from agents.live.updates import Update
+    from heartbit_site.library.execution import Performance
+    from heartbit_site.library.shared_host import Stage
+
+logger = logging.getLogger(__name__)
+
+
+class Audience:
+    """Takes the updates of one run tree.
+
+    Attributes:
+        events: What was journaled, so far.
+    """
+
+    def __init__(self, listeners: Listeners, stage: Stage, performance: Performance) -> None:
+        self.events: list[Event] = []
+        self._listeners = listeners
+        self._stage = stage
+        self._performance = performance
+        self._tree = Tree()
+        self._text = Text(listeners)
+        self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
+
+    async def listen(self, updates: asyncio.Queue[Update | None]) -> None:
+        """Tell everything until the end. Updates that come a second time are told once."""
+        while (update := await updates.get()) is not None:
+            changed = self._tree.apply(update)
+            match update:
+                case Happened() if changed is not None:
+                    await self._happened(update)
+                case Streamed(run_id, delta) if changed is not None and self._is_root(run_id):
+                    await self._text.add(delta.turn, changed)
+
+    async def _happened(self, update: Happened) -> None:
+        run_id, recorded = update.run_id, update.recorded
+        fact = recorded.event
+        event = Event(
+            run_id=run_id,
+            agent=self._tree.runs[run_id].agent,
+            seq=recorded.seq,
+            type=fact.type,
+            data=fact,
+            at=recorded.at,
+        )
+        self.events.append(event)
+        match fact:
+            case ApprovalRequested():
+                self._asked(event, fact)
+            case ModelAnswered(turn, message) if self._is_root(run_id):
+                await self._text.answered(turn, message.text)
+        await tell(self._listeners.event, event)
+
+    def _is_root(self, run_id: UUID) -> bool:
+        return run_id == next(iter(self._tree.runs), None)  # a tree's oldest run is seen first
+
+    def _asked(self, event: Event, fact: ApprovalRequested) -> None:
+        if self._listeners.ask is None:
+            logger.warning(
+                "%s of %s waits for a decision in the admin: "
+                ".on_approval(...) lets the program decide",
+                fact.tool,
+                event.agent,
+            )
+            return
+        self._waiting.put_nowait(
+            Approval(
+                agent=event.agent,
+                tool=fact.tool,
+                arguments=fact.arguments,
+                effect=fact.effect,
+                reason=fact.reason,
+                run_id=event.run_id,
+                call_id=fact.call_id,
+                digest=fact.digest,
+            )
+        )
+
+    async def decide(self) -> None:
+        """Ask the program about one call after the other, for as long as it is awaited."""
+        while True:
+            heard = await self._waiting.get()
+            approval = await self._stage.do(self._performance.as_it_waits(heard))
+            if approval is None:
+                continue
+            decision = decision_of(await tell(self._listeners.ask, approval))
+            await self._stage.do(self._performance.decide(approval, decision))
+
+
+class Text:
+    """The text of one run: as it streams, and whatever of it the stream did not bring.
+
+    A repeated model call voids what came of its turn. The journal has the last word: a reader that
+    comes late, or misses pieces, is told the rest when the whole answer is there.
+    """
+
+    def __init__(self, listeners: Listeners) -> None:
+        self._listeners = listeners
+        self._turn = 0
+        self._told = ""  # of that turn
+
+    async def add(self, turn: int, piece: Parts) -> None:
+        """Tell a piece, as the view of the run has taken it in."""
+        if piece["fresh"]:
+            await self._begin(turn)
+        if piece["kind"] == "text":
+            await self._tell(piece["text"])
+
+    async def answered(self, turn: int, text: str) -> None:
+        """Tell what is missing of a whole answer."""
+        if turn != self._turn:
+            await self._begin(turn)
+        if text.strip() == self._told.strip():
+            return
+        if not text.startswith(self._told):
+            await self._begin(turn)
+        await self._tell(text[len(self._told) :])
+
+    async def _begin(self, turn: int) -> None:
+        if self._told and turn == self._turn:
+            await tell(self._listeners.restart)
+        self._turn, self._told = turn, ""
+
+    async def _tell(self, text: str) -> None:
+        self._told += text
+        await tell(self._listeners.text, text)

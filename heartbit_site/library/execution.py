@@ -1,0 +1,140 @@
+"""One run of the library: worked on in the host's loop, told to the program's own.
+
+``Performance`` lives on the stage's loop, ``attend`` on the caller's; a queue is between them, so
+that a slow callback holds up nothing but itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from django.db import InterfaceError, OperationalError
+
+from agents.actions.cancel_run import cancel_run
+from agents.live.follow import follow
+from agents.models import Run
+from heartbit_site.base import orm
+from heartbit_site.library import deciding
+from heartbit_site.library import outcome as ending
+from heartbit_site.library.callbacks import Audience
+from heartbit_site.library.run_request import STARTER, Order, accept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from pydantic import BaseModel
+
+    from agents.live.follow import Update
+    from heartbit_site.library.approvals import Approval, Decision
+    from heartbit_site.library.callback_set import Listeners
+    from heartbit_site.library.outcome import Ending
+    from heartbit_site.library.result import Result
+    from heartbit_site.library.shared_host import Stage
+
+DATABASE_PATIENCE: Final = 30.0  # seconds; a database that restarts is back by then
+PAUSE_SECONDS: Final = 1.0
+STOP_SECONDS: Final = 5.0  # a cancelled run ends within one; more, if the database is away
+
+logger = logging.getLogger(__name__)
+
+
+class Performance:
+    """A run on the stage."""
+
+    def __init__(self, stage: Stage, order: Order, tell: Callable[[Update | None], None]) -> None:
+        """``tell`` gets every update, on the stage's thread; None is the end."""
+        self._host = stage.host
+        self._order = order
+        self._tell = tell
+        self._accepting: asyncio.Task[UUID] | None = None
+
+    async def play(self) -> Ending:
+        """Begin the run, follow it to its end and say how it ended."""
+        try:
+            order = self._order
+            self._accepting = asyncio.ensure_future(orm.in_thread(lambda: accept(order)))
+            run_id = await self._accepting
+            self._host.execute(run_id)
+            await self._follow(run_id)
+            return await orm.in_thread(lambda: ending.read(run_id))
+        finally:
+            self._tell(None)
+
+    async def stop(self) -> None:
+        """Cancel the run, if it was begun."""
+        if self._accepting is None:
+            return
+        await asyncio.wait({self._accepting})
+        if self._accepting.cancelled() or self._accepting.exception() is not None:
+            return
+        run_id = self._accepting.result()
+
+        def cancel() -> None:
+            run = Run.objects.select_related("workspace").get(pk=run_id)
+            cancel_run(run.workspace, run_id, reason="the program stopped waiting", by=STARTER)
+
+        await orm.in_thread(cancel)
+
+    async def as_it_waits(self, approval: Approval) -> Approval | None:
+        """The approval as the program is asked; None: somebody decided meanwhile."""
+        return await orm.in_thread(lambda: deciding.as_it_waits(approval))
+
+    async def decide(self, approval: Approval, decision: Decision) -> None:
+        """Write the program's decision."""
+        await orm.in_thread(lambda: deciding.decide(approval, decision))
+
+    async def _follow(self, run_id: UUID) -> None:
+        """Tell all updates; a database that is away is waited for, and then they begin again."""
+        clock = asyncio.get_running_loop().time
+        lost_at: float | None = None
+        while True:
+            try:
+                async for update in follow(run_id, self._host.window):
+                    lost_at = None
+                    self._tell(update)
+            except (OperationalError, InterfaceError):
+                lost_at = clock() if lost_at is None else lost_at
+                if clock() - lost_at > DATABASE_PATIENCE:
+                    raise
+                await asyncio.sleep(PAUSE_SECONDS)
+            else:
+                return
+
+
+async def attend(
+    stage: Stage, order: Order, listeners: Listeners, answer_type: type[BaseModel] | None
+) -> Result:
+    """Do the order and tell its listeners; if that is cancelled or one of them fails, cancel it."""
+    loop = asyncio.get_running_loop()
+    updates: asyncio.Queue[Update | None] = asyncio.Queue()
+
+    def tell(update: Update | None) -> None:
+        try:
+            loop.call_soon_threadsafe(updates.put_nowait, update)
+        except RuntimeError:  # the program has closed its loop, so nobody listens any more
+            logger.debug("nobody listens to the run any more")
+
+    performance = Performance(stage, order, tell)
+    playing = asyncio.wrap_future(stage.submit(performance.play()))
+    playing.add_done_callback(lambda future: future.cancelled() or future.exception())
+    audience = Audience(listeners, stage, performance)
+    listening = asyncio.create_task(audience.listen(updates), name="heartbit-listen")
+    deciding_task = asyncio.create_task(audience.decide(), name="heartbit-decide")
+    both = {listening, deciding_task}
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        for task in both:
+            if task.done():
+                task.result()  # raises what a callback raised
+        return (await asyncio.shield(playing)).result(audience.events, answer_type)
+    except BaseException:
+        await stage.do(performance.stop())
+        await asyncio.wait({playing}, timeout=STOP_SECONDS)
+        raise
+    finally:
+        for task in both:
+            task.cancel()
+        await asyncio.gather(*both, return_exceptions=True)

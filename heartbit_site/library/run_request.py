@@ -1,0 +1,166 @@
+"""Accept a run of the library: its agents' rows, its own row and its blackboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from agents.actions.create_default_team import MEMBERS
+from agents.actions.post_message import post_message, start_conversation
+from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
+from agents.choices import Home
+from agents.models import Agent, BlackboardEntry
+from agents.models import Conversation as Thread
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
+from heartbit_site.config.apply import ephemeral_agent
+from heartbit_site.config.build import build
+from heartbit_site.library import team as teams
+from heartbit_site.library.tool_sources import Given, register
+from tools.registry import closest, definition_hash, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from heartbit_site.library.conversation import Conversation
+    from heartbit_site.library.team import Team
+
+AUTHOR = "program"  # of the blackboard's first entries
+STARTER = Actor("the program", "system")  # of its runs
+
+DEFAULT_TEAM = tuple(
+    teams.Member(
+        {
+            "name": member.name,
+            "description": member.description,
+            "system_prompt": member.system_prompt,
+        },
+        tuple(Given(tool, None) for tool in member.tools),
+    )
+    for member in MEMBERS
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A task for a team.
+
+    Attributes:
+        task: What it is asked.
+        workspace: The workspace's slug.
+        team: Who works.
+        entries: The blackboard's first entries.
+        thread: The conversation it is a message of, if any.
+    """
+
+    task: str
+    workspace: str
+    team: Team
+    entries: Mapping[str, Any]
+    thread: Conversation | None
+
+
+def accept(order: Order) -> UUID:
+    """Accept the run; nobody works on it yet.
+
+    Raises:
+        ConfigurationError: The team, its tools or the workspace cannot be used.
+        EmptyTaskError: The task is blank.
+    """
+    workspace = _workspace(order.workspace)
+    register(order.team.tools)
+    agent = _agent(workspace, order.team)
+    if order.thread is not None:
+        return _post(order, order.thread, agent)
+    with transaction.atomic():
+        run_id = start_run(
+            workspace,
+            order.task,
+            agent=agent.name,
+            origin=agent.origin,
+            home=Home.LOCAL,
+            by=STARTER,
+        )
+        _write(run_id, order.entries)
+    return run_id
+
+
+def _workspace(slug: str) -> Workspace:
+    row = Workspace.objects.filter(slug=slug).first()
+    if row is None:
+        slugs = list(Workspace.objects.values_list("slug", flat=True))
+        near = closest(slug, slugs)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(slugs))}."
+        raise ConfigurationError(f"There is no workspace {slug!r}: {hint}")
+    return row
+
+
+def _agent(workspace: Workspace, team: Team) -> Agent:
+    """Who gets the task; its row and its team's are there afterwards."""
+    content = team.content(DEFAULT_TEAM)
+    teams.check(content)
+    configuration = build(content, {})
+    # A model that the program names wins over the environment's: it stands in the code.
+    configuration = configuration.with_model(configuration.default_model)
+    agent = ephemeral_agent(workspace, configuration)
+    if any(map(_is_stale, Agent.objects.filter(workspace=workspace, origin=agent.origin))):
+        return _published_again(workspace, agent)
+    return agent
+
+
+def _is_stale(agent: Agent) -> bool:
+    """Whether a tool is another one than when its version was made: the program was edited."""
+    version = agent.current_version
+    if version is None:
+        return True
+    pinned = {tool["name"]: tool["hash"] for tool in version.snapshot["tools"]}
+    return any(
+        name in registry and definition_hash(registry[name]) != digest
+        for name, digest in pinned.items()
+    )
+
+
+@transaction.atomic
+def _published_again(workspace: Workspace, agent: Agent) -> Agent:
+    for row in Agent.objects.filter(workspace=workspace, origin=agent.origin).order_by("pk"):
+        publish_agent(row, by=STARTER)
+    return Agent.objects.get(pk=agent.pk)
+
+
+def _post(order: Order, conversation: Conversation, agent: Agent) -> UUID:
+    with conversation.lock:
+        thread = _thread(conversation, agent)
+        conversation.id = thread.pk
+    with transaction.atomic():
+        posted = post_message(thread, order.task, by=STARTER, home=Home.LOCAL)
+        _write(posted.run_id, order.entries)
+    return posted.run_id
+
+
+def _thread(conversation: Conversation, agent: Agent) -> Thread:
+    """The conversation's row; one that goes on is led by the program's agents as they are now."""
+    if conversation.id is None:
+        return start_conversation(
+            agent.workspace, agent=agent.name, title=conversation.title, origin=agent.origin
+        )
+    thread = Thread.objects.filter(workspace=agent.workspace, pk=conversation.id).first()
+    if thread is None:
+        raise ConfigurationError(
+            f"There is no conversation {conversation.id} in {agent.workspace.slug}."
+        )
+    if (thread.agent, thread.origin) != (agent.name, agent.origin):
+        thread.agent, thread.origin = agent.name, agent.origin
+        thread.save(update_fields=["agent", "origin"])
+    return thread
+
+
+def _write(run_id: UUID, entries: Mapping[str, Any]) -> None:
+    BlackboardEntry.objects.bulk_create(
+        BlackboardEntry(root_id=run_id, key=key, value=value, author=AUTHOR)
+        for key, value in entries.items()
+    )

@@ -1,0 +1,110 @@
+"""The tools a program gives its agents: functions, classes, or names of what is installed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agents.definitions import validation_messages as complaints
+from agents.definitions.spec import ToolGrant
+from agents.definitions.validation_messages import sentence_of
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.toolspec import Origin, ToolSpec, spec_of
+from tools.registry import marked, registry
+
+Tool = str | ToolSpec | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A tool as one agent has it.
+
+    Attributes:
+        name: Its name in the registry.
+        spec: None: it is one of the installed tools.
+        settings: The keys of a tool's table in ``heartbit.toml``, but for its name.
+    """
+
+    name: str
+    spec: ToolSpec | None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def bind(
+    tool: Tool,
+    *,
+    approval: str = "",
+    approval_when: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Given:
+    """A tool with rules of its own for one agent.
+
+    Args:
+        tool: As in ``Heartbit.agent``.
+        approval: ``always``, ``never``, or ``when`` its arguments fit a rule; empty: as the agent
+            says.
+        approval_when: The rule: a JSON Schema of the arguments; it implies ``when``.
+        defaults: Arguments used where the model gives none.
+
+    Raises:
+        ConfigurationError: As ``given``.
+    """
+    settings: dict[str, Any] = {}
+    if approval or approval_when is not None:
+        settings["approval"] = approval or "when"
+    if approval_when is not None:
+        settings["approval_when"] = dict(approval_when)
+    if defaults:
+        settings["defaults"] = dict(defaults)
+    plain = given(tool)
+    _check(plain.name, settings)
+    return Given(plain.name, plain.spec, settings)
+
+
+def given(tool: Tool | Given) -> Given:
+    """What a program means by a tool.
+
+    Raises:
+        ConfigurationError: It is no tool, or cannot be one.
+    """
+    match tool:
+        case Given():
+            return tool
+        case str():
+            return Given(tool, None)
+        case ToolSpec():
+            return Given(tool.name, tool)
+        case _ if callable(tool):
+            spec = next(marked([tool]), None) or _specification(tool)
+            return Given(spec.name, spec)
+    raise ConfigurationError(
+        f"{tool!r} is no tool: give a function, a class marked with @tool, or an installed tool's "
+        "name."
+    )
+
+
+@functools.cache  # a function is one tool, however often it is given
+def _specification(function: Callable[..., Any]) -> ToolSpec:
+    if isinstance(function, type) or not hasattr(function, "__name__"):
+        raise ConfigurationError(f"{function!r} is no tool: mark its class with @tool.")
+    return spec_of(function)
+
+
+def register(tools: tuple[Given, ...]) -> None:
+    """Add the program's own tools to the process's registry.
+
+    Raises:
+        ConfigurationError: Another tool has that name.
+    """
+    for tool in tools:
+        if tool.spec is not None:
+            registry.register(replace(tool.spec, origin=Origin.PROGRAM))
+
+
+def _check(name: str, settings: Mapping[str, Any]) -> None:
+    """Check how a tool is bound, but for whether it is installed."""
+    for path, message in complaints.check(ToolGrant, {"name": name, **settings}, ()):
+        if path != ("name",):
+            raise ConfigurationError(f"Tool {name!r}: {sentence_of(path, message)}")
